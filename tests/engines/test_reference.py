@@ -55,6 +55,7 @@ def test_the_reference_engine_equals_the_oracle(name):
     holds()
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("name", names())
 def test_the_reference_engine_equals_the_oracle_on_generated_input(name):
     found = workload(name)
@@ -156,6 +157,7 @@ def test_what_it_cannot_do_is_unsupported_with_a_reason(tmp_path, changes, reaso
         engine.prepare(task)
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize("name", names())
 def test_under_a_load_the_answer_is_the_same(name):
     found = workload(name)

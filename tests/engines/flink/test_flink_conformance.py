@@ -55,7 +55,7 @@ def setting(variant: str, **options) -> Setting:
     return Setting(variant=variant, workers=2, options={**QUICK, **options})
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("variant", "name"), PROGRAMS)
 def test_flink_conforms(variant, name, case, tmp_path):
@@ -70,7 +70,7 @@ def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", LOADS)
 @pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)
 def test_flink_conforms_under(variant, name, case, tmp_path):

@@ -371,7 +371,7 @@ def task(tmp_path):
     )
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("form", [*FORMS[:2], *PUBLISHED], ids=lambda form: "-".join(form.values()))
 @pytest.mark.parametrize("name", ["linear_road_pos_rep", "linear_road_new_seg", "linear_road_toll"])

@@ -48,7 +48,7 @@ def run_under(found, data, load, **options):
         run.close()
 
 
-@pytest.mark.pairwise
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("name", BY_COST)
 @pytest.mark.parametrize("workers, batch", [(1, 64), (2, 1), (3, 64)])
 @pytest.mark.parametrize("batching", ["adaptive", "full"])

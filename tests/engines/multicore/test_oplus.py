@@ -67,7 +67,7 @@ def test_shared_nothing_conforms(name, case, tmp_path):
         assert several or program.operators[0].join is not None
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("variant", ["vsn", "sn"])
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -123,7 +123,7 @@ def rows(answered):
     return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", RANDOM | STORED)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked = (RANDOM | STORED)[name]

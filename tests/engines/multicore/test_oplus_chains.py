@@ -229,7 +229,7 @@ def load_of(data, gap_ns):
     return small_load(times, gap_ns * np.arange(sum(map(len, times)), dtype=np.int64))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", QUERIES)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked = QUERIES[name]
@@ -291,7 +291,7 @@ def readings(tuples, streams, seed):
     return Input(alphabet=Alphabet(kinds=("reading",)), streams=tuple(made))
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("instances", [1, 2, 4])
 @pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
 def test_one_number_of_instances_gives_one_sequence(name, instances):

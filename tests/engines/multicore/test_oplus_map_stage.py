@@ -54,7 +54,7 @@ def is_refused(name, said):
     return SEVERAL in said or (first.join is not None and "is a join" in said)
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("workers", "batch", "maps"), [(1, 1, 3), (2, 64, 1), (4, 4096, 2)])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", QUERIES)

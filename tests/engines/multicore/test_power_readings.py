@@ -14,7 +14,7 @@ ALONE = "handcrafted", Setting(variant="sn", workers=3, batch=7)  # which runs o
 RUNS = [*((name, *how) for name in NAMES for how in (TYPED, BY_HAND)), (NAMES[0], *ALONE)]
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("name", "form", "setting"), RUNS)
 def test_both_forms_conform(name, form, setting, case, tmp_path):
@@ -23,7 +23,7 @@ def test_both_forms_conform(name, form, setting, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("name", "form", "setting"), RUNS)
 def test_both_forms_conform_under(name, form, setting, case, tmp_path):

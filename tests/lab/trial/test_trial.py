@@ -46,6 +46,7 @@ def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_h
     assert "no event is behind the first marker" in row["reason"]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("workload", names())
 def test_right_answer_is_ok_and_has_a_rate(trial_here, workload):
     row = trial_here("correct", workload=workload, rate_eps=10_000)
@@ -80,7 +81,7 @@ def test_comparisons_of_a_join_are_a_column(trial_here, variant):
     assert row["comparisons"] == json.loads(row["counters"])["comparisons"] > 0
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("workload", names())
 @pytest.mark.parametrize(
     ("variant", "column", "count"),

@@ -27,6 +27,7 @@ def plain(values: np.ndarray | ListColumn) -> list:
     return list(values.rows()) if isinstance(values, ListColumn) else values.tolist()
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("name", names())
 def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Catalog):
     chosen = workload(name)

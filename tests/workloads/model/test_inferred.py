@@ -232,6 +232,7 @@ def test_of_a_graph_that_may_give_other_times_only_the_type_is_known(given):
     assert not inferred_output(graph(**given)).sorted
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", family(Dataflow))
 def test_right_answers_of_graphs_are_right_under_it(name: str, tmp_path: Path):
     subject = workload(name)

@@ -123,7 +123,7 @@ def test_duckdb_has_no_threads_of_its_own():
     assert len(list(Path("/proc/self/task").iterdir())) == before
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 @pytest.mark.parametrize("of", SYSTEMS)
@@ -173,6 +173,7 @@ def test_a_database_that_is_missing_is_made_again(of: System, root: Path):
     assert database(of, root).is_file()
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("damage", ["text", "truncated", "other", "empty"])
 @pytest.mark.parametrize("of", SYSTEMS)
 def test_a_damaged_database_is_refused_with_the_remedy(of: System, root: Path, damage: str):

@@ -74,6 +74,7 @@ def constant_load(name, gap_ns=300):
     return small_load([stream.ts for stream in data.streams], due_ns)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("loaded", [False, True], ids=["full speed", "load"])
 @pytest.mark.parametrize("name", NAMES)
 def test_plans_change_at_random_cuts_and_the_answer_does_not(name, loaded):
