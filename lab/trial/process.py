@@ -34,6 +34,7 @@ from lab.trial.spec import (
     read_job,
     workload_of,
 )
+from workloads.datasets.arrow import arrow_array
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DamagedError
 from workloads.datasets.integrity import verified
@@ -233,5 +234,6 @@ def _keep(answer: Columns, path: Path) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.table(dict(answer)), partial)
+    columns = {name: arrow_array(values) for name, values in answer.items()}
+    pq.write_table(pa.table(columns), partial)
     partial.replace(path)

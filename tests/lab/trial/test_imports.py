@@ -36,6 +36,7 @@ def test_a_trial_imports_no_more_than_it_needs(tmp_path, small_dataset):
         dataset=dataset,
         series=tmp_path / "series.parquet",
         histograms=tmp_path / "trial.hlog",
+        outputs=tmp_path / "outputs.parquet",
     )
     write_job(trial, path)
     said = subprocess.run(
