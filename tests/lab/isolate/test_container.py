@@ -126,7 +126,7 @@ def test_hanging_engine_is_stopped_with_its_container(trial):
 
 
 def test_trial_that_exceeds_its_memory_is_oom(trial):
-    row = trial("correct", memory="40m")
+    row = trial("hoard", memory="200m")
     assert row["status"] == "oom", row
     assert row["returncode"] == -9
 
