@@ -8,14 +8,19 @@ Numba's own cache unpickles and runs whatever is in its files: a damaged one is 
 and other machine code at worst. The width is kept where somebody will ask for it, since Numba does
 not show the code of what it loads; to read it makes the machine code once more, which is a tenth of
 a compilation.
+
+Processes that want the same kernel at once, such as those of pytest-xdist, compile it once: others
+wait for the lock of its source and load what the first has kept.
 """
 
+import fcntl
 import hashlib
 import os
 import pickle
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,9 @@ from numba.core.serialize import dumps
 from engines.multicore.kernels.vector_bits import note_vector_bits, vector_bits_of
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
+
+_PATIENCE_S = 60.0
+"""How long to wait for another process's compilation. The longest of the suite takes 10 s."""
 
 
 def sealed_cfunc(
@@ -52,6 +60,14 @@ class _SealedCFunc(CFunc):
     def enable_caching(self, *, width: bool = False) -> None:
         self._cache = SealedCache(self.__wrapped__, width=width)
 
+    def compile(self) -> None:
+        cache, target = self._cache, self._targetdescr.target_context
+        if not isinstance(cache, SealedCache) or cache.holds(self._sig, target):
+            super().compile()
+        else:
+            with _alone(Path(self.__wrapped__.__code__.co_filename)):
+                super().compile()
+
     def _compile_uncached(self) -> Any:
         # What is raised makes its arguments Python objects with the environment of the function
         # that raises. Numba sets it beside the machine code of that function, of which the kernel's
@@ -69,6 +85,10 @@ class SealedCache(FunctionCache):
     def __init__(self, function: Callable[..., Any], *, width: bool) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]  # Numba's gap
         self._keeps_width = width
+
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """Whether there is a file for this signature, damaged or not."""
+        return self._path(sig, target_context.codegen()).exists()
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -105,3 +125,24 @@ class SealedCache(FunctionCache):
         index = self._index_key(sig, codegen)  # type: ignore[no-untyped-call]  # Numba's gap
         key = hashlib.sha256(repr(index).encode()).hexdigest()
         return Path(self.cache_path) / f"{self._impl.filename_base}.{key[:16]}.kernel"
+
+
+@contextmanager
+def _alone(source: Path) -> Iterator[None]:
+    """Hold the lock of a source's file, or go on without where that takes too long or cannot be."""
+    try:
+        file = source.open()
+    except OSError:
+        yield
+        return
+    with file:  # closing it gives the lock back
+        until = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+            except OSError:  # a file system without locks
+                break
+        yield

@@ -1,11 +1,13 @@
 """A damaged kernel is compiled again: it is neither run nor an error."""
 
+import fcntl
 import os
 import random
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from numba import types
 
 from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.kernels import compile as compiling
+from engines.multicore.kernels import sealed_cache
 from engines.multicore.kernels.vector_bits import vector_bits
 from workloads.suite.event_window.program import PROGRAM
 
@@ -33,6 +36,13 @@ OF_COLUMN = types.int64(types.CPointer(types.int64), types.int64)
 
 def twice(value):
     return 2 * value
+
+
+def summing() -> Any:
+    functions = {"user": ("apply", twice)}
+    return compiling.compile_kernel(
+        "a test", functions, SUM, OF_COLUMN, {}, bounds=False, width=True
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -117,13 +127,62 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
     widths = []
     for _ in range(2):
         compiling._loaded.clear()
-        kernel = compiling.compile_kernel(
-            "a test", {"user": ("apply", twice)}, SUM, OF_COLUMN, {}, bounds=False, width=True
-        )
+        kernel = summing()
         widths.append((bool(kernel.cache_hits), vector_bits(kernel)))
     (first, compiled), (second, loaded) = widths
     assert (first, second) == (False, True)
     assert loaded == compiled > 0
+
+
+COMPILES = """
+import sys
+from pathlib import Path
+from tests.engines.multicore import test_sealed_cache as test
+
+class Waits(test.sealed_cache._SealedCFunc):
+    def _compile_uncached(self):
+        print("compiles", flush=True)
+        sys.stdin.readline()
+        return super()._compile_uncached()
+
+test.sealed_cache._SealedCFunc = Waits
+print("asks", flush=True)
+print(test.summing().cache_hits, flush=True)
+"""
+
+
+def test_processes_that_want_a_kernel_at_once_compile_it_once(tmp_path: Path):
+    def begin() -> subprocess.Popen[str]:
+        command, pipe = [sys.executable, "-c", COMPILES], subprocess.PIPE
+        environment = {**os.environ, "LAB_CACHE": str(tmp_path)}
+        return subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
+        )
+
+    with begin() as first, begin() as second:
+        for process in (first, second):
+            assert process.stdout is not None and process.stdout.readline() == "asks\n"
+        time.sleep(1)  # both have looked for it by now
+        for process in (first, second):
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        said = [process.communicate()[0] for process in (first, second)]
+    assert sorted(said) == ["1\n", "compiles\n0\n"]
+
+
+def test_who_waits_in_vain_compiles(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
+    monkeypatch.setattr(sealed_cache, "_PATIENCE_S", 0.1)
+    summing()
+    (source,) = tmp_path.rglob("*.py")
+    (kernel,) = tmp_path.rglob("*.kernel")
+    kernel.unlink()
+    compiling._loaded.clear()
+    with source.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert summing().cache_hits == 0
+    assert kernel.exists()
 
 
 @pytest.mark.full
