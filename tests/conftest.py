@@ -33,7 +33,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 def pytest_configure(config):
     """Draw fewer random examples where something is left to `make test-all`, which gives -m ''."""
-    draw(1 / 6 if config.option.markexpr else 1)
+    draw(1 / 8 if config.option.markexpr else 1)
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked `full` is left out

@@ -155,7 +155,7 @@ def test_data_frame_lines_conform(name, case, tmp_path):
     assert (found.unsupported is not None) == refused
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
 def test_spark_conforms(variant, name, case, spark, tmp_path):

@@ -38,7 +38,7 @@ ALL = [
 ]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spark, tmp_path):

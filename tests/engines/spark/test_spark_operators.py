@@ -124,7 +124,7 @@ def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
 def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tmp_path):
     data = random_input("scale_join", seed=2)
     kept = replace(data, streams=data.streams[:2])
-    given = task("scale_join", kept, tmp_path, micro_batches=5)
+    given = task("scale_join", kept, tmp_path, micro_batches=4)
     measured, _ = assert_right(given)
     left, right = (len(stream) for stream in kept.streams)
     copies = 5
