@@ -56,12 +56,14 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
     """
     machine = comparable(host())
     wanted = {cell.id: cell for cell in cells if cell.refusal is None}
+    essences = {name: _essence(encodable(describe(cell))) for name, cell in wanted.items()}
     known: dict[str, float] = {}
     runs: set[str] = set()
     for run_dir in sorted(list_runs(root), key=lambda path: path.name, reverse=True):
         if len(known) == len(wanted):
             break
-        found = _times(run_dir, {i: c for i, c in wanted.items() if i not in known}, machine)
+        still = {name: cell for name, cell in wanted.items() if name not in known}
+        found = _times(run_dir, still, essences, machine)
         if found:
             runs.add(run_dir.name)
             known |= found
@@ -88,17 +90,16 @@ def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
 
 
 def _times(
-    run_dir: Path, wanted: Mapping[str, Cell], machine: Mapping[str, Any]
+    run_dir: Path,
+    wanted: Mapping[str, Cell],
+    essences: Mapping[str, Mapping[str, Any] | None],
+    machine: Mapping[str, Any],
 ) -> dict[str, float]:
     """Return how long cells will take, of those that a run has measured to the end."""
     try:
         meta = read_meta(run_dir)
         check_meta(run_dir, meta)
-        same = {
-            name
-            for name, cell in wanted.items()
-            if _essence(meta["cells"].get(name)) == _essence(encodable(describe(cell)))
-        }
+        same = {name for name in wanted if _essence(meta["cells"].get(name)) == essences[name]}
         if not same or comparable(dict(meta["host"])) != machine:
             return {}
         rows = sorted(finished(run_dir).values(), key=lambda row: int(row["order_index"]))

@@ -89,9 +89,7 @@ def _compiled(
     sys.modules[module.__name__] = module
     namespace = module.__dict__
     namespace |= {
-        "kernel": sealed_cfunc(
-            signature, keep=path is not None, width=width, error_model="numpy"
-        ),
+        "kernel": sealed_cfunc(signature, keep=path is not None, width=width, error_model="numpy"),
         **{name: inlined(function, bounds=bounds) for name, (_, function) in functions.items()},
         "carray": carray,
         "boolean": np.bool_,

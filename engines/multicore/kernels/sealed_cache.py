@@ -61,12 +61,16 @@ class _SealedCFunc(CFunc):
         self._cache = SealedCache(self.__wrapped__, width=width)
 
     def compile(self) -> None:
-        cache, target = self._cache, self._targetdescr.target_context
-        if not isinstance(cache, SealedCache) or cache.holds(self._sig, target):
+        cache = self._cache
+        if not isinstance(cache, SealedCache) or cache.holds(*self._wanted()):
             super().compile()
         else:
             with _alone(Path(self.__wrapped__.__code__.co_filename)):
                 super().compile()
+
+    def _wanted(self) -> tuple[Any, Any]:
+        target = self._targetdescr.target_context  # type: ignore[attr-defined]  # Numba's gap
+        return self._sig, target  # type: ignore[attr-defined]  # Numba's gap
 
     def _compile_uncached(self) -> Any:
         # What is raised makes its arguments Python objects with the environment of the function

@@ -13,8 +13,8 @@ def vector_bits(kernel: Any) -> int:
     """Return the width of the widest vector registers that a kernel uses, in bits.
 
     Read from its machine code, since the compiler chooses by processor, and does not always take
-    the widest that there is. 0 where there are none, or on another architecture than x86-64. That of
-    a kernel from the cache is known where it was compiled with `width` (`compile_kernel`).
+    the widest that there is. 0 where there are none, or on another architecture than x86-64. Of a
+    kernel from the cache it is known where that was compiled with `width` (`compile_kernel`).
     """
     return vector_bits_of(kernel._library)
 
