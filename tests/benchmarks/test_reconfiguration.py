@@ -23,6 +23,7 @@ def given(tmp_path):
     return found, write_dataset(data, found.name, tmp_path)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("after", [2, 5])
 def test_each_direction_has_a_time_for_each_change(given, after):
     taken = switch_times_ns(*given, SPEC, 1, after, ROUNDS)

@@ -134,7 +134,7 @@ def test_every_variant_says_what_its_rates_include():
                     assert (found.origin == "generator") == offered
 
 
-@pytest.mark.pairwise
+@pytest.mark.some(120)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("engine_name", "name"), CELLS)
 def test_engine_conforms(engine_name, name, case, tmp_path):
@@ -172,7 +172,7 @@ def test_spark_conforms_in_a_session_of_its_own(variant, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(15)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("engine_name", "name"), CELLS)
 def test_engine_conforms_under(engine_name, name, case, tmp_path):

@@ -62,6 +62,7 @@ def run_of(given):
         return prepared.run(), prepared.answer()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", CUT_BY_MARKERS)
 def test_ties_empty_streams_and_negative_values_are_as_the_oracle_has_them(name, tmp_path):
     for seed in range(40):

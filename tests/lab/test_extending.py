@@ -21,7 +21,7 @@ def documented(holding: str) -> str:
     return code
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("name", "cls", "lines", "workloads"),
     [

@@ -66,7 +66,7 @@ CASES = {
 }
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", CASES)
 def test_what_compiled_functions_do_is_told(case, tmp_path, capsys):
     update, code, says = CASES[case]
@@ -78,7 +78,7 @@ def test_what_compiled_functions_do_is_told(case, tmp_path, capsys):
     assert "Traceback" not in said
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["fraud_detection", "paircount", "nyse_hedge", "cart_abandonment"])
 def test_workloads_of_the_suite_answer_alike(name):
     program = workload(name).program

@@ -41,7 +41,7 @@ def rows(answered):
     return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("determinism", LAYERS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", QUERIES)

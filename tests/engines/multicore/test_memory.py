@@ -89,6 +89,7 @@ def test_a_run_whose_number_of_outputs_is_known_grows_nothing(
         assert measured.counters["outputs_grown"] == 0
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
 )

@@ -198,7 +198,7 @@ def load_of(data, gap_ns):
     return small_load(times, gap_ns * np.arange(sum(map(len, times)), dtype=np.int64))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked = PIPELINES[name]

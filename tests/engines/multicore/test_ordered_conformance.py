@@ -19,21 +19,21 @@ def in_turn(cases):
     ]
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("name", "case"), in_turn(CASES))
 def test_ordered_conforms(name, case, tmp_path):
     found = run_case(engine("multicore"), workload(name), case, SETTING, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("name", "case"), in_turn(LOAD_CASES))
 def test_ordered_conforms_under(name, case, tmp_path):
     found = run_load_case(engine("multicore"), workload(name), case, SETTING, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_every_pipeline_gives_the_oracles_answer(name, tmp_path):
     for workers, batch in ((1, 64), (4, 1)):

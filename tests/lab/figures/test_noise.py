@@ -134,7 +134,7 @@ def buffers(row, make_run, gain, late, n):
     return make
 
 
-@pytest.mark.pairwise
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("figure_id", ["ordered:12", "ordered:14"])
 @pytest.mark.parametrize(
     ("gain", "true"), [(0.97, REPRODUCED), (0.97 * (1 - OUTSIDE), CONTRADICTED)]

@@ -120,7 +120,7 @@ IN_REAL_TIME = [
 """Seconds each: `make test` takes one workload of each programming model."""
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("workload", IN_REAL_TIME)
 def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_path):
     load = offered(rate_eps=400.0, window_s=1.0, warm_up_s=0.3, arrival="poisson")

@@ -46,6 +46,7 @@ def test_lower_confidence_gives_a_narrower_interval_that_still_holds_the_median(
     assert wide.low < narrow.low <= np.median(values) <= narrow.high < wide.high
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("n", "sd"), [(5, 0.03), (10, 0.03), (10, 0.3), (20, 0.03)])
 def test_ratio_interval_covers_the_true_ratio_about_as_often_as_it_says(n, sd):
     rng = np.random.default_rng(2)

@@ -19,7 +19,7 @@ def in_turn(cases):
     ]
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("name", "case"), in_turn(CASES))
 def test_dataflow_conforms(name, case, tmp_path):
     found = run_case(engine("multicore"), workload(name), case, SETTING, tmp_path)

@@ -50,6 +50,7 @@ def stop_after(monkeypatch, checkpoints):
     monkeypatch.setattr(CheckpointFolder, "write", stopping)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("workers, later", [(2, 2), (1, 3), (3, 1)])
 def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path, monkeypatch):

@@ -46,6 +46,7 @@ def test_a_sharp_capacity_takes_the_probes_of_the_method():
     assert len(votes) == 2 * 8 + 5 + 5
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("spread", "lapse", "least_containing", "most_width", "most_trials"),
     [

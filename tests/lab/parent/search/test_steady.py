@@ -29,6 +29,7 @@ def flat(t):
     return 0 * t
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("n", "sd", "correlation", "most"),
     [
