@@ -15,6 +15,11 @@ def examples(number):
     return max(1, number * settings.default.max_examples // ALL)
 
 
+def everything():
+    """Whether all are drawn."""
+    return settings.default.max_examples == ALL
+
+
 def draw(share):
     """Draw this share of all examples from now on."""
     settings.register_profile("share", deadline=None, max_examples=int(ALL * share))

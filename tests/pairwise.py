@@ -2,10 +2,11 @@
 
 `@pytest.mark.pairwise` on a test with several parameters leaves in `make test` so many of its
 combinations that every pair of values is tried; with `strength=1`, that every value is. The others
-are marked `full`. `@pytest.mark.some(3)` leaves three that lie evenly among all, the first with
-them: for parameters that try one law on other examples.
+are marked `full`. `@pytest.mark.some(3)` leaves three: for parameters that try one law on other
+examples. They have as many values as three can have, and the first combination is one of them.
 """
 
+from collections import Counter
 from itertools import combinations
 
 import pytest
@@ -32,11 +33,24 @@ def value_of(param):
     return param if isinstance(param, str | int | float | None) else id(param)
 
 
-def evenly(number, rows):
-    """Return the indices of so many rows that lie evenly among them, with the first."""
-    return (
-        {index * rows // number for index in range(number)} if number < rows else set(range(rows))
-    )
+def spread(number, rows):
+    """Return the indices of so many rows in which each value comes about as often as another.
+
+    Next is the row whose values have come least often; of equals the one that is nearest to its
+    place among rows that lie evenly. The same rows give the same choice.
+    """
+    used = Counter()
+    left = set(range(len(rows)))
+    for turn in range(min(number, len(rows))):
+        place = turn * len(rows) // number
+
+        def worth(index, place=place):
+            return sum(used[held] for held in enumerate(rows[index])), abs(index - place), index
+
+        best = min(left, key=worth)
+        left.remove(best)
+        used.update(enumerate(rows[best]))
+    return set(range(len(rows))) - left
 
 
 def mark_left_out(items):
@@ -47,10 +61,10 @@ def mark_left_out(items):
             if marker is not None and item.get_closest_marker("full") is None:
                 tests.setdefault((item.fspath, item.originalname), (marker, []))[1].append(item)
     for marker, products in tests.values():
+        rows = [tuple(map(value_of, item.callspec.params.values())) for item in products]
         if marker.name == "some":
-            kept = evenly(*marker.args, len(products))
+            kept = spread(*marker.args, rows)
         else:
-            rows = [tuple(map(value_of, item.callspec.params.values())) for item in products]
             kept = set(covering(rows, **marker.kwargs))
         for index, item in enumerate(products):
             if index not in kept:

@@ -2,7 +2,7 @@ from itertools import combinations, product
 
 import pytest
 
-from tests.pairwise import covering, evenly
+from tests.pairwise import covering, spread
 
 pytest_plugins = ["pytester"]
 SQUARE = list(product(range(4), range(4), range(4)))
@@ -25,10 +25,24 @@ def test_few_rows_are_chosen_and_always_the_same():
     assert covering(SQUARE) == covering(SQUARE)
 
 
-def test_some_rows_lie_evenly_and_begin_with_the_first():
-    assert evenly(3, 9) == {0, 3, 6}
-    assert evenly(5, 9) == {0, 1, 3, 5, 7}
-    assert evenly(4, 2) == {0, 1}
+def test_some_of_a_list_lie_evenly_and_begin_with_the_first():
+    def of(number, rows):
+        return spread(number, [(row,) for row in range(rows)])
+
+    assert of(3, 9) == {0, 3, 6}
+    assert of(5, 9) == {0, 1, 3, 5, 7}
+    assert of(4, 2) == {0, 1}
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 6, 12])
+@pytest.mark.parametrize("sizes", [(6, 2), (2, 6), (4, 3), (3, 2, 2)])
+def test_some_of_a_product_have_as_many_values_as_so_many_can(number, sizes):
+    rows = list(product(*map(range, sizes)))
+    chosen = [rows[index] for index in spread(number, rows)]
+    assert len(chosen) == number
+    assert rows[0] in chosen
+    for place, size in enumerate(sizes):
+        assert len({row[place] for row in chosen}) == min(number, size)
 
 
 @pytest.mark.parametrize(

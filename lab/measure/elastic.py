@@ -4,14 +4,13 @@ The list stands beside the series as Parquet, one row a `engines.protocol.Reconf
 fields as columns.
 """
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engines.protocol import Elasticity, Reconfiguration
-from workloads.datasets.arrow import array_with_nulls
 
 Result = dict[str, Any]
 
@@ -44,14 +43,11 @@ def write_reconfigurations(found: Elasticity, path: Path) -> None:
     import pyarrow as pa  # heavy: not while the clock runs
     import pyarrow.parquet as pq
 
-    changes = found.reconfigurations
-    columns = {
-        field.name: array_with_nulls([getattr(one, field.name) for one in changes], pa.int64())
-        for field in fields(Reconfiguration)
-    }
+    schema = pa.schema([(field.name, pa.int64()) for field in fields(Reconfiguration)])
+    rows = [asdict(change) for change in found.reconfigurations]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.table(columns), partial)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), partial)
     partial.replace(path)
 
 

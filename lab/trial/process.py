@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from engines.environment import activate
 from engines.errors import UnsupportedError
 from engines.protocol import Engine, OfferedLoad, Task
@@ -38,7 +40,7 @@ from workloads.datasets.arrow import arrow_array
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DamagedError
 from workloads.datasets.integrity import verified
-from workloads.model import Columns, Workload
+from workloads.model import Columns, ListColumn, Workload
 
 if TYPE_CHECKING:
     from lab.measure.series import Recorded
@@ -228,12 +230,23 @@ def _properties(engine: Engine, workload: str, variant: str) -> dict[str, dict[s
     return {name: {"holds": p.holds, "why": p.why} for name, p in declared.items()}
 
 
+def _is_plain(values: object) -> bool:
+    if type(values) is np.ndarray:
+        return values.ndim == 1 and values.dtype.kind in "iufb"
+    return isinstance(values, ListColumn)
+
+
 def _keep(answer: Columns, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    columns = {name: arrow_array(values) for name, values in answer.items()}
+    # Of numbers and lists without pandas, which Arrow's own way imports; what else an engine gives
+    # as an answer is kept as well, to be looked at.
+    columns = {
+        name: arrow_array(values) if _is_plain(values) else pa.array(values)
+        for name, values in answer.items()
+    }
     pq.write_table(pa.table(columns), partial)
     partial.replace(path)

@@ -54,8 +54,8 @@ ELSEWHERE = {
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs seconds, so every case runs once for a variant, on workloads in turn; the
 # batch form shares reading and answer with the streaming form and takes every second case; the
-# cached form shares all but where it reads with the batch form, and takes every fourth; of either
-# `make test` takes the first.
+# cached form shares all but where it reads with the batch form, and takes every fourth. `make test`
+# takes two of them.
 # All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""

@@ -50,7 +50,6 @@ def lab(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("example", "engine", "workload"),
     [

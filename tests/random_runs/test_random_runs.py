@@ -64,7 +64,6 @@ def test_a_wrong_answer_is_found_and_shrunk_to_what_it_takes(name):
     assert again in found.text()
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("name", "kind", "said"),
     [

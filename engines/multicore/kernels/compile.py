@@ -62,11 +62,13 @@ def compile_kernel(
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, {**names, "bounds": bounds})
     if path is None:
-        return _compiled(where, functions, source, signature, names, None, bounds, width)
+        return _compiled(
+            where, functions, source, signature, names, None, bounds=bounds, width=width
+        )
     key = (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    kernel = _compiled(where, functions, source, signature, names, path, bounds, width)
+    kernel = _compiled(where, functions, source, signature, names, path, bounds=bounds, width=width)
     # Of large arrays and of such that are not contiguous Numba takes the address, not the content.
     if not kernel._library.has_dynamic_globals:
         _loaded[key] = kernel
@@ -80,6 +82,7 @@ def _compiled(
     signature: Any,
     names: Mapping[str, object],
     path: Path | None,
+    *,
     bounds: bool,
     width: bool,
 ) -> Any:

@@ -20,9 +20,9 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numba.core import sigutils
 from numba.core.caching import FunctionCache
@@ -57,7 +57,7 @@ def sealed_cfunc(
 
 
 class _SealedCFunc(CFunc):
-    def enable_caching(self, *, width: bool = False) -> None:
+    def enable_caching(self, *, width: bool) -> None:
         self._cache = SealedCache(self.__wrapped__, width=width)
 
     def compile(self) -> None:
@@ -65,7 +65,8 @@ class _SealedCFunc(CFunc):
         if not isinstance(cache, SealedCache) or cache.holds(*self._wanted()):
             super().compile()
         else:
-            with _alone(Path(self.__wrapped__.__code__.co_filename)):
+            source = Path(self.__wrapped__.__code__.co_filename)
+            with _in_turn(source, lambda: cache.holds(*self._wanted())):
                 super().compile()
 
     def _wanted(self) -> tuple[Any, Any]:
@@ -92,7 +93,10 @@ class SealedCache(FunctionCache):
 
     def holds(self, sig: Any, target_context: Any) -> bool:
         """Whether there is a file for this signature, damaged or not."""
-        return self._path(sig, target_context.codegen()).exists()
+        try:
+            return self._path(sig, target_context.codegen()).exists()
+        except OSError:  # a folder that may not be read
+            return False
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -103,6 +107,8 @@ class SealedCache(FunctionCache):
         if hashlib.sha256(kernel).digest() != seal:
             return None
         bits, reduced = pickle.loads(kernel)
+        if bits is None and self._keeps_width:
+            return None  # kept by who did not ask
         data = self._impl.rebuild(target_context, reduced)
         if bits is not None:
             note_vector_bits(data.library, bits)
@@ -111,7 +117,10 @@ class SealedCache(FunctionCache):
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._impl.check_cachable(data):
             return
-        bits = vector_bits_of(data.library) if self._keeps_width else None
+        bits = None
+        if self._keeps_width:
+            bits = vector_bits_of(data.library)
+            note_vector_bits(data.library, bits)
         kernel = dumps((bits, self._impl.reduce(data)))  # type: ignore[no-untyped-call]  # Numba's gap
         path = self._path(sig, data.codegen)
         with suppress(OSError):  # a full disk only costs compile time
@@ -132,21 +141,31 @@ class SealedCache(FunctionCache):
 
 
 @contextmanager
-def _alone(source: Path) -> Iterator[None]:
-    """Hold the lock of a source's file, or go on without where that takes too long or cannot be."""
-    try:
-        file = source.open()
-    except OSError:
+def _in_turn(source: Path, kept: Callable[[], bool]) -> Iterator[None]:
+    """Hold the lock of a source's file, so that others wait for what is compiled meanwhile.
+
+    Without the lock where there is none to be had, where that takes too long, and where another has
+    compiled and could not keep it: waiting for each other would be in vain.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):
+            file = held.enter_context(source.open())
+            waited = _lock(file)
+            held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # a forked child has the file as well
+            if waited and not kept():
+                held.close()
         yield
-        return
-    with file:  # closing it gives the lock back
-        until = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < until:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(0.02)
-            except OSError:  # a file system without locks
-                break
-        yield
+
+
+def _lock(file: IO[str]) -> bool:
+    """Take the lock of a file; return whether it had to be waited for, in vain after a while."""
+    until = time.monotonic() + _PATIENCE_S
+    waited = False
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            waited = True
+            time.sleep(0.02)
+    return waited

@@ -1,7 +1,7 @@
 """Flink itself: right on every workload that it has a program for, and nothing left behind.
 
-A case starts a Java process, three seconds of processor time, so `make test` takes each program and
-each case once, of loads those that hold a source back or end it early.
+A case starts a Java process, three seconds of processor time, so `make test` takes two programs and
+cases, and one load.
 """
 
 import os

@@ -75,7 +75,7 @@ def run(asked, dataset, variant, scratch, *, workers, expected, batch=4096):
         prepared.close()
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
 )
@@ -89,7 +89,7 @@ def test_a_run_whose_number_of_outputs_is_known_grows_nothing(
         assert measured.counters["outputs_grown"] == 0
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(7)
 @pytest.mark.parametrize(
     ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
 )

@@ -123,7 +123,7 @@ def rows(answered):
     return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", RANDOM | STORED)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked = (RANDOM | STORED)[name]

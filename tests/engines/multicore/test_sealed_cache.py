@@ -1,4 +1,4 @@
-"""A damaged kernel is compiled again: it is neither run nor an error."""
+"""The cache of kernels: what is damaged is compiled again, and what several want at once, once."""
 
 import fcntl
 import os
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -38,10 +39,10 @@ def twice(value):
     return 2 * value
 
 
-def summing() -> Any:
+def summing(*, width: bool = True) -> Any:
     functions = {"user": ("apply", twice)}
     return compiling.compile_kernel(
-        "a test", functions, SUM, OF_COLUMN, {}, bounds=False, width=True
+        "a test", functions, SUM, OF_COLUMN, {}, bounds=False, width=width
     )
 
 
@@ -136,7 +137,6 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
 
 COMPILES = """
 import sys
-from pathlib import Path
 from tests.engines.multicore import test_sealed_cache as test
 
 class Waits(test.sealed_cache._SealedCFunc):
@@ -146,12 +146,22 @@ class Waits(test.sealed_cache._SealedCFunc):
         return super()._compile_uncached()
 
 test.sealed_cache._SealedCFunc = Waits
-print("asks", flush=True)
 print(test.summing().cache_hits, flush=True)
 """
 
 
-def test_processes_that_want_a_kernel_at_once_compile_it_once(tmp_path: Path):
+def has_open(process: subprocess.Popen[str], path: Path) -> bool:
+    links = Path(f"/proc/{process.pid}/fd").iterdir()
+    return any(link.is_symlink() and os.readlink(link) == str(path) for link in links)
+
+
+def test_processes_that_want_a_kernel_at_once_compile_it_once(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
+    summing()
+    (source,) = tmp_path.rglob("*.py")
+    (kernel,) = tmp_path.rglob("*.kernel")
+    kernel.unlink()  # what is locked is the source, which is there
+
     def begin() -> subprocess.Popen[str]:
         command, pipe = [sys.executable, "-c", COMPILES], subprocess.PIPE
         environment = {**os.environ, "LAB_CACHE": str(tmp_path)}
@@ -160,9 +170,10 @@ def test_processes_that_want_a_kernel_at_once_compile_it_once(tmp_path: Path):
         )
 
     with begin() as first, begin() as second:
-        for process in (first, second):
-            assert process.stdout is not None and process.stdout.readline() == "asks\n"
-        time.sleep(1)  # both have looked for it by now
+        deadline = time.monotonic() + 60
+        while not (has_open(first, source) and has_open(second, source)):  # one waits
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         for process in (first, second):
             assert process.stdin is not None
             process.stdin.write("\n")
@@ -183,6 +194,29 @@ def test_who_waits_in_vain_compiles(tmp_path, monkeypatch):
         fcntl.flock(file, fcntl.LOCK_EX)
         assert summing().cache_hits == 0
     assert kernel.exists()
+
+
+def test_who_waited_for_what_was_not_kept_lets_others_compile(tmp_path, monkeypatch):
+    """Such kernels would be compiled one after the other."""
+    source = tmp_path / "source.py"
+    source.touch()
+    theirs = source.open()
+    fcntl.flock(theirs, fcntl.LOCK_EX)
+    timer = threading.Timer(0.2, theirs.close)
+    timer.start()
+    with sealed_cache._in_turn(source, lambda: False), source.open() as others:
+        fcntl.flock(others, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    timer.join()
+    with sealed_cache._in_turn(source, lambda: False), source.open() as others:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(others, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_width_that_nobody_asked_for_is_read_when_somebody_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
+    assert summing(width=False).cache_hits == 0
+    compiling._loaded.clear()
+    assert vector_bits(summing()) > 0
 
 
 @pytest.mark.full

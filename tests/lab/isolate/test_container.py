@@ -128,6 +128,7 @@ def test_hanging_engine_is_stopped_with_its_container(trial):
 def test_trial_that_exceeds_its_memory_is_oom(trial):
     row = trial("hoard", memory="200m")
     assert row["status"] == "oom", row
+    assert "in phase run" in row["reason"]
     assert row["returncode"] == -9
 
 

@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from tests.examples import ALL, examples
+from tests.examples import everything
 from workloads.datasets.build import ensure
 from workloads.registry import workload
 
@@ -145,7 +145,7 @@ def test_whatever_a_matrix_says_is_taken_or_refused(tmp_path, capsys, place):
     except (AttributeError, TypeError):
         pytest.skip("a table that TOML writes in no single place")
     path = tmp_path / "m.toml"
-    step = 1 if examples(ALL) == ALL else 3  # each value at every third place
+    step = 1 if everything() else 3  # each value at every third place
     for value in HOSTILE[SPOTS.index(place) % step :: step]:
         path.write_text(text.replace(f'"{mark}"', value))
         code = call(["run", str(path), "--dry-run"])

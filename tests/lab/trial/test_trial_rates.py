@@ -117,7 +117,7 @@ IN_REAL_TIME = [
     pytest.param(name, marks=() if name in FIRST_OF_MODEL.values() else pytest.mark.full)
     for name in names()
 ]
-"""Seconds each: `make test` takes one workload of each programming model."""
+"""Seconds each: `make test` takes one, which is a programming model's first."""
 
 
 @pytest.mark.some(1)

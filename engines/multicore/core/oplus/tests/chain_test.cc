@@ -34,10 +34,11 @@ lab::test::Turns turns;
 template <typename Each>
 void for_all_ways(Each each) {
   for (const std::int32_t instances : {1, 2, 4}) {
-    if (turns.next()) each(options_of(instances, 1, "order", 1 << 14));
-    if (turns.next()) each(options_of(instances, 64, "order", instances == 2 ? 8 : 2));
-    if (turns.next()) each(options_of(instances, 64, "scalegate", 4));
-    if (turns.next()) each(options_of(instances, 1, "scalegate", 1 << 14));
+    if (!turns.next()) continue;  // ways of as many instances give the same
+    each(options_of(instances, 1, "order", 1 << 14));
+    each(options_of(instances, 64, "order", instances == 2 ? 8 : 2));
+    each(options_of(instances, 64, "scalegate", 4));
+    each(options_of(instances, 1, "scalegate", 1 << 14));
   }
 }
 

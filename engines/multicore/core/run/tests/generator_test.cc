@@ -195,7 +195,8 @@ bool sleeps_without_a_core_of_its_own() {
   return lab::test::kSanitized || cpu_ns(after) - cpu_ns(before) < wall / 2;
 }
 
-// One that spins has a core all the time, however often it is tried; one that sleeps may wake at ticks.
+// One that spins has all of a core where nobody else wants it, however often it is tried; one that sleeps may wake at
+// ticks.
 void a_generator_without_a_core_of_its_own_sleeps() {
   bool sleeps = false;
   for (int tries = 5; tries > 0 && !sleeps; --tries) sleeps = sleeps_without_a_core_of_its_own();
