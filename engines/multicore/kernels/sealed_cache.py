@@ -57,7 +57,7 @@ def sealed_cfunc(
 
 
 class _SealedCFunc(CFunc):
-    def enable_caching(self, *, width: bool) -> None:
+    def enable_caching(self, *, width: bool = False) -> None:
         self._cache = SealedCache(self.__wrapped__, width=width)
 
     def compile(self) -> None:
