@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel, inlined
@@ -316,7 +314,7 @@ class OperatorKernels:
                 **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
                 **{f"TYPE_{name}": dtype.type for name, dtype in self._operator.lists.items()},
                 "set_stamp": emitter.set_stamp,
-                "call_find": call_find,
+                "call_find": window_tables.call_find,
                 "find_or_make": window_tables.find_or_make,
                 "make_windows": window_tables.make_windows,
                 "free_windows": window_tables.free_windows,
@@ -489,18 +487,3 @@ def _zero_source(operator: Operator) -> list[str]:
             if base.kind in "fc":
                 targets.append(f"    w[{i}].{name}{'[:]' if array else ''} = 0")
     return [f"if not ({' or '.join(parts)}):", *targets]
-
-
-@intrinsic
-def call_find(
-    typingctx: Any, function: Any, instance: Any, key: Any, bucket: Any, left: Any, stamp: Any
-) -> Any:
-    """`call_find(function, instance, key, bucket, left, stamp)`: call a C `FindWindows`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
-        kind = ir.FunctionType(byte, [byte, word, word, word, word])
-        callee = builder.bitcast(args[0], kind.as_pointer())
-        return builder.call(callee, list(args[1:]))
-
-    return types.voidptr(_P, _P, _I, _I, _I, _I), codegen

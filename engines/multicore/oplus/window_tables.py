@@ -210,3 +210,19 @@ def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, str
     store_word(table, COUNT, count + 1)
     store_half(slots, at, count + 1)
     return entry, True, True
+
+
+@intrinsic
+def call_find(
+    typingctx: Any, function: Any, instance: Any, key: Any, bucket: Any, left: Any, stamp: Any
+) -> Any:
+    """`call_find(function, instance, key, bucket, left, stamp)`: call a C `FindWindows`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        kind = ir.FunctionType(_BYTES, [_BYTES, word, word, word, word])
+        callee = builder.bitcast(args[0], kind.as_pointer())
+        return builder.call(callee, list(args[1:]))
+
+    wanted = (types.voidptr, types.voidptr, *[types.int64] * 4)
+    return types.voidptr(*wanted), codegen

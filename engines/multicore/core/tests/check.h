@@ -58,8 +58,7 @@ class Turns {
     return all_ || place == 0 || (place == 2 && !kSanitized);
   }
 
-  // At most so many times as many combinations there are as are done.
-  // At most so many combinations are left to one that is done, itself counted.
+  // At most so many combinations there are for each that is done.
   int most_left_out() const { return all_ ? 1 : kSanitized ? 5 : 3; }
 
  private:
