@@ -17,11 +17,12 @@ class Beside:
 
     def __init__(self, core: Any, name: str, body: Callable[[threading.Event], None]) -> None:
         self._core = core
-        self._body = body
         self._ending = threading.Event()
         self._done = threading.Event()  # an interrupted `join` takes its thread for ended
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name=name)
+        # The thread lets go of the body when it ends: from there whoever made this may be reached,
+        # and all of the run's memory.
+        self._thread = threading.Thread(target=self._work, args=(body,), name=name)
 
     def start(self) -> None:
         """Begin, before the run."""
@@ -44,9 +45,9 @@ class Beside:
         if self._error is not None:
             raise self._error
 
-    def _work(self) -> None:
+    def _work(self, body: Callable[[threading.Event], None]) -> None:
         try:
-            self._body(self._ending)
+            body(self._ending)
         except BaseException as error:  # whatever it is, the run's caller is to have it
             self._error = error
             self._core.call_off()

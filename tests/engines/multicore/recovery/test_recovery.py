@@ -1,5 +1,6 @@
 """Runs that are stopped and go on: their outputs are those of one run, each once."""
 
+import gc
 import random
 import time
 from itertools import product
@@ -10,6 +11,7 @@ import pytest
 from engines.errors import EngineError
 from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.dgs.recovery.folder import CheckpointFolder
+from engines.multicore.dgs.recovery.writer import CheckpointWriter
 from engines.small_load import small_load
 from tests.engines.multicore.recovery.small_runs import (
     KILLED,
@@ -31,6 +33,16 @@ def test_a_run_with_checkpoints_has_the_answer_in_its_folder(name, workers, tmp_
     assert measured.events == input_of(name, EVENTS).events
     assert measured.counters["checkpoints"] > 0
     assert not measured.notices
+
+
+def test_a_run_that_is_closed_lets_go_of_its_memory_at_once(tmp_path):
+    gc.collect()
+    gc.disable()
+    try:
+        run("event_window", EVENTS, tmp_path)
+        assert not [one for one in gc.get_objects() if isinstance(one, CheckpointWriter)]
+    finally:
+        gc.enable()
 
 
 class StopError(Exception):
