@@ -47,7 +47,10 @@ KEPT = 64
 
 VALUES, FEATURES = len(CATEGORICAL), len(CONTINUOUS)
 SLOTS = VALUES * (VALUES + 1) // 2
-"""Itemsets of one connection: of each value, and of each pair of values."""
+"""Itemsets of one connection: of each value, and of each pair of values.
+
+One loop goes through them. With a loop for each of the two values, which the compiler unrolls, the
+update took three times as long to compile."""
 
 ITEMSETS = 1024
 """Itemsets with enough support that a model has room for; the others count as rare. The KDD file
@@ -142,14 +145,19 @@ def judge(state: Any, event: Any, combination: int) -> None:
 def score_of(state: Any, combination: int) -> int:
     """Return the score, in half points, of the features in `x` with these categorical values."""
     score = 0
-    slot = combination * SLOTS
-    for a in range(VALUES):
-        for b in range(a, VALUES):
-            itemset = state.itemset[slot]
-            slot += 1
-            if itemset == 0 or features_far(state, (itemset - 1) * FEATURES) > MOST_FAR:
-                score += 2 if a == b else 1
+    first = combination * SLOTS
+    a = b = 0
+    for slot in range(SLOTS):
+        itemset = state.itemset[first + slot]
+        if itemset == 0 or features_far(state, (itemset - 1) * FEATURES) > MOST_FAR:
+            score += 2 if a == b else 1
+        a, b = pair_behind(a, b)
     return score
+
+
+def pair_behind(a: int, b: int) -> tuple[int, int]:
+    """Return the pair of values of the slot behind that of another pair, in the order of slots."""
+    return (a, b + 1) if b + 1 < VALUES else (a + 1, a + 1)
 
 
 def features_far(state: Any, first: int) -> int:
@@ -224,13 +232,11 @@ def learn(state: Any) -> None:
                 state.all_squares[i] += state.squares[i]
                 state.sums[i] = 0
                 state.squares[i] = 0
-    itemsets = 0
-    slot = 0
-    for a in range(VALUES):
-        for b in range(a, VALUES):
-            for combination in range(state.combinations):
-                itemsets = learn_itemset(state, combination, a, b, slot, itemsets)
-            slot += 1
+    itemsets = a = b = 0
+    for slot in range(SLOTS):
+        for combination in range(state.combinations):
+            itemsets = learn_itemset(state, combination, a, b, slot, itemsets)
+        a, b = pair_behind(a, b)
     learn_mean(state)
     state.checks += 1
 
@@ -328,29 +334,35 @@ def share(state: Any, part: Any) -> None:
     part.checks = state.checks
     part.mean_count = state.mean_count
     part.mean_score = state.mean_score
-    part.past_count[:] = state.past_count
-    part.past_score[:] = state.past_score
-    part.itemset[:] = state.itemset
-    part.low[:] = state.low
-    part.high[:] = state.high
+    copy(state.past_count, part.past_count)
+    copy(state.past_score, part.past_score)
+    copy(state.itemset, part.itemset)
+    copy(state.low, part.low)
+    copy(state.high, part.high)
     part.combinations = state.combinations
-    part.values[:] = state.values
+    copy(state.values, part.values)
 
 
 def hand_over(state: Any, part: Any) -> None:
     """Copy what must be counted once."""
-    part.all_support[:] = state.all_support
-    part.all_sums[:] = state.all_sums
-    part.all_squares[:] = state.all_squares
-    part.support[:] = state.support
-    part.sums[:] = state.sums
-    part.squares[:] = state.squares
+    copy(state.all_support, part.all_support)
+    copy(state.all_sums, part.all_sums)
+    copy(state.all_squares, part.all_squares)
+    copy(state.support, part.support)
+    copy(state.sums, part.sums)
+    copy(state.squares, part.squares)
     part.connections = state.connections
     part.count = state.count
     part.score = state.score
     part.potential = state.potential
     part.kept = state.kept
-    part.list[:] = state.list
+    copy(state.list, part.list)
+
+
+def copy(values: Any, others: Any) -> None:
+    """Copy an array; an assignment to `others[:]` takes four times as long to compile."""
+    for i in range(len(others)):
+        others[i] = values[i]
 
 
 def join(first: Any, second: Any, state: Any) -> None:
