@@ -15,6 +15,8 @@ from numba.core.extending import models, overload_method, register_model
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
+from engines.multicore.kernels import parts
+
 
 class EmitterType(types.Type):
     """Numba type of an emitter for records of one structured dtype.
@@ -155,7 +157,7 @@ def _append(typingctx: Any, out: Any, values: Any) -> Any:
     return types.void(out, values), codegen
 
 
-@overload_method(EmitterType, "emit")
+@overload_method(EmitterType, "emit", jit_options=parts.OPTIONS)
 def _emit(out: Any, *values: Any) -> Any:
     def emit(out: Any, *values: Any) -> None:
         _append(out, values)

@@ -8,6 +8,8 @@ from numba.core import cgutils, types
 from numba.core.extending import models, overload, overload_method, register_model
 from numba.extending import intrinsic
 
+from engines.multicore.kernels import parts
+
 
 class MembersType(types.Type):
     """Numba type of the states of many keys, records of one type."""
@@ -74,7 +76,7 @@ def _key(typingctx: Any, members: Any, index: Any) -> Any:
     return types.int64(members, types.intp), codegen
 
 
-@overload(len)
+@overload(len, jit_options=parts.OPTIONS)
 def _len(members: Any) -> Any:
     if not isinstance(members, MembersType):
         return None
@@ -85,7 +87,7 @@ def _len(members: Any) -> Any:
     return count
 
 
-@overload(operator.getitem)
+@overload(operator.getitem, jit_options=parts.OPTIONS)
 def _getitem(members: Any, index: Any) -> Any:
     if not isinstance(members, MembersType):
         return None
@@ -98,7 +100,7 @@ def _getitem(members: Any, index: Any) -> Any:
     return getitem
 
 
-@overload_method(MembersType, "key")
+@overload_method(MembersType, "key", jit_options=parts.OPTIONS)
 def _key_of(members: Any, index: Any) -> Any:
     def key(members: Any, index: Any) -> Any:
         if index < 0 or index >= _count(members):

@@ -20,6 +20,7 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
+from engines.multicore.kernels import parts
 from workloads.model import Operator
 
 # Numba's extension interface is typed in part only, these not.
@@ -233,7 +234,7 @@ _append: Any = _append_of
 _drop_first: Any = _drop_first_of
 
 
-@overload(len)
+@overload(len, jit_options=parts.OPTIONS)
 def _len(deque: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
@@ -244,7 +245,7 @@ def _len(deque: Any) -> Any:
     return count
 
 
-@overload(bool)
+@overload(bool, jit_options=parts.OPTIONS)
 def _bool(deque: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
@@ -255,7 +256,7 @@ def _bool(deque: Any) -> Any:
     return some
 
 
-@overload(python.getitem)
+@overload(python.getitem, jit_options=parts.OPTIONS)
 def _getitem(deque: Any, index: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
@@ -272,7 +273,7 @@ def _getitem(deque: Any, index: Any) -> Any:
     return getitem
 
 
-@overload_method(DequeType, "append")
+@overload_method(DequeType, "append", jit_options=parts.OPTIONS)
 def _append_one(deque: Any, item: Any) -> Any:
     def append(deque: Any, item: Any) -> None:
         if not _has_room(deque):
@@ -282,7 +283,7 @@ def _append_one(deque: Any, item: Any) -> Any:
     return append
 
 
-@overload_method(DequeType, "popleft")
+@overload_method(DequeType, "popleft", jit_options=parts.OPTIONS)
 def _popleft(deque: Any) -> Any:
     def popleft(deque: Any) -> Any:
         if not _some(deque):
