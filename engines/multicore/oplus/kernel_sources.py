@@ -1,6 +1,7 @@
 """What the kernels of an operator O+ are written in: templates that `kernels` fills.
 
-Each is the source of one function of core/oplus/kernel.h.
+Each is the source of one function of core/oplus/kernel.h. What counts begins with `int64(0)`: to
+the compiler a plain 0 is of a type of its own, and when a loop widens it all types are found again.
 """
 
 # In three passes over the places: the keys of all of them, the cache lines that they will need, the
@@ -25,8 +26,8 @@ def process(view, begin, end, out_address):
 {open_stored}
     keys = open_keys(keys_address)
     known = begin
-    tuples = 0
-    before = 0
+    tuples = int64(0)
+    before = int64(0)
     while known < end:
         columns = pointer_at(streams, int64(load(sources, known, uint8)))
         row = load(rows, known, int64)
@@ -50,9 +51,9 @@ def process(view, begin, end, out_address):
     out = open_out(out_address)
     left = load(view, 10, int64)
     last = left  # window of the tuple
-    made = 0
-    k = 0
-    p = 0
+    made = int64(0)
+    k = int64(0)
+    p = int64(0)
     while p < tuples:
         i = load(own, 2 * p, int64)
         columns = pointer_at(streams, int64(load(sources, i, uint8)))
@@ -102,8 +103,8 @@ UPDATE = """\
 # Of operators that store tuples: the core makes room for one more in each deque beforehand.
 OPEN_STORED = """\
     reserve = pointer_at(view, 13)
-    compared = 0
-    lacking = 0
+    compared = int64(0)
+    lacking = int64(0)
 """
 
 CLOSE_STORED = """\
@@ -207,7 +208,7 @@ open_keys, close_keys = open_key_set(KEYS)
 def map_(keys_address, columns, rows, count, ends):
 {pointers}
     keys = open_keys(keys_address)
-    i = 0
+    i = int64(0)
     while i < count:
         row = load(rows, i, int64)
         user_keys({tuple}, keys)
@@ -245,7 +246,7 @@ MATCH = """\
 def match(probes, begin, end, others, first, last, pairs, capacity):
 {probe_pointers}
 {stored_pointers}
-    found = 0
+    found = int64(0)
     i = begin
     while i < end:
         width = min(4, end - i)
