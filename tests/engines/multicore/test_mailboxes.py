@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from engines.errors import EngineCrashError
 from engines.multicore import _core
 from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.dgs.options import DgsOptions
@@ -134,6 +135,25 @@ def test_outputs_of_a_key_that_waited_are_in_order_around_those_it_waited_for(ga
             late += made.run().counters["buffered_events"]
             assert compare(right, made.answer(), ECHOES).equal
     assert late > 100 or gather
+
+
+def echo_twice(state, event, out):
+    echo(state, event, out)
+    echo(state, event, out)
+
+
+def test_more_outputs_than_declared_are_counted_of_events_that_waited_too():
+    data = mixed_streams(keys=5, events=2_000)
+    twice = replace(ECHO, states=(replace(ECHO.states[0], update=echo_twice),))
+    how = RunSettings(workers=3, pin=False, batch=1)
+    options = DgsOptions(mailbox="tags", gather=False)
+    with closing(DgsRun(ECHO, data, how, options)) as once:
+        assert once.run().counters["buffered_events"] > 0
+    with (
+        closing(DgsRun(twice, data, how, options)) as made,
+        pytest.raises(EngineCrashError, match=f"emitted {data.events} records beyond"),
+    ):
+        made.run()
 
 
 def mixed_streams(keys, events):
