@@ -11,11 +11,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.core.extending import models, overload_method, register_model
+from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from engines.multicore.kernels import parts
+from engines.multicore.kernels.parts import overload_method
 
 
 class EmitterType(types.Type):
@@ -157,7 +157,7 @@ def _append(typingctx: Any, out: Any, values: Any) -> Any:
     return types.void(out, values), codegen
 
 
-@overload_method(EmitterType, "emit", jit_options=parts.OPTIONS)
+@overload_method(EmitterType, "emit")
 def _emit(out: Any, *values: Any) -> Any:
     def emit(out: Any, *values: Any) -> None:
         _append(out, values)

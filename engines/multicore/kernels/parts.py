@@ -16,12 +16,16 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler import DefaultPassBuilder as _DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.extending import overload as _overload
+from numba.extending import overload_method as _overload_method
 
 # Numba's extension interface is typed in part only, these not.
 DefaultPassBuilder: Any = _DefaultPassBuilder
 NativeLowering: Any = typed_passes.NativeLowering
 Library: Any = JITCodeLibrary
 _dynfunc: Any = _c_functions
+_numbas_overload: Any = _overload
+_numbas_overload_method: Any = _overload_method
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -90,3 +94,17 @@ def part(function: _Function) -> _Function:
     """Compile a function that kernels call, and neither Python nor C."""
     compiled: _Function = njit(**OPTIONS)(function)
     return compiled
+
+
+def overload(function: Any) -> Callable[[_Function], _Function]:
+    """Return Numba's decorator `overload`, for what is compiled as a part."""
+    decorator: Callable[[_Function], _Function] = _numbas_overload(function, jit_options=OPTIONS)
+    return decorator
+
+
+def overload_method(kind: Any, name: str) -> Callable[[_Function], _Function]:
+    """Return Numba's decorator `overload_method`, for what is compiled as a part."""
+    decorator: Callable[[_Function], _Function] = _numbas_overload_method(
+        kind, name, jit_options=OPTIONS
+    )
+    return decorator

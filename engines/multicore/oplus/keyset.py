@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.extending import models, overload_method, register_model
+from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 
-from engines.multicore.kernels import parts
-from engines.multicore.kernels.parts import part
+from engines.multicore.kernels.parts import overload_method, part
 
 COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
@@ -189,7 +188,7 @@ def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any
     return types.void(keys, types.int64, types.int64, types.uint64), codegen
 
 
-@overload_method(KeySetType, "add", jit_options=parts.OPTIONS)
+@overload_method(KeySetType, "add")
 def _add(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 
@@ -256,7 +255,7 @@ def _add_owner(typingctx: Any, out: Any, bucket: Any) -> Any:
     return types.void(out, types.int64), codegen
 
 
-@overload_method(OwnersType, "add", jit_options=parts.OPTIONS)
+@overload_method(OwnersType, "add")
 def _add_owner_of(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 
