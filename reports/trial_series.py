@@ -55,7 +55,7 @@ def read_timeline(path: Path) -> TrialTimeline | None:
     import pyarrow.parquet as pq
 
     try:
-        table: dict[str, list[Any]] = pq.read_table(path).to_pydict()
+        table: dict[str, list[Any]] = pq.ParquetFile(path).read().to_pydict()
     except (OSError, pa.ArrowException):
         return None
     first = next((row for row, t_ns in enumerate(table["t_ns"]) if t_ns >= 0), len(table["t_ns"]))

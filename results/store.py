@@ -157,7 +157,7 @@ def _read_table(run_dir: Path, path: Path) -> tuple[Row, ...]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        table = pq.ParquetFile(path).read()  # read_table would import pandas
     except (pa.ArrowException, OSError) as error:
         raise ResultsError(
             f"{path} is damaged ({error}); `lab run --resume {run_dir}` rebuilds it"

@@ -1,6 +1,8 @@
 import errno
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -60,6 +62,18 @@ def test_written_run_is_read_back_in_run_order(tmp_path):
     assert run.rows[0]["reason"] == "short"
     assert run.rows[1]["latency_p50_ns"] is None
     assert set(run.rows[0]) == NAMES
+
+
+def test_a_table_is_written_and_read_without_pandas(tmp_path):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a-r1", row())
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom results.store import read_run, write_table\n"
+        f"run_dir = Path({str(tmp_path)!r})\n"
+        "write_table(run_dir)\nread_run(run_dir)\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_run_without_any_trial_still_gives_a_typed_table(tmp_path):
