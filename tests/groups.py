@@ -18,7 +18,8 @@ def group_of(nodeid):
     the same finished figure, stored run of several trials, process of random runs, parsed tree, or
     engine and workload, whose kernels are compiled once, take it from one process.
     """
-    if re.search(r"test_container\.py|test_faults\.py|kill|dies", nodeid):
+    kills = re.search(r"test_container\.py|test_faults\.py|_kill|_dies", nodeid)
+    if kills and "/multicore/" not in nodeid:  # whose tests have no trials
         return "kills"
     if "spark" in nodeid.lower():
         return "spark"
