@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results.table import read_parquet
+
 STEP_S = 0.1
 MOST_POINTS = 400
 """More cannot be told apart in a figure of this width; several rows then make a point."""
@@ -52,10 +54,9 @@ class TrialTimeline:
 def read_timeline(path: Path) -> TrialTimeline | None:
     """Return the timeline of a trial; None where the file is missing, damaged or too short."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        table: dict[str, list[Any]] = pq.ParquetFile(path).read().to_pydict()
+        table: dict[str, list[Any]] = read_parquet(path).to_pydict()
     except (OSError, pa.ArrowException):
         return None
     first = next((row for row, t_ns in enumerate(table["t_ns"]) if t_ns >= 0), len(table["t_ns"]))

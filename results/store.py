@@ -19,7 +19,7 @@ from typing import Any
 from results.errors import ResultsError
 from results.fit import encodable, fitted
 from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
-from results.table import as_table
+from results.table import as_table, read_parquet
 
 Row = dict[str, Any]
 """One trial: every column of the schema, None where it has no value."""
@@ -154,10 +154,9 @@ def read_run(run_dir: Path) -> Run:
 
 def _read_table(run_dir: Path, path: Path) -> tuple[Row, ...]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(path).read()  # read_table would import pandas
+        table = read_parquet(path)
     except (pa.ArrowException, OSError) as error:
         raise ResultsError(
             f"{path} is damaged ({error}); `lab run --resume {run_dir}` rebuilds it"

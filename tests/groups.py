@@ -6,7 +6,7 @@ import pytest
 
 SHARED = (
     r"test_figure_command\.py|test_dry_run\.py|project/test_command\.py|runs_of_a_family"
-    r"|test_architecture\.py|test_engine_conforms\[\w+-\w+"
+    r"|test_architecture\.py|(?<=conforms\[)multicore-\w+|(?<=conforms_under\[)multicore-\w+"
 )
 
 
@@ -16,10 +16,10 @@ def group_of(nodeid):
     Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
     machine, so tests that make it kill must not run beside others whose trial is killed. Tests on
     the same finished figure, stored run of several trials, process of random runs, parsed tree, or
-    engine and workload, whose kernels are compiled once, take it from one process.
+    kernels of a workload take it from one process.
     """
     kills = re.search(r"test_container\.py|test_faults\.py|_kill|_dies", nodeid)
-    if kills and "/multicore/" not in nodeid:  # whose tests have no trials
+    if kills and "/multicore/" not in nodeid:  # tests of that folder start no trials
         return "kills"
     if "spark" in nodeid.lower():
         return "spark"

@@ -49,7 +49,7 @@ def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
     if row["series"] is None:
         return None
     try:
-        table = pq.ParquetFile(run.path / row["series"]).read()
+        table = pq.read_table(run.path / row["series"])
     except (OSError, pa.ArrowException):
         return None
     timed = np.asarray(table["t_ns"].to_numpy()) >= 0

@@ -59,7 +59,7 @@ def read_reconfigurations(path: Path) -> tuple[Reconfiguration, ...]:
     """
     import pyarrow.parquet as pq
 
-    return tuple(Reconfiguration(**row) for row in pq.ParquetFile(path).read().to_pylist())
+    return tuple(Reconfiguration(**row) for row in pq.read_table(path).to_pylist())
 
 
 def _rank(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:

@@ -52,6 +52,8 @@ def test_who_must_share_a_process_is_told_by_the_name():
     for alone in ("tests/engines/multicore/a.py::test_a_kill", "tests/a_studies.py::test_one"):
         assert group_of(alone) == alone
     conforms = "tests/engines/test_conformance.py::test_engine_conforms"
-    assert group_of(f"{conforms}[multicore-a-one event]") == group_of(f"{conforms}[multicore-a-b]")
+    assert group_of(f"{conforms}[multicore-a-one]") == group_of(f"{conforms}_under[multicore-a-b]")
     assert group_of(f"{conforms}[multicore-a-one]") != group_of(f"{conforms}[multicore-b-one]")
+    dies = "tests/engines/test_conformance.py::test_engine_whose_process_dies[multicore]"
+    assert group_of(dies) == "kills"
     assert group_of("tests/a.py::test_one") == "tests/a.py::test_one"

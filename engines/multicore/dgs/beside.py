@@ -20,9 +20,8 @@ class Beside:
         self._ending = threading.Event()
         self._done = threading.Event()  # an interrupted `join` takes its thread for ended
         self._error: BaseException | None = None
-        # The thread lets go of the body when it ends: from there whoever made this may be reached,
-        # and all of the run's memory.
-        self._thread = threading.Thread(target=self._work, args=(body,), name=name)
+        self._body = body
+        self._thread = threading.Thread(target=self._work, name=name)
 
     def start(self) -> None:
         """Begin, before the run."""
@@ -42,14 +41,20 @@ class Beside:
             self._core.close_snapshots(True)
             self._done.wait()
             raise
-        if self._error is not None:
-            raise self._error
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # it leads back here
 
-    def _work(self, body: Callable[[threading.Event], None]) -> None:
+    def _work(self) -> None:
         try:
-            body(self._ending)
+            self._body(self._ending)
         except BaseException as error:  # whatever it is, the run's caller is to have it
             self._error = error
             self._core.call_off()
         finally:
+            # It leads back to whoever made this: a cycle, which would hold all of the run's memory.
+            del self._body
             self._done.set()

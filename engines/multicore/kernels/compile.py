@@ -23,6 +23,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
+from engines.multicore.kernels import arrays as _arrays  # noqa: F401  tells Numba
 from engines.multicore.kernels import bounds as checked
 from engines.multicore.kernels import emitter, members, memory, parts
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba

@@ -15,7 +15,7 @@ from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from engines.multicore.kernels.parts import overload_method
+from engines.multicore.kernels.parts import overload_method_part
 
 
 class EmitterType(types.Type):
@@ -157,7 +157,7 @@ def _append(typingctx: Any, out: Any, values: Any) -> Any:
     return types.void(out, values), codegen
 
 
-@overload_method(EmitterType, "emit")
+@overload_method_part(EmitterType, "emit")
 def _emit(out: Any, *values: Any) -> Any:
     def emit(out: Any, *values: Any) -> None:
         _append(out, values)

@@ -8,7 +8,7 @@ from numba.core import cgutils, types
 from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 
-from engines.multicore.kernels.parts import overload, overload_method
+from engines.multicore.kernels.parts import overload_method_part, overload_part
 
 
 class MembersType(types.Type):
@@ -76,7 +76,7 @@ def _key(typingctx: Any, members: Any, index: Any) -> Any:
     return types.int64(members, types.intp), codegen
 
 
-@overload(len)
+@overload_part(len)
 def _len(members: Any) -> Any:
     if not isinstance(members, MembersType):
         return None
@@ -87,7 +87,7 @@ def _len(members: Any) -> Any:
     return count
 
 
-@overload(operator.getitem)
+@overload_part(operator.getitem)
 def _getitem(members: Any, index: Any) -> Any:
     if not isinstance(members, MembersType):
         return None
@@ -100,7 +100,7 @@ def _getitem(members: Any, index: Any) -> Any:
     return getitem
 
 
-@overload_method(MembersType, "key")
+@overload_method_part(MembersType, "key")
 def _key_of(members: Any, index: Any) -> Any:
     def key(members: Any, index: Any) -> Any:
         if index < 0 or index >= _count(members):

@@ -2,8 +2,8 @@
 
 Numba optimizes each function with all that it calls, and makes machine code of it, before the next
 one takes it up. With five calls below one another that is done five times, for one use: it took two
-thirds of the time of a large program (`outlier_detection`: 24.6 s of 36.0 for its three functions).
-Only kernels call these functions.
+thirds of the time of a large program (`outlier_detection` as it was then: 24.6 s of 36.0 for its
+three functions). Only kernels call these functions.
 """
 
 from collections.abc import Callable
@@ -96,13 +96,13 @@ def part(function: _Function) -> _Function:
     return compiled
 
 
-def overload(function: Any) -> Callable[[_Function], _Function]:
+def overload_part(function: Any) -> Callable[[_Function], _Function]:
     """Return Numba's decorator `overload`, for what is compiled as a part."""
     decorator: Callable[[_Function], _Function] = _numbas_overload(function, jit_options=OPTIONS)
     return decorator
 
 
-def overload_method(kind: Any, name: str) -> Callable[[_Function], _Function]:
+def overload_method_part(kind: Any, name: str) -> Callable[[_Function], _Function]:
     """Return Numba's decorator `overload_method`, for what is compiled as a part."""
     decorator: Callable[[_Function], _Function] = _numbas_overload_method(
         kind, name, jit_options=OPTIONS

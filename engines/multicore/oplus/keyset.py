@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 
-from engines.multicore.kernels.parts import overload_method, part
+from engines.multicore.kernels.parts import overload_method_part, part
 
 COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
@@ -188,7 +188,7 @@ def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any
     return types.void(keys, types.int64, types.int64, types.uint64), codegen
 
 
-@overload_method(KeySetType, "add")
+@overload_method_part(KeySetType, "add")
 def _add(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 
@@ -255,7 +255,7 @@ def _add_owner(typingctx: Any, out: Any, bucket: Any) -> Any:
     return types.void(out, types.int64), codegen
 
 
-@overload_method(OwnersType, "add")
+@overload_method_part(OwnersType, "add")
 def _add_owner_of(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 

@@ -20,7 +20,7 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from engines.multicore.kernels.parts import overload, overload_method
+from engines.multicore.kernels.parts import overload_method_part, overload_part
 from workloads.model import Operator
 
 # Numba's extension interface is typed in part only, these not.
@@ -234,7 +234,7 @@ _append: Any = _append_of
 _drop_first: Any = _drop_first_of
 
 
-@overload(len)
+@overload_part(len)
 def _len(deque: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
@@ -245,7 +245,7 @@ def _len(deque: Any) -> Any:
     return count
 
 
-@overload(bool)
+@overload_part(bool)
 def _bool(deque: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
@@ -256,7 +256,7 @@ def _bool(deque: Any) -> Any:
     return some
 
 
-@overload(python.getitem)
+@overload_part(python.getitem)
 def _getitem(deque: Any, index: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
@@ -273,7 +273,7 @@ def _getitem(deque: Any, index: Any) -> Any:
     return getitem
 
 
-@overload_method(DequeType, "append")
+@overload_method_part(DequeType, "append")
 def _append_one(deque: Any, item: Any) -> Any:
     def append(deque: Any, item: Any) -> None:
         if not _has_room(deque):
@@ -283,7 +283,7 @@ def _append_one(deque: Any, item: Any) -> Any:
     return append
 
 
-@overload_method(DequeType, "popleft")
+@overload_method_part(DequeType, "popleft")
 def _popleft(deque: Any) -> Any:
     def popleft(deque: Any) -> Any:
         if not _some(deque):

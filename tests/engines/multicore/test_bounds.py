@@ -33,6 +33,7 @@ from workloads.model import (
     partitioned,
     stateless,
 )
+from workloads.model.arrays import copy
 from workloads.model.operator import SINGLE
 from workloads.model.sequential import answer_of
 
@@ -325,6 +326,24 @@ def test_slices_and_arrays_that_a_function_makes_are_within_bounds():
     asked = program(fill)
     data = of_values([n % 7 for n in range(60)], asked)
     assert run("dgs", asked, data)["x"].tolist() == answer_of(asked, data)["x"].tolist()
+
+
+def copied(state, event, out):
+    for i in range(len(state.items)):
+        state.items[i] = event.x + i
+    made = np.zeros(len(state.items) + event.x // 100, np.int64)
+    copy(state.items, made)
+    out.emit(event.ts, made[0] + 10 * made[1] + 100 * made[2])
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+def test_an_array_is_copied_to_one_of_its_length_and_to_no_other(bounds):
+    asked = program(copied)
+    data = of_values([n % 7 for n in range(60)], asked)
+    given = run("dgs", asked, data, bounds=bounds)
+    assert given["x"].tolist() == answer_of(asked, data)["x"].tolist()
+    with pytest.raises(EngineCrashError, match="ValueError: an array is copied to one of another"):
+        run("dgs", asked, of_values([100], asked), bounds=bounds)
 
 
 def pick(state, event, out):

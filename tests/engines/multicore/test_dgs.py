@@ -30,7 +30,7 @@ PROGRAMS = [name for name in names() if isinstance(workload(name).program, DGSPr
 """Queries of operators are in test_oplus.py."""
 
 SLOW_TO_COMPILE = {"outlier_detection"}
-"""Programs whose kernels take 10 to 15 s to compile anew, because of their many fields."""
+"""Programs whose kernels take 7 s to compile anew, because of their many fields."""
 
 BY_COST = [
     pytest.param(name, marks=pytest.mark.full) if name in SLOW_TO_COMPILE else name

@@ -19,7 +19,7 @@ from workloads.model.trace import compare
 from workloads.registry import names, workload
 
 SLOW_TO_COMPILE = {"outlier_detection"}
-"""Programs whose kernels take 10 to 15 s to compile anew: left to `make test-all`."""
+"""Programs whose kernels take 7 s to compile anew: left to `make test-all`."""
 BY_COST = [
     pytest.param(name, marks=pytest.mark.full) if name in SLOW_TO_COMPILE else name
     for name in names()

@@ -176,7 +176,7 @@ def _of_dataset(name: str, prefix: str) -> Lookup:
 def _texts(path: object) -> list[str]:
     import pyarrow.parquet as pq  # heavy
 
-    column: list[str] = pq.ParquetFile(path).read(["text"]).column("text").to_pylist()
+    column: list[str] = pq.read_table(path, columns=["text"]).column("text").to_pylist()
     return column
 
 

@@ -31,6 +31,7 @@ from workloads.inputs.connections.schema import (
     KINDS,
 )
 from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from workloads.model.arrays import copy
 from workloads.suite.outlier_detection.features import read_features
 
 OUTLIER, SUMMARY = 0, 1
@@ -47,10 +48,9 @@ KEPT = 64
 
 VALUES, FEATURES = len(CATEGORICAL), len(CONTINUOUS)
 SLOTS = VALUES * (VALUES + 1) // 2
-"""Itemsets of one connection: of each value, and of each pair of values.
-
-One loop goes through them. With a loop for each of the two values, which the compiler unrolls, the
-update took three times as long to compile."""
+"""Itemsets of one connection: of each value, and of each pair of values."""
+# One loop goes through them. With a loop for each of the two values, which the compiler unrolls,
+# the update took three times as long to compile.
 
 ITEMSETS = 1024
 """Itemsets with enough support that a model has room for; the others count as rare. The KDD file
@@ -357,12 +357,6 @@ def hand_over(state: Any, part: Any) -> None:
     part.potential = state.potential
     part.kept = state.kept
     copy(state.list, part.list)
-
-
-def copy(values: Any, others: Any) -> None:
-    """Copy an array; an assignment to `others[:]` takes four times as long to compile."""
-    for i in range(len(others)):
-        others[i] = values[i]
 
 
 def join(first: Any, second: Any, state: Any) -> None:

@@ -3,6 +3,8 @@
 import gc
 import random
 import time
+import weakref
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
@@ -35,16 +37,6 @@ def test_a_run_with_checkpoints_has_the_answer_in_its_folder(name, workers, tmp_
     assert not measured.notices
 
 
-def test_a_run_that_is_closed_lets_go_of_its_memory_at_once(tmp_path):
-    gc.collect()
-    gc.disable()
-    try:
-        run("event_window", EVENTS, tmp_path)
-        assert not [one for one in gc.get_objects() if isinstance(one, CheckpointWriter)]
-    finally:
-        gc.enable()
-
-
 class StopError(Exception):
     """What stops a run in a test."""
 
@@ -60,6 +52,26 @@ def stop_after(monkeypatch, checkpoints):
         write(self, *given, **named)
 
     monkeypatch.setattr(CheckpointFolder, "write", stopping)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_closed_run_lets_go_of_its_memory_at_once(stops, tmp_path, monkeypatch):
+    begin, made = CheckpointWriter.__init__, []
+
+    def noting(self, *given):
+        begin(self, *given)
+        made.append(weakref.ref(self))
+
+    monkeypatch.setattr(CheckpointWriter, "__init__", noting)
+    if stops:
+        stop_after(monkeypatch, 1)
+    gc.disable()
+    try:
+        with pytest.raises(StopError) if stops else nullcontext():
+            run("event_window", EVENTS, tmp_path)
+        assert [one() for one in made] == [None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.some(8)

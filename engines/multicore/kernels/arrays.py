@@ -1,0 +1,22 @@
+"""What `workloads.model.arrays` means in compiled code."""
+
+from typing import Any
+
+from numba import types
+
+from engines.multicore.kernels.parts import overload_part
+from workloads.model import arrays
+
+
+@overload_part(arrays.copy)
+def _copy(values: Any, others: Any) -> Any:
+    if not all(isinstance(one, types.Array) and one.ndim == 1 for one in (values, others)):
+        return None
+
+    def copy(values: Any, others: Any) -> None:
+        if len(values) != len(others):
+            raise ValueError("an array is copied to one of another length")
+        for i in range(len(others)):
+            others[i] = values[i]
+
+    return copy
