@@ -49,8 +49,6 @@ KEPT = 64
 VALUES, FEATURES = len(CATEGORICAL), len(CONTINUOUS)
 SLOTS = VALUES * (VALUES + 1) // 2
 """Itemsets of one connection: of each value, and of each pair of values."""
-# One loop goes through them. With a loop for each of the two values, which the compiler unrolls,
-# the update took three times as long to compile.
 
 ITEMSETS = 1024
 """Itemsets with enough support that a model has room for; the others count as rare. The KDD file
@@ -145,13 +143,13 @@ def judge(state: Any, event: Any, combination: int) -> None:
 def score_of(state: Any, combination: int) -> int:
     """Return the score, in half points, of the features in `x` with these categorical values."""
     score = 0
-    first = combination * SLOTS
-    a = b = 0
-    for slot in range(SLOTS):
-        itemset = state.itemset[first + slot]
-        if itemset == 0 or features_far(state, (itemset - 1) * FEATURES) > MOST_FAR:
-            score += 2 if a == b else 1
-        a, b = pair_behind(a, b)
+    slot = combination * SLOTS
+    for a in range(VALUES):
+        for b in range(a, VALUES):
+            itemset = state.itemset[slot]
+            slot += 1
+            if itemset == 0 or features_far(state, (itemset - 1) * FEATURES) > MOST_FAR:
+                score += 2 if a == b else 1
     return score
 
 
@@ -232,6 +230,7 @@ def learn(state: Any) -> None:
                 state.all_squares[i] += state.squares[i]
                 state.sums[i] = 0
                 state.squares[i] = 0
+    # One loop: nested ones are unrolled around all that is learnt, and compile in twice the time.
     itemsets = a = b = 0
     for slot in range(SLOTS):
         for combination in range(state.combinations):
