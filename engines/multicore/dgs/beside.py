@@ -17,10 +17,10 @@ class Beside:
 
     def __init__(self, core: Any, name: str, body: Callable[[threading.Event], None]) -> None:
         self._core = core
+        self._body = body
         self._ending = threading.Event()
         self._done = threading.Event()  # an interrupted `join` takes its thread for ended
         self._error: BaseException | None = None
-        self._body = body
         self._thread = threading.Thread(target=self._work, name=name)
 
     def start(self) -> None:
