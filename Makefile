@@ -15,7 +15,9 @@ PIP       := $(BIN)/python -m pip --disable-pip-version-check
 CREATED   := $(VENV)/.stamp-created
 WANTED    := $(VENV)/requirements.txt
 DEPS      := $(VENV)/.stamp-dependencies
-INSTALLED := $(VENV)/.stamp-installed
+# What the set-up compiles is kept: the C++ tests link with it.
+CORE      := build/core
+INSTALLED := $(CORE)/.stamp-installed
 # The C++ tests are not part of the installed extension, so they do not make it stale.
 NATIVE    := $(wildcard CMakeLists.txt CMakePresets.json cmake/*.cmake) \
              $(shell find engines/multicore -path '*/tests' -prune -o \
@@ -60,7 +62,7 @@ dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
 	@echo "set-up: building the C++ core and installing the lab into $(VENV)"
-	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+	@$(PIP) install --quiet --no-build-isolation --no-deps --config-settings=build-dir=$(CORE) --editable .
 	@touch $@
 
 setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ core
@@ -93,8 +95,8 @@ lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 # preset NAME: configures, builds and tests one preset of CMakePresets.json in build/NAME.
 preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(1) $(CTEST_ARGS)
 
-cpp-test: $(DEPS) ## the C++ tests, optimised, without Python
-	$(call preset,release)
+cpp-test: $(INSTALLED) ## the C++ tests, optimised, of the core that the set-up has built
+	$(call preset,installed)
 
 stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behaviour sanitizers
 	$(call preset,tsan)
