@@ -81,10 +81,11 @@ test-all: export LAB_STRESS := all
 test-all: cpp-test stress perturbed pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
 # The tests of Spark stay in one of them (tests/groups.py).
-# Compiled once, or each of the hundreds of processes does it where PYTHONDONTWRITEBYTECODE is set.
+# What is imported is compiled once, or each of the hundreds of processes does it where PYTHONDONTWRITEBYTECODE is set:
+# pytest rewrites its plugins itself, Hypothesis's hundred files among them, which takes it a second.
 pytest: $(INSTALLED)
 	@$(BIN)/python -m compileall -q lab workloads engines results reports
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ CASES = {
 }
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("variant", ["vsn", "sn"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_trial_counts_right(case, variant):

@@ -75,7 +75,7 @@ def run(asked, dataset, variant, scratch, *, workers, expected, batch=4096):
         prepared.close()
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
 )
@@ -139,7 +139,7 @@ def test_a_dataflow_operator_without_memory_says_how_many_keys_it_has():
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )
 @pytest.mark.parametrize("windows", starved.WINDOWS)
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     variant, thread, windows
 ):

@@ -236,6 +236,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     check()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("bounds", [None, (-2000, 0, 1, 5000)])
 def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
     # 9,000 keys whose table takes 450 KB: their states are asked for before they are needed.
@@ -280,7 +281,7 @@ def readings(records, streams, seed):
     )
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])

@@ -20,7 +20,7 @@ NAMES = (
 PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("streams", [1, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_native_pipeline_gives_the_sequence_of_the_oracle(name: str, streams: int):

@@ -85,6 +85,7 @@ def places(record: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("sealed", [True, False])
 def test_wrong_types_anywhere_in_a_record_are_told_or_harmless(
     capsys, catalog: Catalog, sealed: bool

@@ -96,7 +96,7 @@ def test_a_cut_dataset_has_the_cut_answer_of_the_whole(tmp_path: Path):
     assert cut.whole() == dataset
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", names())
 def test_for_every_workload_the_oracle_of_a_cut_is_the_cut_of_the_oracle(tmp_path: Path, name: str):
     subject = workload(name)

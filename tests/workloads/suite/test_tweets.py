@@ -112,6 +112,7 @@ def test_the_papers_example_of_red_and_pink():
     agrees("longest_tweet_per_hashtag", {}, data, expected)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("batch", [1, 7, 64])
 @pytest.mark.parametrize("name", ["wordcount", "paircount", "longest_tweet_per_hashtag"])
 def test_windows_are_the_same_however_many_tweets_are_expanded_at_once(

@@ -170,7 +170,7 @@ def kill_and_restart(name, events, folder, kills):
     return went_on
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_killed_at_random_moments_goes_on(name, tmp_path):
     kill_and_restart(name, 30_000, tmp_path, kills=3)

@@ -30,7 +30,7 @@ def percentiles(count=10_000, p99_ns=5_000_000):
     )
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "queue",
     [
