@@ -62,8 +62,9 @@ dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
 	@echo "set-up: building the C++ core and installing the lab into $(VENV)"
+	@mkdir -p $(CORE) && touch $@.new  # as old as what is read: a source that is saved meanwhile is newer
 	@$(PIP) install --quiet --no-build-isolation --no-deps --config-settings=build-dir=$(CORE) --editable .
-	@touch $@
+	@mv $@.new $@
 
 setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ core
 
@@ -81,8 +82,9 @@ test-all: export LAB_STRESS := all
 test-all: cpp-test stress perturbed pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
 # The tests of Spark stay in one of them (tests/groups.py).
-# What is imported is compiled once, or each of the hundreds of processes does it where PYTHONDONTWRITEBYTECODE is set:
-# pytest rewrites its plugins itself, Hypothesis's hundred files among them, which takes it a second.
+# What is imported is compiled once, or each of the hundreds of processes does it where PYTHONDONTWRITEBYTECODE is set.
+# pytest compiles its plugins itself, Hypothesis's hundred files among them, which takes a second, and keeps them where the
+# variable is empty.
 pytest: $(INSTALLED)
 	@$(BIN)/python -m compileall -q lab workloads engines results reports
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
@@ -97,6 +99,7 @@ lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(1) $(CTEST_ARGS)
 
 cpp-test: $(INSTALLED) ## the C++ tests, optimised, of the core that the set-up has built
+	@cmake --build $(CORE) > /dev/null  # a source that is gone makes no file newer
 	$(call preset,installed)
 
 stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behaviour sanitizers

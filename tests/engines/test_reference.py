@@ -39,7 +39,6 @@ def values(found: Workload) -> st.SearchStrategy[int]:
     return WIDE if plain else WIDE.map(abs)
 
 
-@pytest.mark.some(12)
 @pytest.mark.parametrize("name", names())
 def test_the_reference_engine_equals_the_oracle(name):
     found = workload(name)

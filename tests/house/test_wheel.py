@@ -33,7 +33,8 @@ def wheel(tmp_path_factory):
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"),
-            *("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(out), "."),
+            *("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(out)),
+            *("--config-settings=build-dir=build/core", "."),  # where the set-up has compiled it
         ],
         cwd=ROOT,
         env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},

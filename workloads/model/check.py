@@ -14,6 +14,7 @@ ordered pipelines: what lets several workers be at one operator, see `pipeline_l
 dataflow graphs: what makes every deployment equal to the graph, see `dataflow.laws`.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from functools import partial
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
-from hypothesis.errors import Unsatisfiable
+from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
 from workloads.model import across_laws, pipeline_laws
 from workloads.model.dataflow import Dataflow
@@ -293,15 +294,15 @@ def _report(
     )
 
 
-@st.composite
-def _history(draw: Draw, law: Callable[[Draw], None]) -> None:
-    law(draw)
-
-
 def _search(
     condition: str, where: str, law: Callable[[Draw], None], examples: int, seed: int
 ) -> Violation | None:
     """Return the smallest counterexample that Hypothesis finds, if any."""
+
+    # A law draws within one value: what is drawn at the top would be printed, for nobody to read.
+    @st.composite
+    def history(draw: Draw) -> None:
+        law(draw)
 
     @seeded(seed)
     @settings(
@@ -313,13 +314,15 @@ def _search(
         suppress_health_check=list(HealthCheck),
         verbosity=Verbosity.quiet,
     )
-    # A law draws within one value: what is drawn at the top would be printed, for nobody to read.
-    @given(_history(law))
+    @given(history())
     def holds(_: None) -> None:
         """Has held when its history is there."""
 
     try:
-        holds()
+        with warnings.catch_warnings():
+            # The program's own calls of `random` look as if a strategy made them.
+            warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+            holds()
     except Unsatisfiable:
         return None  # nothing that a program does is what the law is about
     except BrokenLawError as broken:

@@ -23,7 +23,7 @@ def variant_of(name: str) -> str:
     return "vsn" if isinstance(HANDCRAFTED[name].program, Query) else "ordered"
 
 
-@pytest.mark.some(4)
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", NAMES)
 def test_handcrafted_queries_conform(name, case, tmp_path):

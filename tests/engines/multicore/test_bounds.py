@@ -266,7 +266,7 @@ BY_MOST = {"fork", "join", "vsn expire", "vsn slide"}
 """Their index is the highest that there was."""
 
 
-@pytest.mark.some(8)
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize(("index", "workers"), [(5, 1), (100_000, 2), (-4, 2)])
 @pytest.mark.parametrize("case", CASES)
 def test_an_index_out_of_bounds_is_named(case, index, workers):

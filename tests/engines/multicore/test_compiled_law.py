@@ -66,7 +66,7 @@ CASES = {
 }
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("case", CASES)
 def test_what_compiled_functions_do_is_told(case, tmp_path, capsys):
     update, code, says = CASES[case]

@@ -112,7 +112,7 @@ def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, t
         prepared(most + sides)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("variant", "name", "parameters"),
     [

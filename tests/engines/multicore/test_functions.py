@@ -136,7 +136,7 @@ def native(query, data, *, instances=1, batch=1, shared_nothing=False, join_form
         run.close()
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.full if n == "j, advancing" else ()) for n in MADE],

@@ -139,7 +139,7 @@ def test_a_dataflow_operator_without_memory_says_how_many_keys_it_has():
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )
 @pytest.mark.parametrize("windows", starved.WINDOWS)
-@pytest.mark.some(1)
+@pytest.mark.some(2)
 def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     variant, thread, windows
 ):

@@ -67,7 +67,7 @@ def test_shared_nothing_conforms(name, case, tmp_path):
         assert several or program.operators[0].join is not None
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("variant", ["vsn", "sn"])
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

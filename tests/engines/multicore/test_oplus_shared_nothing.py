@@ -136,7 +136,6 @@ def test_random_inputs_give_the_reference_answer(instances, advance, size):
             assert run(query, data, instances=instances, batch=batch) == expected
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("single", [False, True])
 def test_state_moves_while_tuples_wait(single):
     rng = np.random.default_rng(int(single))

@@ -170,7 +170,6 @@ class TestOpenBandit:
                 settings = {"items": items, name: "price"}
                 imported(catalog, "open-bandit", file, settings=settings)
 
-    @pytest.mark.some(1)
     @pytest.mark.parametrize("name", ["ad_enrichment", "campaign_views", "user_clusters"])
     def test_the_real_impressions_are_answered_as_the_oracle_says(
         self, catalog: Catalog, name: str

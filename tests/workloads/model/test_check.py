@@ -159,6 +159,29 @@ def test_a_broken_program_is_caught_with_a_counterexample(program, said):
         assert f"FAILS  {condition}" in report.render()
 
 
+def test_a_program_may_draw_random_numbers():
+    def update(state, event, out):
+        random.random()
+        EVENT_WINDOW.states[0].update(state, event, out)
+
+    report = check_program(with_update(EVENT_WINDOW, update), examples=ENOUGH)
+    assert report.ok, report.render()
+
+
+class UpdateInOrder:
+    def __call__(self, state, event, out):
+        update_in_order(state, event, out)
+
+    def __repr__(self):
+        raise RuntimeError("nobody asked")
+
+
+def test_what_a_program_consists_of_need_not_be_printable():
+    report = check_program(with_update(EVENT_WINDOW, UpdateInOrder()), examples=ENOUGH)
+    assert "FAILS  C3" in report.render()
+    assert "nobody asked" not in report.render()
+
+
 def test_the_counterexample_is_shrunk():
     report = check_program(with_pair(EVENT_WINDOW, fork=fork_loses_the_sum), examples=ENOUGH)
     (found,) = (violation for violation in report.violations if violation.condition == "C2")

@@ -123,7 +123,7 @@ def test_duckdb_has_no_threads_of_its_own():
     assert len(list(Path("/proc/self/task").iterdir())) == before
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 @pytest.mark.parametrize("of", SYSTEMS)
@@ -137,7 +137,7 @@ def test_answers_are_the_same_from_a_database(of: System, name: str, form: str):
 VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 @pytest.mark.parametrize("of", SYSTEMS)

@@ -52,7 +52,7 @@ def last_of_each(found: Workload, data: Input) -> list[tuple[int, ...]]:
     return [last[user] for user in sorted(last)]
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_is_kept_is_what_was_given_last_of_each_user(system: str, form: str):

@@ -36,7 +36,7 @@ def busy_instances(rate_eps):
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize(("seed", "jitter"), [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize(("seed", "jitter"), [(3, True), (1, False), (2, False)])
 def test_backlog_is_bounded_and_nothing_flaps_in_random_phases(seed, jitter):
     join, starts, rates = phase_join(seed, jitter=jitter)
     waited_s = np.array([waited for _, waited in join.waited])

@@ -105,7 +105,7 @@ def items(found: list[Element]) -> list[Any]:
     return [element for element in found if not isinstance(element, Marker)]
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "fault", ["hash", "round robin", "markers", "partials"], ids=lambda name: name.replace(" ", "-")
 )
