@@ -99,7 +99,7 @@ lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(1) $(CTEST_ARGS)
 
 cpp-test: $(INSTALLED) ## the C++ tests, optimised, of the core that the set-up has built
-	@cmake --build $(CORE) > /dev/null  # a source that is gone makes no file newer
+	@cmake --build $(CORE)  # a source that is gone makes no file newer
 	$(call preset,installed)
 
 stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behaviour sanitizers
