@@ -15,7 +15,7 @@ PIP       := $(BIN)/python -m pip --disable-pip-version-check
 CREATED   := $(VENV)/.stamp-created
 WANTED    := $(VENV)/requirements.txt
 DEPS      := $(VENV)/.stamp-dependencies
-# What the set-up compiles is kept: the C++ tests link with it.
+# What the set-up compiles is kept there (pyproject.toml): the C++ tests link with it.
 CORE      := build/core
 INSTALLED := $(CORE)/.stamp-installed
 # The C++ tests are not part of the installed extension, so they do not make it stale.
@@ -63,7 +63,7 @@ dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
 	@echo "set-up: building the C++ core and installing the lab into $(VENV)"
 	@mkdir -p $(CORE) && touch $@.new  # as old as what is read: a source that is saved meanwhile is newer
-	@$(PIP) install --quiet --no-build-isolation --no-deps --config-settings=build-dir=$(CORE) --editable .
+	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
 	@mv $@.new $@
 
 setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ core

@@ -33,8 +33,7 @@ def wheel(tmp_path_factory):
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"),
-            *("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(out)),
-            *("--config-settings=build-dir=build/core", "."),  # where the set-up has compiled it
+            *("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(out), "."),
         ],
         cwd=ROOT,
         env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
