@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from results.differences import Comparable, Difference, by_cell, differences, told
 from results.errors import ResultsError
@@ -275,6 +274,8 @@ def _ratios(
     cells: Sequence[tuple[str, Sequence[Row], Sequence[Row]]],
     rng: np.random.Generator,
 ) -> list[Ratio]:
+    from scipy.stats import false_discovery_control  # heavy
+
     if metric.name == SUSTAINABLE:
         return [ratio for cell, a, b in cells if (ratio := _bracket(cell, a, b)) is not None]
     values = {

@@ -19,7 +19,6 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from scipy import stats
 
 from lab.gate.arm import Arm, Result
 from lab.gate.errors import GateError
@@ -279,5 +278,7 @@ def _row(name: str, found: Rates) -> list[str]:
 
 
 def _share(count: int, of: int) -> str:
+    from scipy import stats  # heavy
+
     low, high = stats.binomtest(count, of).proportion_ci(0.95)
     return f"{count} of {of} ({low:.1%} - {high:.1%})"

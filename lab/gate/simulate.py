@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from results.stats.decision import (
     ONE_STAGE,
@@ -233,6 +232,8 @@ def _costs(rng: np.random.Generator, n: int, sd: float) -> Floats:
 
 def _with_error(share: float, trials: int) -> str:
     """Write a share with its 95 % interval (Clopper and Pearson)."""
+    from scipy import stats  # heavy
+
     low, high = stats.binomtest(round(share * trials), trials).proportion_ci(0.95)
     return f"{_share(share)} ({_share(low)} - {_share(high)})"
 

@@ -14,7 +14,6 @@ from enum import StrEnum
 from itertools import count
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from results.stats.intervals import ratio_of_medians
 from results.stats.mann_whitney import mann_whitney, smallest_p
@@ -193,6 +192,8 @@ def values_needed(tests: int, rule: Rule) -> int:
 def _stages(
     cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
 ) -> dict[Key, StageResult]:
+    from scipy.stats import false_discovery_control  # heavy
+
     worse = [mann_whitney(arms.old, arms.new, "greater") for arms in cells.values()]
     better = [mann_whitney(arms.old, arms.new, "less") for arms in cells.values()]
     worse_q, better_q = false_discovery_control(worse), false_discovery_control(better)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 CONFIDENCE = 0.95
 DRAWS = 1999
@@ -109,6 +109,8 @@ def _bootstrap(
     draws: int,
     method: Literal["BCa", "percentile"],
 ) -> Floats:
+    from scipy import stats  # half a second, which most commands need not wait for
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # A degenerate bootstrap is told by its NaN, which the caller looks at.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)

@@ -40,17 +40,18 @@ def folder(built, request):
 def built():
     """Build core_bench where that of the C++ tests is, by one process at a time.
 
-    `make instructions` builds its own, with flags that its baseline names; here any will do.
+    It links with the core that the set-up has built. `make instructions` builds its own, with flags
+    that its baseline names; here any will do.
     """
     begin_s = time.monotonic()
-    build = ROOT / "build" / "release"
+    build = ROOT / "build" / "installed"
     build.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     with (build / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for step in (["--preset"], ["--build", "--target", "core_bench", "--preset"]):
             instructions._output(
-                ["cmake", *step, "release"], cwd=ROOT, env={**os.environ, "PATH": path}
+                ["cmake", *step, "installed"], cwd=ROOT, env={**os.environ, "PATH": path}
             )
     folder = (build / instructions.PROGRAM).parent
     return {"folder": folder, "took_s": time.monotonic() - begin_s}
