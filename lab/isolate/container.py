@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.interrupt import check, interruptible
-from lab.isolate.engine import LABEL_OWNER, REPLY_TIMEOUT_S, connect, owner, remove
+from lab.isolate.engine import LABEL_OWNER, REPLY_TIMEOUT_S, connect, is_rootless, owner, remove
 from lab.isolate.errors import IsolationError
 from lab.isolate.isolation import Isolation
 from lab.isolate.process import Outcome, guarded, oom_kills
@@ -135,7 +135,7 @@ def options(
     if isolation.memory is not None:
         # Equal limits leave no swap: a trial that swaps would be measured, and mean nothing.
         limits |= {"mem_limit": isolation.memory, "memswap_limit": isolation.memory}
-    if not _is_rootless(client):
+    if not is_rootless(client):
         # Without capabilities even root may not write what belongs to somebody else. In a rootless
         # engine the container's root is this user already.
         limits["user"] = f"{os.getuid()}:{os.getgid()}"
@@ -234,10 +234,6 @@ def _cache_folder(environ: Mapping[str, str]) -> Path:
 def _as_process(code: int) -> int:
     """Return an exit code of the shell as `subprocess` gives it: minus the signal, if by one."""
     return 128 - code if 128 < code <= 128 + 64 else code
-
-
-def _is_rootless(client: "DockerClient") -> bool:
-    return any("rootless" in option for option in client.info().get("SecurityOptions") or ())
 
 
 if __name__ == "__main__":

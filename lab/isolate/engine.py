@@ -18,6 +18,10 @@ LABEL_OWNER = "lab.owner"
 # Answers to anything but a wait; a loaded machine starts a container in seconds.
 REPLY_TIMEOUT_S = 120
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+# What engines have said, by address. Podman asks the machine's package manager for its version each
+# time, and so takes half a second of a core for these two.
+_api_versions: dict[str, str] = {}
+_rootless: dict[str, bool] = {}
 _HOW_TO_START = (
     "start one (systemctl start docker; or podman system service --time=0 unix://PATH &) and name "
     'its socket with DOCKER_HOST=unix://PATH, or use isolate = "process"'
@@ -57,15 +61,34 @@ def connect() -> "DockerClient":
     try:
         if address.startswith("unix://"):
             _knock(address.removeprefix("unix://"))
-        return docker.from_env(
-            timeout=REPLY_TIMEOUT_S, environment={**os.environ, "DOCKER_HOST": address}
+        client = docker.from_env(
+            version=_api_versions.get(address),  # None: it is asked
+            timeout=REPLY_TIMEOUT_S,
+            environment={**os.environ, "DOCKER_HOST": address},
         )
+        try:
+            if address in _api_versions:
+                client.ping()
+            _api_versions[address] = client.api.api_version
+        except BaseException:
+            client.close()
+            raise
+        return client
     except (DockerException, OSError) as error:
         named = "DOCKER_HOST" in os.environ
         raise IsolationError(
             f'isolate = "container": no container engine answers at {address}'
             f"{'' if named else ' (DOCKER_HOST is not set)'}: {error}; {_HOW_TO_START}"
         ) from error
+
+
+def is_rootless(client: "DockerClient") -> bool:
+    """Return whether the engine that `connect` reached runs as this user."""
+    address = address_of(os.environ)
+    if address not in _rootless:
+        said = client.info().get("SecurityOptions") or ()
+        _rootless[address] = any("rootless" in option for option in said)
+    return _rootless[address]
 
 
 def owner() -> str:

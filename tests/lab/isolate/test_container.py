@@ -9,9 +9,11 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 import pytest
+from docker.api.daemon import DaemonApiMixin
 
+from lab.isolate import engine
 from lab.isolate.check import check
-from lab.isolate.container import Mount, run_contained
+from lab.isolate.container import Mount, run_contained, run_in
 from lab.isolate.engine import LABEL_OWNER, connect, sweep
 from lab.isolate.errors import IsolationError
 from lab.isolate.isolation import Isolation
@@ -283,6 +285,34 @@ def test_missing_engine_is_an_error_that_names_the_remedy(monkeypatch, tmp_path)
     message = str(caught.value)
     assert f"no container engine answers at unix://{tmp_path}/nothing.sock" in message
     assert "podman system service" in message and "DOCKER_HOST=" in message
+
+
+def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    monkeypatch.setitem(engine._api_versions, "tcp://127.0.0.1:9", "1.41")
+    with pytest.raises(IsolationError, match=r"no container engine answers at tcp://127\.0\.0\.1:9"):
+        check(Isolation(kind="container"))
+
+
+def test_an_engine_is_asked_once_what_it_is(image, monkeypatch):
+    asked = []
+    for name in ("info", "version"):
+        ask = getattr(DaemonApiMixin, name)
+        monkeypatch.setattr(
+            DaemonApiMixin,
+            name,
+            lambda self, *args, ask=ask, name=name, **more: (
+                asked.append(name) or ask(self, *args, **more)
+            ),
+        )
+    monkeypatch.setattr(engine, "_api_versions", {})
+    monkeypatch.setattr(engine, "_rootless", {})
+    isolation = Isolation(kind="container", image=image)
+    for _ in range(2):
+        client = connect()
+        assert run_in(client, isolation, ["python", "-c", "print(6 * 7)"]) == (0, "42\n")
+        client.close()
+    assert asked == ["version", "info"]
 
 
 def test_missing_image_is_an_error_that_names_the_build(image):
