@@ -34,6 +34,11 @@ _DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
+    # Its other way starts a process, `readlink`, for each look at a file of a checkpoint, where
+    # Hadoop's native library is not installed: a third of a small micro-batch.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

@@ -67,6 +67,16 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     assert measured.plan == f"{variant}, form {form}"
 
 
+@pytest.mark.spark
+def test_to_look_at_a_checkpoint_starts_no_process(spark, tmp_path):
+    java, hadoop = spark._jvm, spark._jsparkSession.sessionState().newHadoopConf()
+    folder = java.org.apache.hadoop.fs.Path(str(tmp_path))
+    checkpointing = java.org.apache.spark.sql.execution.streaming.checkpointing
+    manager = checkpointing.CheckpointFileManager.create(folder, hadoop)
+    # The other one asks `readlink`, where Hadoop's native library is not installed.
+    assert manager.getClass().getSimpleName() == "FileSystemBasedCheckpointFileManager"
+
+
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)

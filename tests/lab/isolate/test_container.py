@@ -290,7 +290,9 @@ def test_missing_engine_is_an_error_that_names_the_remedy(monkeypatch, tmp_path)
 def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     monkeypatch.setitem(engine._api_versions, "tcp://127.0.0.1:9", "1.41")
-    with pytest.raises(IsolationError, match=r"no container engine answers at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(
+        IsolationError, match=r"no container engine answers at tcp://127\.0\.0\.1:9"
+    ):
         check(Isolation(kind="container"))
 
 
