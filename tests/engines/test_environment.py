@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,25 +20,28 @@ from lab.engine import BatchEngine
 from lab.host.machine import Machine
 from workloads.registry import workload
 
-SETUP = "from setuptools import setup; setup(name='opinion', version='{}', py_modules=['opinion'])"
-
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Where environments lie in a test."""
     monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "engines"))
-    # What is installed here has no dependencies but the setuptools that this Python has.
-    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     return tmp_path
 
 
 def locked(folder: Path, version: str, **more) -> Environment:
     """A package `opinion` of some version, and the lock of an environment with it."""
-    package = folder / f"opinion-{version}"
-    package.mkdir()
-    (package / "setup.py").write_text(SETUP.format(version))
-    (package / "opinion.py").write_text(f"VERSION = {version!r}\n")
+    info = f"opinion-{version}.dist-info"
+    content = {
+        "opinion.py": f"VERSION = {version!r}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: opinion\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    content[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*content, f"{info}/RECORD"])
+    package = folder / f"opinion-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(package, "w") as wheel:
+        for name, text in content.items():
+            wheel.writestr(name, text)
     lock = folder / "requirements.txt"
     lock.write_text(f"{package}\n")
     return Environment(lock=lock, **more)
