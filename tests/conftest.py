@@ -43,6 +43,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "spark" in item.fixturenames and group_of(item.nodeid) != "spark":
             raise pytest.UsageError(f"{item.nodeid} is on the shared Spark: say so in its name")
+        if "podman_engine" in item.fixturenames and group_of(item.nodeid) != "kills":
+            raise pytest.UsageError(
+                f"{item.nodeid} starts an engine of containers: tests/groups.py"
+            )
     items.sort(key=lambda item: "spark" not in item.fixturenames)
 
 

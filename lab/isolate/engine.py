@@ -3,8 +3,11 @@
 import os
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import psutil
 
@@ -15,13 +18,26 @@ if TYPE_CHECKING:
 
 LABEL_OWNER = "lab.owner"
 
+
+@dataclass(slots=True, kw_only=True)
+class _Said:
+    """What an engine has said of itself.
+
+    Podman asks the machine's package manager for its own version each time, and so takes half a
+    second of a core for the two answers.
+    """
+
+    api_version: str
+    rootless: bool | None = None
+
+
+_known: dict[str, _Said] = {}
+"""By address."""
+_said_to: "WeakKeyDictionary[DockerClient, _Said]" = WeakKeyDictionary()
+
 # Answers to anything but a wait; a loaded machine starts a container in seconds.
 REPLY_TIMEOUT_S = 120
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-# What engines have said, by address. Podman asks the machine's package manager for its version each
-# time, and so takes half a second of a core for these two.
-_api_versions: dict[str, str] = {}
-_rootless: dict[str, bool] = {}
 _HOW_TO_START = (
     "start one (systemctl start docker; or podman system service --time=0 unix://PATH &) and name "
     'its socket with DOCKER_HOST=unix://PATH, or use isolate = "process"'
@@ -54,26 +70,13 @@ def connect() -> "DockerClient":
     Raises:
         IsolationError: none answers.
     """
-    import docker  # heavy
-    from docker.errors import DockerException
+    from docker.errors import DockerException  # heavy
 
     address = address_of(os.environ)
     try:
         if address.startswith("unix://"):
             _knock(address.removeprefix("unix://"))
-        client = docker.from_env(
-            version=_api_versions.get(address),  # None: it is asked
-            timeout=REPLY_TIMEOUT_S,
-            environment={**os.environ, "DOCKER_HOST": address},
-        )
-        try:
-            if address in _api_versions:
-                client.ping()
-            _api_versions[address] = client.api.api_version
-        except BaseException:
-            client.close()
-            raise
-        return client
+        return _reach(address)
     except (DockerException, OSError) as error:
         named = "DOCKER_HOST" in os.environ
         raise IsolationError(
@@ -82,13 +85,35 @@ def connect() -> "DockerClient":
         ) from error
 
 
+def _reach(address: str) -> "DockerClient":
+    """Return a client of the engine there, which is asked for its version where it was not yet."""
+    import docker
+
+    environ = {**os.environ, "DOCKER_HOST": address}
+    client_of = partial(docker.from_env, timeout=REPLY_TIMEOUT_S, environment=environ)
+    known = _known.get(address)
+    if known is not None:
+        client = client_of(version=known.api_version)
+        try:
+            if client.ping():
+                _said_to[client] = known
+                return client
+        except (docker.errors.DockerException, OSError):
+            pass  # it has gone, or another one has come: the question below tells
+        client.close()
+        del _known[address]
+    client = client_of()
+    _known[address] = _said_to[client] = _Said(api_version=client.api.api_version)
+    return client
+
+
 def is_rootless(client: "DockerClient") -> bool:
     """Return whether the engine that `connect` reached runs as this user."""
-    address = address_of(os.environ)
-    if address not in _rootless:
-        said = client.info().get("SecurityOptions") or ()
-        _rootless[address] = any("rootless" in option for option in said)
-    return _rootless[address]
+    said = _said_to[client]
+    if said.rootless is None:
+        options = client.info().get("SecurityOptions") or ()
+        said.rootless = any("rootless" in option for option in options)
+    return said.rootless
 
 
 def owner() -> str:

@@ -24,8 +24,9 @@ needs_valgrind = pytest.mark.skipif(
 )
 needs_compiler = pytest.mark.skipif(
     shutil.which("c++") is None
-    or shutil.which("cmake", path=str(Path(sys.executable).parent)) is None,
-    reason="THE BENCHMARKS ARE NOT BUILT: no compiler or no CMake here",
+    or shutil.which("cmake", path=str(Path(sys.executable).parent)) is None
+    or not (ROOT / "build" / "core" / "CMakeCache.txt").exists(),
+    reason="THE BENCHMARKS ARE NOT BUILT: no compiler, no CMake or no core that `make setup` built",
 )
 
 

@@ -57,6 +57,21 @@ def test_it_is_made_by_a_command_that_the_reason_names(place):
     assert not made.with_name("mine.partial").exists()
 
 
+@pytest.mark.full
+def test_a_package_that_has_to_be_built_is_built(place, monkeypatch):
+    # Without an index it can be built with nothing but the setuptools that this Python has.
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
+    (place / "setup.py").write_text(
+        "from setuptools import setup; setup(name='built', version='1.0', py_modules=['built'])"
+    )
+    (place / "built.py").touch()
+    lock = place / "requirements.txt"
+    lock.write_text(f"{place}\n")
+    made = environment.make("mine", Environment(lock=lock))
+    assert (made / "built.py").exists()
+    assert environment.versions("mine", ("built",)) == "built 1.0"
+
+
 def test_a_version_is_found_beside_a_package_that_was_half_removed(tmp_path, monkeypatch):
     (tmp_path / "half-1.0.dist-info").mkdir()
     whole = tmp_path / "Whole_Thing-1.2.dist-info"

@@ -68,7 +68,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 
 
 @pytest.mark.spark
-def test_to_look_at_a_checkpoint_starts_no_process(spark, tmp_path):
+def test_checkpoints_are_written_by_what_starts_no_process_to_look(spark, tmp_path):
     java, hadoop = spark._jvm, spark._jsparkSession.sessionState().newHadoopConf()
     folder = java.org.apache.hadoop.fs.Path(str(tmp_path))
     checkpointing = java.org.apache.spark.sql.execution.streaming.checkpointing

@@ -1,0 +1,1 @@
+int main() {}  // has the precompiled headers that tests and benchmark programs take
