@@ -1,5 +1,6 @@
 """Plans are shown as text, Graphviz source and SVG, and the commands print them."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -12,6 +13,7 @@ from lab.cli.plan import plan_for_parameters
 from workloads.model import DGSProgram, ModelError
 from workloads.model.picture import plan_svg
 from workloads.model.render import plan_dot, plan_text
+from workloads.optimizers.cost import WORTH_IT
 from workloads.registry import names, workload
 
 PLANNED = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
@@ -155,8 +157,11 @@ def test_the_command_says_in_numbers_why_a_plan_was_chosen():
     result = CliRunner().invoke(plan_command, [*given, "--optimizer", "cost", "--events", "99999"])
     assert result.exit_code == 0
     assert "costs in ns: update " in result.output
-    assert "2 workers, by stream: " in result.output
-    assert "chosen: 1 worker; it uses 1 of 2 workers" in result.output
+    # Costs are measured here and now, so that what is chosen is not known: it follows from them.
+    predicted = re.findall(r"^(1 worker|2 workers, by stream): (\S+) ns", result.output, re.M)
+    (one, one_ns), (two, two_ns) = [(name, float(ns)) for name, ns in predicted]
+    name, used = (two, 2) if two_ns * WORTH_IT < one_ns else (one, 1)
+    assert f"chosen: {name}; it uses {used} of 2 workers" in result.output
 
 
 def test_an_optimizer_that_nobody_installed_is_refused(capsys):
