@@ -274,10 +274,10 @@ def _ratios(
     cells: Sequence[tuple[str, Sequence[Row], Sequence[Row]]],
     rng: np.random.Generator,
 ) -> list[Ratio]:
-    from scipy.stats import false_discovery_control  # heavy
-
     if metric.name == SUSTAINABLE:
         return [ratio for cell, a, b in cells if (ratio := _bracket(cell, a, b)) is not None]
+    from scipy.stats import false_discovery_control  # heavy
+
     values = {
         cell: (a, b)
         for cell, old, new in cells
