@@ -16,6 +16,7 @@ from lab.cli.stored_runs import find_run, runs_option
 from lab.gate.errors import GateError
 
 if TYPE_CHECKING:
+    from lab.gate.accept import Acceptance
     from lab.gate.decide import GateCriteria
     from lab.gate.outcome import GateReport
 
@@ -138,7 +139,7 @@ def gate(**given: Any) -> int:
     from lab.gate.render import as_text, write_json, write_junit, write_markdown
 
     # All files that are given, before anything is measured for them.
-    accepted = None if given["accept"] is None else read_accepted(given["accept"])
+    accepted = () if given["accept"] is None else read_accepted(given["accept"])
     writers = {
         "json": write_json,
         "junit": write_junit,
@@ -148,9 +149,7 @@ def gate(**given: Any) -> int:
     files = [(name, given[name]) for name in writers if given[name] is not None]
     for name, path in files:
         check_file(path, f"--{name}")
-    report = _held(given)
-    if accepted is not None:
-        report = apply_accepted(report, accepted, datetime.now(UTC).date())
+    report = apply_accepted(_held(given, accepted), accepted, datetime.now(UTC).date())
     stored = not given["matrix"] or bool(given["run_name"])
     report = replace(report, notes=(*advice(report, one_stage=stored), *report.notes))
     click.echo(as_text(report))
@@ -162,7 +161,7 @@ def gate(**given: Any) -> int:
     return EXIT_GATE if report.failed else EXIT_OK
 
 
-def _held(given: dict[str, Any]) -> "GateReport":
+def _held(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
     """Hold the gate that the options ask for."""
     forms = [name for name in ("against", "instructions", "benchmarks") if given[name]]
     if len(forms) > 1:
@@ -174,14 +173,14 @@ def _held(given: dict[str, Any]) -> "GateReport":
     if given["against"]:
         if given["baseline"] or given["run_name"]:
             raise click.UsageError("--against measures both sides; leave out --baseline and --run")
-        return _against(given)
+        return _against(given, accepted)
     if given["instructions"]:
         return _instructions(given)
     if given["benchmarks"]:
         return _benchmarks(given)
     if not given["baseline"]:
         raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
-    return _stored(given)
+    return _stored(given, accepted)
 
 
 def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
@@ -207,7 +206,7 @@ def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteri
     )
 
 
-def _against(given: dict[str, Any]) -> "GateReport":
+def _against(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
     from lab.gate.against import against, instructions_against
     from lab.gate.source import checkout, resolve, working_tree
 
@@ -218,7 +217,7 @@ def _against(given: dict[str, Any]) -> "GateReport":
     if given["metrics"] == ("instructions",) and not given["advisory"]:
         return instructions_against(root, revisions, _say)
     criteria = _criteria(given)
-    _, _, cells = _matrix(given)
+    _, _, cells = _matrix(given, accepted)
     return against(
         root,
         revisions,
@@ -261,7 +260,7 @@ def _new_logs() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
 
 
-def _stored(given: dict[str, Any]) -> "GateReport":
+def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
     from lab.gate.advice import checks
     from lab.gate.against import in_words
     from lab.gate.decide import hold
@@ -281,7 +280,7 @@ def _stored(given: dict[str, Any]) -> "GateReport":
         lines = hold(pairs, None, criteria)
     else:
         criteria = _criteria(given)
-        matrix, text, cells = _matrix(given)
+        matrix, text, cells = _matrix(given, accepted)
         check_cells(cells)
         check_baseline(old, cells)
 
@@ -343,10 +342,13 @@ def _files(patterns: Sequence[str], what: str) -> list[Path]:
     return list(found)
 
 
-def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
+def _matrix(
+    given: dict[str, Any], accepted: Sequence["Acceptance"]
+) -> tuple[Any, str, tuple[Any, ...]]:
     """Return the matrix, its text and the cells that are asked for."""
     if given["matrix"] is None:
         raise click.UsageError("give a MATRIX, whose cells are run")
+    from lab.gate.accept import check_accepted
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
     from lab.matrix.toml_table import read_text
@@ -355,6 +357,7 @@ def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
     text = read_text(given["matrix"], "the matrix")
     matrix = parse_matrix(text, str(given["matrix"]), given["matrix"].parent)
     check_entries(matrix)
+    check_accepted(accepted, [cell.id for cell in expand(matrix)])
     return matrix, text, expand(matrix, given["only"])
 
 

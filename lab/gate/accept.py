@@ -8,7 +8,7 @@ reason = "ordered output costs a merge (decision 0007)"
 expires = 2027-03-31                # optional; after that day the entry no longer counts
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
@@ -53,21 +53,31 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
     return tuple(_entry(str(path), number, table) for number, table in enumerate(tables, 1))
 
 
+def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None:
+    """Check, before anything is measured, that every entry is for some cell of a matrix.
+
+    Raises:
+        GateError: one is for none.
+    """
+    for unused in _for_none(accepted, cells):
+        known = ", ".join(dict.fromkeys(cells))
+        raise GateError(f"{unused}, and the matrix has {known}; remove the entry")
+
+
+def _for_none(accepted: Sequence[Acceptance], cells: Sequence[str]) -> Iterator[str]:
+    for entry in accepted:
+        if not any(fnmatchcase(cell, entry.cell) for cell in cells):
+            yield f"{entry.place}: it is for {entry.cell!r}"
+
+
 def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: date) -> GateReport:
     """Return the report with accepted regressions marked, and a note for every entry used.
 
-    A wrong answer is never accepted.
-
-    Raises:
-        GateError: an entry matches no line of the report.
+    An entry that is for none of its lines is noted as well. A wrong answer is never accepted.
     """
-    for entry in accepted:
-        if not any(fnmatchcase(line.cell, entry.cell) for line in report.lines):
-            raise GateError(
-                f"{entry.place}: cell {entry.cell!r} matches none of "
-                f"{', '.join(dict.fromkeys(line.cell for line in report.lines))}; remove the entry"
-            )
     notes = list(report.notes)
+    seen = [line.cell for line in report.lines]
+    notes += (f"{unused}, of which this gate has none" for unused in _for_none(accepted, seen))
     lines = [_applied(line, accepted, today, notes) for line in report.lines]
     return replace(report, lines=lines, notes=notes)
 

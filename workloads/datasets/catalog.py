@@ -17,7 +17,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -190,7 +190,8 @@ class Catalog:
     ) -> Dataset:
         """Move a folder with all its stream files into the catalogue and return the dataset.
 
-        When an equal dataset is there already, that one is returned, and `folder` stays.
+        When an equal dataset is there already, that one is returned, and `folder` stays; `restated`
+        says of it what was said of this one.
         """
         dataset_id = manifest.write(folder, content)
         folder.chmod(0o755)
@@ -200,6 +201,26 @@ class Catalog:
         if recipe is not None:
             self._remember(recipe, dataset_id)
         return dataset
+
+    def restated(self, dataset: Dataset, source: str | None, licence: str | None) -> Dataset:
+        """Return a dataset whose record says where it comes from as a person says it now.
+
+        None is what they don't say: that stays as it was.
+
+        Raises:
+            DatasetError: the record cannot be written.
+        """
+        words = {"source": source or dataset.source, "licence": licence or dataset.licence}
+        if words == {"source": dataset.source, "licence": dataset.licence}:
+            return dataset
+        try:
+            manifest.restate(self.folder(dataset.id), **words)
+        except OSError as error:
+            raise DatasetError(
+                f"{self.folder(dataset.id)} cannot be written ({error.strerror}), and its record "
+                f"says source {dataset.source}, licence {dataset.licence}; leave both out to use it"
+            ) from error
+        return replace(dataset, **words)
 
     def _move(self, folder: Path, target: Path) -> None:
         for _ in range(2):

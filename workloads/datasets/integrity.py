@@ -74,6 +74,24 @@ def check_dictionary(part: DictionaryFile) -> None:
         raise DamagedError(f"{part.path} ({what}) is missing")
 
 
+def dictionary_texts(part: DictionaryFile) -> list[str]:
+    """Return the texts of a dictionary, by id, after comparing it with its checksum.
+
+    Raises:
+        DamagedError: the file is missing or damaged.
+    """
+    import pyarrow as pa  # heavy
+    import pyarrow.parquet as pq
+
+    check_dictionary(part)
+    try:
+        table = pq.read_table(part.path, columns=["text"], page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:  # where the record has no checksum of the file
+        raise DamagedError(f"{part.path} (dictionary {part.name}) is damaged: {error}") from error
+    texts: list[str] = table.column("text").to_pylist()
+    return texts
+
+
 def _check_bytes(path: Path, what: str, wanted: str) -> None:
     try:
         found = manifest.file_sha256(path)

@@ -19,6 +19,7 @@ Where it comes from is not part of it. Written last, so a folder without it is n
 import hashlib
 import json
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,8 +110,27 @@ def write(folder: Path, content: Content) -> str:
         },
     }
     record["checksum"] = _checksum(record)
-    (folder / NAME).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    (folder / NAME).write_text(_text(record), encoding="utf-8")
     return content.id()
+
+
+def restate(folder: Path, *, source: str, licence: str) -> None:
+    """Replace what an intact record says of where a dataset comes from, whole or not at all."""
+    path = folder / NAME
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record.update(source=source, licence=licence)
+    if "checksum" in record:
+        record["checksum"] = _checksum(record)
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=folder, prefix=f".{NAME}-", delete=False
+    ) as new:
+        new.write(_text(record))
+    Path(new.name).chmod(0o644)
+    Path(new.name).replace(path)
+
+
+def _text(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, indent=2) + "\n"
 
 
 def file_sha256(path: Path) -> str:

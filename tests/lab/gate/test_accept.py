@@ -2,9 +2,10 @@ from datetime import date
 
 import pytest
 
+from lab.cli import EXIT_USER_ERROR, call
 from lab.errors import MatrixError
+from lab.gate import against
 from lab.gate.accept import apply_accepted, read_accepted
-from lab.gate.errors import GateError
 from lab.gate.outcome import GateReport, Line, Word
 
 TODAY = date(2026, 6, 1)
@@ -24,6 +25,15 @@ def accepted(tmp_path):
 
     return read
 
+
+MATRIX = """
+[run]
+[[workload]]
+name = "event_window"
+[[engine]]
+name = "multicore"
+workers = [1, 2]
+"""
 
 ENTRY = """
 [[accept]]
@@ -62,9 +72,28 @@ def test_an_entry_that_is_not_needed_changes_nothing(accepted):
     assert found.lines[0].word is Word.UNCHANGED and found.notes == []
 
 
-def test_an_entry_for_an_unknown_cell_is_an_error(accepted):
-    with pytest.raises(GateError, match="matches none of wordcount/x"):
-        apply_accepted(report(cell="wordcount/x"), accepted(ENTRY), TODAY)
+def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):
+    found = apply_accepted(report(cell="wordcount/x"), accepted(ENTRY), TODAY)
+    assert found.failed and found.lines == report(cell="wordcount/x").lines
+    assert "[[accept]] 1: it is for 'event_window/*', of which this gate has none" in found.notes[0]
+
+
+@pytest.mark.parametrize("only", [(), ("--only", "*/w1/*")])
+def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measured(
+    tmp_path, capsys, monkeypatch, only
+):
+    monkeypatch.setattr(against, "against", lambda *_, **__: pytest.fail("measured"))
+    matrix = tmp_path / "m.toml"
+    matrix.write_text(MATRIX)
+    accepted = tmp_path / "accepted.toml"
+    command = ["gate", "--against", "HEAD", str(matrix), "--accept", str(accepted), *only]
+    accepted.write_text(ENTRY.replace("event_window", "wordcount"))
+    assert call(command) == EXIT_USER_ERROR
+    told = capsys.readouterr().err
+    assert "[[accept]] 1: it is for 'wordcount/*', and the matrix has event_window/" in told
+    accepted.write_text(ENTRY.replace("/*", "/*/w2/*"))  # not measured now, but of the matrix
+    with pytest.raises(pytest.fail.Exception, match="measured"):
+        call(command)
 
 
 @pytest.mark.parametrize(

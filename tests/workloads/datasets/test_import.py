@@ -19,6 +19,7 @@ from workloads.datasets.imports.run import import_files
 from workloads.datasets.imports.stage import ReadTask
 from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import dictionaries
+from workloads.datasets.verify import damages
 
 
 def imported(catalog: Catalog, kind: str, *files: Path, **options: object) -> Dataset:
@@ -120,9 +121,16 @@ def test_where_data_comes_from_is_what_is_said_or_not_stated(catalog: Catalog, t
     file = log_file(tmp_path, log_line(1, "/a", "1"))
     dataset = imported(catalog, "access-log", file)
     assert (dataset.source, dataset.licence) == ("not stated", "not stated")
-    other = Catalog(root=tmp_path / "other")
-    dataset = imported(other, "access-log", file, source="our server", licence="ours")
-    assert (dataset.source, dataset.licence) == ("our server", "ours")
+    for said, wanted in (
+        ({"source": "our server", "licence": "ours"}, ("our server", "ours")),
+        ({}, ("our server", "ours")),
+        ({"licence": "theirs"}, ("our server", "theirs")),
+    ):  # of the same content
+        assert imported(catalog, "access-log", file, **said).id == dataset.id
+        found = catalog.get(dataset.id)
+        assert (found.source, found.licence) == wanted
+    assert list(damages(catalog.folder(dataset.id))) == []
+    assert [path.name for path in catalog.folder(dataset.id).glob(".*")] == []
 
 
 def test_several_files_are_one_sequence(catalog: Catalog, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 import json
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,13 +12,16 @@ from engines.reference.adapter import PreparedReference
 from lab.errors import MatrixError
 from lab.matrix.matrix import WorkloadEntry
 from lab.parent.inputs import find_dataset
-from tests.workloads.datasets.files import real, text_file
+from tests.workloads.datasets.files import make_older, real, text_file
+from workloads.datasets import oracle_cache
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.run import import_files
+from workloads.datasets.oracle_cache import expected
+from workloads.inputs.ads import tables
 from workloads.inputs.ads.tables import campaign_of_ad, location_of_user
 from workloads.model import ModelError
 from workloads.model.trace import compare
@@ -285,3 +289,34 @@ class TestTables:
         edits = imported(catalog, "wikipedia-edits", text_file(tmp_path / "w.json", line))
         with pytest.raises(ModelError, match="a dataset without a table of ads; give one that"):
             self.entry(dataset, tables=edits.id[:8]).bound()
+
+    @pytest.mark.parametrize("damage", ["flipped", "cut off"])
+    @pytest.mark.parametrize("age", ["as today", "older"])
+    def test_a_damaged_table_is_looked_up_by_nobody(
+        self, catalog: Catalog, dataset: Dataset, damage: str, age: str
+    ):
+        """Of a record without checksums of files only what Parquet itself notices is told."""
+        (ads,) = (file.path for file in dataset.dictionaries if file.name == "ads")
+        content = bytearray(ads.read_bytes())
+        if age == "older":
+            make_older(catalog.folder(dataset.id))
+        content[content.index(b"a\tx")] ^= 1  # "a" becomes another ad
+        ads.write_bytes(content if damage == "flipped" else content[:60])
+        tables._lookup.cache_clear()
+        with pytest.raises(
+            ModelError, match=rf"{ads} \(dictionary ads\) is damaged.*make it again"
+        ):
+            self.entry(dataset, tables=dataset.id[:8]).bound()
+
+    def test_an_answer_is_kept_for_what_is_in_the_tables(
+        self, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+    ):
+        """The beginning of an id may name another dataset once this one is gone."""
+        bound = self.entry(dataset, tables=dataset.id[:8]).bound()
+        assert bound.query_params["tables"] == dataset.id[:8]
+        expected(bound, dataset)
+        monkeypatch.setattr(oracle_cache, "_computed", lambda *_: pytest.fail("not kept"))
+        expected(bound, dataset)
+        monkeypatch.setattr(tables, "_dataset", lambda prefix: replace(dataset, id="f" * 64))
+        with pytest.raises(pytest.fail.Exception, match="not kept"):
+            expected(self.entry(dataset, tables=dataset.id[:8]).bound(), dataset)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from tests.workloads.datasets.files import log_file, log_line
+from tests.workloads.datasets.files import log_file, log_line, make_older
 from tests.workloads.datasets.test_catalog import DTYPES, RECIPE
 from workloads.datasets import manifest
 from workloads.datasets.catalog import Catalog
@@ -72,14 +72,6 @@ def bits(path: Path) -> int:
     return path.stat().st_size * 8
 
 
-def older(folder: Path) -> None:
-    """Make a record into one that was written before the bytes of files had checksums."""
-    path = folder / manifest.NAME
-    record = json.loads(path.read_text())
-    del record["files"], record["checksum"]
-    path.write_text(json.dumps(record))
-
-
 def edit(folder: Path, change, *, sealed: bool = False) -> None:
     """Change a record; when sealed, with the checksum that belongs to it."""
     path = folder / manifest.NAME
@@ -102,7 +94,7 @@ def test_no_flipped_bit_of_a_stream_is_loaded(catalog: Catalog, age: str):
     """Of files without a checksum of their bytes, only values are looked at: they must be right."""
     made = publish(catalog)
     if age == "older":
-        older(catalog.folder(made.id))
+        make_older(catalog.folder(made.id))
     wanted = columns(made)
     draw = random.Random(1)
     unnoticed = 0
@@ -244,7 +236,7 @@ def test_a_record_that_lacks_checksums_is_refused(catalog: Catalog):
 def test_a_record_from_before_the_bytes_had_checksums_is_held_to_its_content(catalog: Catalog):
     made = publish(catalog)
     folder = catalog.folder(made.id)
-    older(folder)
+    make_older(folder)
     found = catalog.get(made.id)
     assert columns(found) == columns(made)
     assert list(damages(folder)) == []

@@ -66,7 +66,7 @@ def import_files(
             content = _write(on, kind, options, reading, staging, progress)
         for done in folder.glob("*.done"):
             done.unlink()
-        return where.publish(folder, content)
+        return where.restated(where.publish(folder, content), options.source, options.licence)
 
 
 def _write(

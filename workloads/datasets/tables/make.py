@@ -92,7 +92,7 @@ def dataset_of(
     )
     found = catalog.find(recipe)
     if found is not None:
-        return found
+        return catalog.restated(found, source, licence)
     size = sum(path.stat().st_size for path in files)
 
     def at(done: int) -> None:
@@ -146,7 +146,7 @@ def dataset_of(
                 for entry, numbering in keys.numberings.items()
             },
         )
-        return catalog.publish(folder, content, recipe)
+        return catalog.restated(catalog.publish(folder, content, recipe), source, licence)
 
 
 def _generated(made: Recipe) -> dict[str, Any]:

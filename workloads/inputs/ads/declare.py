@@ -6,6 +6,7 @@ from functools import partial
 from workloads.inputs.ads import generate
 from workloads.inputs.ads.fit import unfit
 from workloads.inputs.ads.schema import INPUT, SECOND_MS
+from workloads.inputs.ads.tables import with_whole_id
 from workloads.inputs.declare import declared
 from workloads.inputs.forms import form_of
 from workloads.model import (
@@ -36,14 +37,17 @@ def in_form(
 ) -> Bound:
     """Return the program in the form that is asked for, with its oracle.
 
+    The oracle has the whole id of its tables: answers are kept by what an oracle is made of, and
+    the beginning of an id may be another dataset's tomorrow.
+
     Raises:
-        ModelError: there is no such form.
+        ModelError: there is no such form, or there are no such tables.
     """
     program = form_of(query, typed=typed, handcrafted=handcrafted)(query)
     return Bound(
         program=program,
         output=inferred_output(program),
-        oracle=partial(oracle, query=dict(query)),
+        oracle=partial(oracle, query=with_whole_id(query)),
     )
 
 

@@ -23,6 +23,7 @@ from workloads.inputs.ads.schema import NONE
 from workloads.model import ModelError, Parameter, Params
 
 if TYPE_CHECKING:
+    from workloads.datasets.dataset import Dataset
     from workloads.inputs.ads.databases.lookup import System
 
 Table = npt.NDArray[np.int32]
@@ -82,7 +83,7 @@ def campaign_of_ad(query: Params) -> Lookup:
     """Return the campaign of each ad.
 
     Raises:
-        ModelError: the dataset that `tables` names has none.
+        ModelError: the dataset that `tables` names has none, or a damaged one.
     """
     return _lookup(ADS, int(query["ads"]), int(query["campaigns"]), str(query["tables"]))
 
@@ -91,9 +92,19 @@ def location_of_user(query: Params) -> Lookup:
     """Return the location of each user.
 
     Raises:
-        ModelError: the dataset that `tables` names has none.
+        ModelError: the dataset that `tables` names has none, or a damaged one.
     """
     return _lookup(USERS, int(query["users"]), int(query["locations"]), str(query["tables"]))
+
+
+def with_whole_id(query: Params) -> Params:
+    """Return a query that names its tables by their dataset's whole id, which says what is in them.
+
+    Raises:
+        ModelError: `tables` names no dataset.
+    """
+    named = str(query.get("tables", ""))
+    return {**query, "tables": _dataset(named).id} if named else dict(query)
 
 
 def find_campaign(query: Params) -> Find:
@@ -151,33 +162,39 @@ def _lookup(name: str, rows: int, values: int, dataset: str) -> Lookup:
     return Lookup(_sealed(table), min(rows, values))
 
 
-def _of_dataset(name: str, prefix: str) -> Lookup:
+def _dataset(prefix: str) -> "Dataset":
     from workloads.datasets.catalog import Catalog
     from workloads.datasets.errors import DatasetError
 
     try:
-        dataset = Catalog.default().get(prefix)
+        return Catalog.default().get(prefix)
     except DatasetError as error:
         raise ModelError(f"query parameter tables is {prefix!r}: {error}") from error
+
+
+def _of_dataset(name: str, prefix: str) -> Lookup:
+    from workloads.datasets.errors import DamagedError
+    from workloads.datasets.integrity import dictionary_texts
+    from workloads.datasets.remedy import how_to_make_again
+
+    dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:
         if dictionary.name == name:
-            texts = _texts(dictionary.path)
             break
     else:
         raise ModelError(
             f"query parameter tables is {prefix!r}, a dataset without a table of {name}; give one "
             "that `lab data import open-bandit` or `ad-events` made"
         )
+    try:
+        texts = dictionary_texts(dictionary)
+    except DamagedError as error:
+        raise ModelError(
+            f"query parameter tables is {prefix!r}: {error}; {how_to_make_again(dataset)}"
+        ) from error
     numbers: dict[str, int] = {}
     table = [numbers.setdefault(text.rpartition(SEPARATOR)[2], len(numbers)) for text in texts]
     return Lookup(_sealed(np.array(table, dtype=np.int32)), len(numbers))
-
-
-def _texts(path: object) -> list[str]:
-    import pyarrow.parquet as pq  # heavy
-
-    column: list[str] = pq.read_table(path, columns=["text"]).column("text").to_pylist()
-    return column
 
 
 def _sealed(table: Table) -> Table:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.integrity import dictionary_texts
 from workloads.inputs.connections.schema import INPUT
 from workloads.suite.outlier_detection.oracle import oracle
 from workloads.suite.outlier_detection.program import OUTLIER
@@ -99,12 +100,9 @@ def quality_of(dataset: Dataset) -> Quality:
 
 
 def _names(dataset: Dataset) -> Sequence[str]:
-    import pyarrow.parquet as pq
-
     for dictionary in dataset.dictionaries:
         if dictionary.name == "label":
-            names: list[str] = pq.read_table(dictionary.path)["text"].to_pylist()
-            return names
+            return dictionary_texts(dictionary)
     return GENERATED
 
 

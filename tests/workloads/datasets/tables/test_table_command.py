@@ -49,12 +49,16 @@ def test_an_export_becomes_the_input_of_a_workload(tmp_path: Path):
     assert [stream["rows"] for stream in streams] == [2, 1, 0]
 
 
-def test_source_and_licence_are_what_is_said(tmp_path: Path):
+def test_source_and_licence_are_what_is_said_last(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
-    said = ("--time-format", "%m/%d/%y %H:%M", "--source", "our shop", "--licence", "ours")
-    result = imported(tmp_path / "data", "--file", str(file), *COUNTED, *said)
-    found = shown(tmp_path / "data", result)
-    assert (found["source"], found["licence"]) == ("our shop", "ours")
+    command = ("--file", str(file), *COUNTED, "--time-format", "%m/%d/%y %H:%M")
+    for said, wanted in (
+        (("--source", "our shop", "--licence", "ours"), ("our shop", "ours")),
+        (("--licence", "theirs"), ("our shop", "theirs")),
+        ((), ("our shop", "theirs")),
+    ):
+        found = shown(tmp_path / "data", imported(tmp_path / "data", *command, *said))
+        assert (found["source"], found["licence"]) == wanted
 
 
 def test_a_column_whose_name_holds_a_comma_stands_in_quotes(tmp_path: Path):
