@@ -48,6 +48,21 @@ def test_every_make_target_exists():
     assert [name for name in targets if f"\n{name}: " not in makefile] == []
 
 
+@pytest.mark.parametrize("job", ["correctness", "everything"])
+def test_a_job_that_runs_the_tests_has_all_engines_and_tells_the_slowest(job):
+    """Tests of an engine that is not there are skipped, which nobody would see."""
+    steps = scripts(WORKFLOW.partition(f"  {job}:\n")[2].partition("\n\n  ")[0])
+    made = [name for step in steps for name in re.findall(r"make engine NAME=(\w+)", step)]
+    locks = (ROOT / "engines").glob("*/requirements.txt")
+    assert sorted(made) == sorted(lock.parent.name for lock in locks)
+    assert any("openjdk" in step for step in steps)
+    makefile = (ROOT / "Makefile").read_text()
+    target = {"correctness": "pytest", "everything": "test-all"}[job]
+    assert any(f"make {target}" in step for step in steps)
+    assert re.search(r"^test-all:.* pytest\b", makefile, re.MULTILINE)
+    assert "--durations=30" in makefile.partition("\npytest:")[2].partition("\n\n")[0]
+
+
 @both
 def test_every_option_of_the_gate_exists(workflow):
     known = {option for parameter in gate.params for option in parameter.opts}

@@ -3,9 +3,12 @@
 import logging
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import PythonException
 
 from workloads.datasets import session
 from workloads.datasets.errors import DatasetError
@@ -103,12 +106,25 @@ def test_an_error_in_place_of_an_interrupt_is_an_interrupt(started):
         raise interrupted_error()
 
 
-def test_any_other_error_of_spark_is_told(started):
+@pytest.mark.parametrize("raised", ["by Python in a task", "on the way to Java"])
+def test_any_other_error_of_spark_is_told(started, raised, monkeypatch):
+    """The first, as pyspark makes it, asserts that there is Java when its message is read."""
+    monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(shutdown=lambda: None))
+    monkeypatch.setattr(SparkContext, "_jvm", object())
+    if raised == "on the way to Java":
+        error = Py4JError("OSError: out of ideas")
+    else:
+        text = "\nTraceback (most recent call last):\n  File ...\nOSError: out of ideas\n"
+        error = PythonException(desc=text, stackTrace="at org.apache.spark")
     with (
-        pytest.raises(DatasetError, match="Spark failed in 'x': out of ideas"),
+        pytest.raises(DatasetError, match=r"^Spark failed in 'x': OSError: out of ideas$"),
         session.spark("x", master="local[1]", conf={}),
     ):
-        raise Py4JError("out of ideas")
+        raise error
+    assert SparkContext._jvm is None
+    if raised == "by Python in a task":
+        with pytest.raises(AssertionError):  # so that it had to be read before
+            str(error)
 
 
 def test_what_py4j_logs_is_dropped_in_the_block_alone(caplog):
