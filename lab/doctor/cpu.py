@@ -3,9 +3,10 @@
 import math
 
 from lab.doctor.finding import Finding, ok, warn
-from lab.host import control_group, processor
+from lab.host import processor
 from lab.host.machine import Machine
 from lab.host.processor import CPU
+from workloads import control_group
 
 FAR_NS = 100.0
 """Between clusters of one socket 70 to 150 ns are usual, within a cluster 20 to 50."""
@@ -24,7 +25,7 @@ def cores(machine: Machine) -> Finding:
     """Report how many cores this process may use, and what holds it to fewer than there are."""
     usable = machine.affinity()
     present = processor.present(machine) or usable
-    quota = control_group.cores(machine)
+    quota = control_group.cores(machine.text)
     seen = f"{usable} of {present} usable, {model(machine)}"
     if quota is not None and quota < usable:
         return warn(

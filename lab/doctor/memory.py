@@ -1,8 +1,8 @@
 """Probe of the memory that is there, and that a control group leaves."""
 
 from lab.doctor.finding import Finding, ok, warn
-from lab.host import control_group
 from lab.host.machine import Machine
+from workloads import control_group
 
 # Spark's driver, its Python workers and a 40 M event dataset (16 bytes an event) fit in this.
 WANTED_BYTES = 4 << 30
@@ -21,7 +21,7 @@ def memory(machine: Machine) -> Finding:
     total = fields["MemTotal"]
     available = fields.get("MemAvailable", fields.get("MemFree", total))
     seen = f"{total / _GIB:.1f} GiB, {available / _GIB:.1f} GiB available"
-    limit = control_group.memory_bytes(machine)
+    limit = control_group.memory_bytes(machine.text)
     if limit is not None and limit < total:
         seen += f", limited to {limit / _GIB:.1f} GiB by a control group"
         available = min(available, limit)

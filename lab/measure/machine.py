@@ -7,9 +7,10 @@ that something is known to be wrong.
 import math
 from dataclasses import dataclass, replace
 
-from lab.host import control_group, processor
+from lab.host import processor
 from lab.host.machine import Machine
 from lab.host.processor import Ticks
+from workloads import control_group
 
 # A load average also counts what the lab itself ran in the last minute; so it is believed only
 # when something runs now, while the lab waits.
@@ -149,7 +150,7 @@ def _cores(machine: Machine, usable: int) -> str | None:
 
 
 def _quota(machine: Machine, usable: int) -> str | None:
-    quota = control_group.cores(machine)
+    quota = control_group.cores(machine.text)
     if quota is None or quota >= usable:
         return None
     return f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"

@@ -210,17 +210,17 @@ class Catalog:
         Raises:
             DatasetError: the record cannot be written.
         """
-        words = {"source": source or dataset.source, "licence": licence or dataset.licence}
-        if words == {"source": dataset.source, "licence": dataset.licence}:
+        source, licence = source or dataset.source, licence or dataset.licence
+        if (source, licence) == (dataset.source, dataset.licence):
             return dataset
         try:
-            manifest.restate(self.folder(dataset.id), **words)
+            manifest.restate(self.folder(dataset.id), source=source, licence=licence)
         except OSError as error:
             raise DatasetError(
                 f"{self.folder(dataset.id)} cannot be written ({error.strerror}), and its record "
                 f"says source {dataset.source}, licence {dataset.licence}; leave both out to use it"
             ) from error
-        return replace(dataset, **words)
+        return replace(dataset, source=source, licence=licence)
 
     def _move(self, folder: Path, target: Path) -> None:
         for _ in range(2):

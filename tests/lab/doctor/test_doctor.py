@@ -13,9 +13,9 @@ from lab.cli.doctor import doctor
 from lab.doctor import cpu, energy, java, memory, programs, virtual
 from lab.doctor.checkup import PROBES, examine
 from lab.doctor.finding import Finding, State, ok
-from lab.host import control_group
 from lab.host.machine import Machine
 from lab.measure.energy.none import NoCounters
+from workloads import control_group
 from workloads.datasets.errors import DatasetError
 
 CPU = "sys/devices/system/cpu"
@@ -110,8 +110,8 @@ def test_a_version_1_quota_is_seen_where_a_container_mounts_it(tmp_path):
         "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824",
     }
     fake = machine(tmp_path, files)
-    assert control_group.cores(fake) == 2.0
-    assert control_group.memory_bytes(fake) == 1 << 30
+    assert control_group.cores(fake.text) == 2.0
+    assert control_group.memory_bytes(fake.text) == 1 << 30
 
 
 @pytest.mark.parametrize("quota", ["-1", "garbage", "0"])
@@ -121,7 +121,7 @@ def test_a_version_1_quota_that_does_not_limit_is_no_quota(tmp_path, quota):
         "sys/fs/cgroup/cpu/cpu.cfs_quota_us": quota,
         "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000" if quota != "0" else "0",
     }
-    assert control_group.cores(machine(tmp_path, files)) is None
+    assert control_group.cores(machine(tmp_path, files).text) is None
 
 
 # SMT, governor, turbo, clock, load.
@@ -191,6 +191,31 @@ def test_the_load_is_judged_by_the_number_of_cores(tmp_path, text, state):
 
 
 # Memory and virtualisation.
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_was_read_from_files_is_left_of_a_groups_memory(tmp_path, version):
+    group, names, mount = {
+        1: (
+            "3:memory:/job",
+            ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"),
+            "/memory",
+        ),
+        2: ("0::/job", ("max", "current", "inactive_file"), ""),
+    }[version]
+    folder = f"sys/fs/cgroup{mount}/job"
+    files = {
+        "proc/self/cgroup": group,
+        f"{folder}/memory.{names[0]}": "1000",
+        f"{folder}/memory.{names[1]}": "700",
+        f"{folder}/memory.stat": f"anon 600\n{names[2]} 100",
+    }
+    fake = machine(tmp_path, files)
+    assert control_group.memory_left_bytes(fake.text) == 400
+    (tmp_path / f"{folder}/memory.stat").unlink()
+    assert control_group.memory_left_bytes(fake.text) == 300
+    (tmp_path / f"{folder}/memory.{names[0]}").write_text("max")
+    assert control_group.memory_left_bytes(fake.text) is None
 
 
 def test_memory_is_what_the_control_group_leaves(tmp_path):

@@ -183,6 +183,28 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     assert "was killed by SIGKILL in phase run" in row["reason"]
 
 
+def test_what_is_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
+    """Or a trial would be killed for memory that its answer may never have needed."""
+    program = (
+        "from engines.available_memory import most_reserved_bytes\n"
+        "from workloads.memory import available_bytes\n"
+        "before = available_bytes()\n"
+        "taken = bytearray(300 << 20)\n"
+        "print(before, available_bytes(), most_reserved_bytes())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=memory_group,
+    )
+    before, after, reserved = map(int, done.stdout.split())
+    assert 400 << 20 < before < 800 << 20
+    assert 250 << 20 < before - after < 350 << 20
+    assert reserved <= before // 4
+
+
 @pytest.mark.full  # a minute; each of them is in isolate/test_container.py
 def test_the_same_faults_in_containers_have_the_same_statuses(matrix, image, podman_engine):
     run = f'isolate = "container"\ncontainer = {{ image = "{image}", memory = "600m" }}'

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 
 from workloads.datasets.build import record_of
 from workloads.datasets.catalog import Catalog, Recipe
@@ -26,6 +25,7 @@ from workloads.datasets.tables.keys import Keys, keys_of
 from workloads.datasets.tables.read import Reading, read
 from workloads.datasets.tables.table import FILE, Table
 from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
+from workloads.memory import available_bytes
 from workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 VERSION = 2
@@ -179,7 +179,7 @@ def _columns(table: Table) -> dict[str, str]:
 
 
 def _check_memory(rows: int) -> None:
-    free = psutil.virtual_memory().available
+    free = available_bytes()
     if rows * SORTING_BYTES > free:
         raise DatasetError(
             f"{rows:,} rows are not in order of time, and to sort them takes "

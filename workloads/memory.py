@@ -1,0 +1,12 @@
+"""How much memory a process may still take."""
+
+import psutil
+
+from workloads import control_group
+
+
+def available_bytes() -> int:
+    """Return what the machine has, or what is left of this process's limit if that is less."""
+    machine = int(psutil.virtual_memory().available)
+    left = control_group.memory_left_bytes(control_group.text)
+    return machine if left is None else min(machine, left)
