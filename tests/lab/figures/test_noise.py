@@ -159,7 +159,7 @@ def test_a_figure_with_a_clear_answer_mostly_has_its_verdict(row, make_run, gain
 
 
 def test_one_trial_a_cell_has_no_verdict_whatever_it_shows(row, make_run):
-    """What issue 14 saw: reproduced and then contradicted, by single trials of one program."""
+    """It was seen: reproduced and then contradicted, by single trials of one program."""
     runs = buffers(row, make_run, 0.97, 0.97, 1)("ordered:12")
     figure, rng = find("ordered:12"), np.random.default_rng(4)
     made = [conclude(figure.outcome(TWO, [noisy(runs[0], rng, 0.03)]).claims) for _ in range(20)]
