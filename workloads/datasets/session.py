@@ -163,7 +163,8 @@ def _end_java() -> None:
                 process.wait(timeout=_STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                with suppress(subprocess.TimeoutExpired):  # in the kernel: nobody can end that
+                    process.wait(timeout=_STOP_TIMEOUT_S)
 
 
 @contextmanager

@@ -183,7 +183,8 @@ class PerfCounters:
             self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):  # in the kernel: nobody can end that
+                self._process.wait(2.0)
         for thread in self._threads:
             thread.join(1.0)
         for pipe in (self._process.stdout, self._process.stderr):
