@@ -8,5 +8,5 @@ from workloads import control_group
 def available_bytes() -> int:
     """Return what the machine has, or what is left of this process's limit if that is less."""
     machine = int(psutil.virtual_memory().available)
-    left = control_group.memory_left_bytes(control_group.text)
+    left = control_group.memory_left_bytes(control_group.read_text)
     return machine if left is None else min(machine, left)

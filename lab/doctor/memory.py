@@ -24,7 +24,8 @@ def memory(machine: Machine) -> Finding:
     limit = control_group.memory_bytes(machine.text)
     if limit is not None and limit < total:
         seen += f", limited to {limit / _GIB:.1f} GiB by a control group"
-        available = min(available, limit)
+        left = control_group.memory_left_bytes(machine.text)
+        available = min(available, limit if left is None else left)
     if available < WANTED_BYTES:
         return warn(
             "memory",

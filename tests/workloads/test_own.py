@@ -97,7 +97,13 @@ def test_a_function_makes_the_input_with_parameters_of_its_own(catalog: Catalog)
     remedy = "make it again with `lab data build` and the file that has workload c"
     assert how_to_make_again(dataset) == remedy
     assert made(subject, catalog, sensors=9).alphabet.keys == 9
-    assert made(subject, catalog).id == dataset.id
+    said = catalog.restated(dataset, "our sensors", None)
+    assert (said.source, said.licence) == ("our sensors", "not stated")
+    assert made(subject, catalog) == said
+    another = own(COUNTER, input=lambda events, seed: counted(events, seed), name="c")
+    assert (
+        made(another, catalog) == said
+    )  # the same content, and a program's word is not a person's
     assert ensure(subject, {}, 1000, 2, catalog=catalog).id != dataset.id
     with pytest.raises(ModelError, match="has no parameter sensor; it has sensors"):
         made(subject, catalog, sensor=9)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from workloads.model import Alphabet, Input, Stream
 
+NOT_STATED = "not stated"
+"""In place of a source or a licence that nobody has named."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetStream:

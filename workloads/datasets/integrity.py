@@ -86,9 +86,10 @@ def dictionary_texts(part: DictionaryFile) -> list[str]:
     check_dictionary(part)
     try:
         table = pq.read_table(part.path, columns=["text"], page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:  # where the record has no checksum of the file
+        texts: list[str] = table.column("text").to_pylist()
+    except (OSError, LookupError, ValueError, pa.ArrowException) as error:
+        # Where the record has no checksum of the file: what Parquet and UTF-8 notice.
         raise DamagedError(f"{part.path} (dictionary {part.name}) is damaged: {error}") from error
-    texts: list[str] = table.column("text").to_pylist()
     return texts
 
 

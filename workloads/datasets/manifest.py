@@ -121,12 +121,10 @@ def restate(folder: Path, *, source: str, licence: str) -> None:
     record.update(source=source, licence=licence)
     if "checksum" in record:
         record["checksum"] = _checksum(record)
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=folder, prefix=f".{NAME}-", delete=False
-    ) as new:
-        new.write(_text(record))
-    Path(new.name).chmod(0o644)
-    Path(new.name).replace(path)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}-") as beside:
+        new = Path(beside) / NAME
+        new.write_text(_text(record), encoding="utf-8")
+        new.replace(path)
 
 
 def _text(record: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ Building or importing replaces what is damaged, and equal content gets the same 
 
 import shlex
 
-from workloads.datasets.dataset import Dataset
+from workloads.datasets.dataset import NOT_STATED, Dataset
 from workloads.registry import names, usable
 
 
@@ -26,6 +26,8 @@ def how_to_make_again(dataset: Dataset) -> str:
                 where = f", where REFERENCE is the file or module:ATTRIBUTE of workload {taking}"
             words += ["--workload", "REFERENCE" if where else taking]
         words += ["--streams", str(origin.get("streams", 1))]
+        for option, said in (("--source", dataset.source), ("--licence", dataset.licence)):
+            words += [] if said == NOT_STATED else [option, said]
         return (
             f"make it again from its files: {shlex.join(words)}{where} (and what else "
             f"`lab data show {dataset.id[:8]}` says of its columns and settings)"

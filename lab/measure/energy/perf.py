@@ -188,7 +188,7 @@ class PerfCounters:
         for thread in self._threads:
             thread.join(1.0)
         for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
+            if pipe is not None and self._process.poll() is not None:  # else its reader has it
                 pipe.close()
         return (*self.read(), self._end()) if by_itself else self.read()
 

@@ -198,17 +198,17 @@ def test_what_was_read_from_files_is_left_of_a_groups_memory(tmp_path, version):
     group, names, mount = {
         1: (
             "3:memory:/job",
-            ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"),
+            ("limit_in_bytes", "usage_in_bytes", "total_"),
             "/memory",
         ),
-        2: ("0::/job", ("max", "current", "inactive_file"), ""),
+        2: ("0::/job", ("max", "current", ""), ""),
     }[version]
     folder = f"sys/fs/cgroup{mount}/job"
     files = {
         "proc/self/cgroup": group,
         f"{folder}/memory.{names[0]}": "1000",
         f"{folder}/memory.{names[1]}": "700",
-        f"{folder}/memory.stat": f"anon 600\n{names[2]} 100",
+        f"{folder}/memory.stat": f"anon 600\n{names[2]}inactive_file 70\n{names[2]}active_file 30",
     }
     fake = machine(tmp_path, files)
     assert control_group.memory_left_bytes(fake.text) == 400

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from workloads.datasets import manifest
 from workloads.datasets.imports.access_log import COLUMNS
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")
@@ -43,11 +42,3 @@ def text_file(path: Path, *lines: str) -> Path:
         content = lzma.compress(content)
     path.write_bytes(content)
     return path
-
-
-def make_older(folder: Path) -> None:
-    """Make a record into one that was written before the bytes of files had checksums."""
-    path = folder / manifest.NAME
-    record = json.loads(path.read_text())
-    del record["files"], record["checksum"]
-    path.write_text(json.dumps(record))

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from tests.workloads.datasets.files import log_file, log_line, make_older
+from tests.workloads.datasets.files import log_file, log_line
 from tests.workloads.datasets.test_catalog import DTYPES, RECIPE
 from workloads.datasets import manifest
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.integrity import verified
+from workloads.datasets.errors import DamagedError, DatasetError
+from workloads.datasets.integrity import dictionary_texts, verified
 from workloads.datasets.manifest import Content
 from workloads.datasets.oracle_cache import expected
 from workloads.datasets.stream_file import write_stream
@@ -70,6 +70,14 @@ def flip(path: Path, bit: int) -> None:
 
 def bits(path: Path) -> int:
     return path.stat().st_size * 8
+
+
+def make_older(folder: Path) -> None:
+    """Make a record into one that was written before the bytes of files had checksums."""
+    path = folder / manifest.NAME
+    record = json.loads(path.read_text())
+    del record["files"], record["checksum"]
+    path.write_text(json.dumps(record))
 
 
 def edit(folder: Path, change, *, sealed: bool = False) -> None:
@@ -143,6 +151,28 @@ def test_no_flipped_bit_of_any_file_goes_unnoticed(catalog: Catalog):
             flip(path, bit)
         expected(EVENT_WINDOW, made)
     assert list(damages(folder)) == []
+
+
+@pytest.mark.parametrize("age", ["new", "older"])
+def test_no_flipped_bit_of_a_dictionary_is_looked_up(catalog: Catalog, age: str):
+    """Of files without a checksum of their bytes only what Parquet and UTF-8 notice is told."""
+    made = publish(catalog)
+    if age == "older":
+        make_older(catalog.folder(made.id))
+    draw = random.Random(3)
+    for _ in range(FLIPS):
+        (part,) = catalog.get(made.id).dictionaries
+        bit = draw.randrange(bits(part.path))
+        flip(part.path, bit)
+        try:
+            found = dictionary_texts(part)
+        except DamagedError as error:
+            assert str(part.path) in str(error)
+        else:
+            assert age == "older"
+            assert all(isinstance(text, str | None) for text in found)
+        flip(part.path, bit)
+    assert dictionary_texts(part) == ["/a", "/b"]
 
 
 def test_a_flip_is_noticed_by_any_reader_that_looks_at_page_checksums(catalog: Catalog):

@@ -6,7 +6,7 @@ from typing import Any
 
 from workloads.datasets.build import record_of
 from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
+from workloads.datasets.dataset import NOT_STATED, Dataset
 from workloads.datasets.executor import AUTO, Executor, executor
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
 from workloads.datasets.imports.rows import Rows
@@ -24,7 +24,6 @@ from workloads.datasets.manifest import Content
 from workloads.datasets.progress import Progress, watch
 from workloads.datasets.session import DEFAULT_MASTER
 
-NOT_STATED = "not stated"
 """Source and licence of what a person says nothing about: a kind of file has no licence."""
 
 

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from workloads.datasets.build import record_of
 from workloads.datasets.catalog import Catalog, Recipe
-from workloads.datasets.dataset import Dataset
+from workloads.datasets.dataset import NOT_STATED, Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess
 from workloads.datasets.imports.kind import StreamTable
 from workloads.datasets.imports.rows import where
-from workloads.datasets.imports.run import NOT_STATED
 from workloads.datasets.imports.stage import StreamTask
 from workloads.datasets.manifest import Content, canonical, file_sha256
 from workloads.datasets.progress import Progress
@@ -64,7 +63,8 @@ def dataset_of(
         program: what reads it; what is wanted of the table follows from it.
         catalog: where the dataset is kept.
         progress: told of what is done.
-        source: where the data comes from, in a person's words; None: not stated.
+        source: where the data comes from, in a person's words, or how it was `made`; None: not
+            stated.
         licence: of the data, likewise.
         made: what a table that was generated is known by, instead of by its content.
 
@@ -92,7 +92,7 @@ def dataset_of(
     )
     found = catalog.find(recipe)
     if found is not None:
-        return catalog.restated(found, source, licence)
+        return found if made else catalog.restated(found, source, licence)
     size = sum(path.stat().st_size for path in files)
 
     def at(done: int) -> None:
@@ -146,7 +146,8 @@ def dataset_of(
                 for entry, numbering in keys.numberings.items()
             },
         )
-        return catalog.restated(catalog.publish(folder, content, recipe), source, licence)
+        published = catalog.publish(folder, content, recipe)
+    return published if made else catalog.restated(published, source, licence)
 
 
 def _generated(made: Recipe) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def campaign_of_ad(query: Params) -> Lookup:
     Raises:
         ModelError: the dataset that `tables` names has none, or a damaged one.
     """
-    return _lookup(ADS, int(query["ads"]), int(query["campaigns"]), str(query["tables"]))
+    return _lookup(ADS, int(query["ads"]), int(query["campaigns"]), _whole_id(query))
 
 
 def location_of_user(query: Params) -> Lookup:
@@ -94,7 +94,7 @@ def location_of_user(query: Params) -> Lookup:
     Raises:
         ModelError: the dataset that `tables` names has none, or a damaged one.
     """
-    return _lookup(USERS, int(query["users"]), int(query["locations"]), str(query["tables"]))
+    return _lookup(USERS, int(query["users"]), int(query["locations"]), _whole_id(query))
 
 
 def with_whole_id(query: Params) -> Params:
@@ -103,8 +103,7 @@ def with_whole_id(query: Params) -> Params:
     Raises:
         ModelError: `tables` names no dataset.
     """
-    named = str(query.get("tables", ""))
-    return {**query, "tables": _dataset(named).id} if named else dict(query)
+    return {**query, "tables": _whole_id(query)} if "tables" in query else dict(query)
 
 
 def find_campaign(query: Params) -> Find:
@@ -160,6 +159,16 @@ def _lookup(name: str, rows: int, values: int, dataset: str) -> Lookup:
         return _of_dataset(name, dataset)
     table = np.arange(rows, dtype=np.int32) % np.int32(values)
     return Lookup(_sealed(table), min(rows, values))
+
+
+def _whole_id(query: Params) -> str:
+    named = str(query["tables"])
+    return _id_of(named) if named else ""
+
+
+@lru_cache(maxsize=8)
+def _id_of(prefix: str) -> str:
+    return _dataset(prefix).id
 
 
 def _dataset(prefix: str) -> "Dataset":

@@ -138,8 +138,9 @@ def test_of_many_files_the_first_are_named(tmp_path: Path):
 def test_a_damaged_dataset_of_a_table_names_the_table(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     root = tmp_path / "data"
-    said = ("--time-format", "%m/%d/%y %H:%M")
+    said = ("--time-format", "%m/%d/%y %H:%M", "--source", "our shop")
     found = shown(root, imported(root, "--file", str(file), *COUNTED, *said))
     (root / str(found["id"])[:16] / "read_reset.parquet").write_bytes(b"no")
     result = CliRunner().invoke(data, ["verify", "--root", str(root)])
     assert "lab data import table --file shop.csv --workload keyed_counter" in result.output
+    assert "--source 'our shop' (and what else" in result.output
