@@ -6,6 +6,7 @@ handler keeps the flag; the exception of the first signal only makes it quicker.
 flag at least every `LOOK_S`, and nothing is raised while processes are started or ended.
 """
 
+import atexit
 import signal
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from types import FrameType
 LOOK_S = 0.2
 """How long a wait may go on without looking at the flag."""
 _INSISTS = 3
+_SIGNALS = signal.SIGINT, signal.SIGTERM
 
 
 class _Flag:
@@ -39,12 +41,22 @@ class _Flag:
         self.raised = True
         raise KeyboardInterrupt
 
+    def leave(self) -> None:
+        """Let nothing but the exit code end a process that was interrupted and is cleared up.
+
+        An interpreter that ends gives each handler of its own up for the system's, which kills.
+        """
+        if self.came:
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
+
 
 def keep_interrupts() -> None:
     """From now on keep in mind that a signal came, for the rest of this process."""
     flag = _Flag()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _SIGNALS:
         signal.signal(number, flag)
+    atexit.register(flag.leave)  # the last of what is called at the end, if it is the first here
 
 
 @contextmanager

@@ -294,6 +294,28 @@ for _ in range(4):
     assert done.stdout.split() == [b"raised", b"kept", b"raised", b"raised"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_to_an_interpreter_that_ends_leaves_the_exit_code(number):
+    code = """
+import os, signal, sys
+from lab.interrupt import keep_interrupts
+number = int(sys.argv[1])
+class Last:  # of what is torn down: handlers in Python are gone by then
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=number):
+        kill(pid, number)
+        print("torn down")
+last = Last()
+keep_interrupts()
+try:
+    os.kill(os.getpid(), number)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    command = [sys.executable, "-c", code, str(int(number))]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (130, "torn down\n")
+
+
 def test_a_command_that_cannot_be_started_says_so_in_its_log(tmp_path):
     log = tmp_path / "log"
     outcome = run_isolated(["/no/such/program"], log=log, timeout_s=60)
