@@ -15,6 +15,7 @@ from reports.summary import Cell, summarise
 from results.errors import ResultsError
 from results.query import Spread, by_search
 from results.schema import WRONG_OUTPUT
+from results.seal import read_sealed, remedy
 from results.store import Row, Run
 
 LEVEL = "level"
@@ -43,12 +44,10 @@ def _recorded(run_dir: Path) -> dict[str, Any]:
     found = {}
     for path in sorted((run_dir / "searches").glob("*.json")):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_sealed(run_dir, path))
             found[content["cell"]] = content
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ResultsError(
-                f"{path} is damaged ({error!r}); `lab run --resume {run_dir}` writes it again"
-            ) from error
+            raise ResultsError(f"{path} is damaged ({error!r}); {remedy(run_dir, path)}") from error
     return found
 
 

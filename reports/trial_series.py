@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from results.table import read_parquet
+from results.errors import ResultsError
+from results.seal import read_sealed
+from results.table import table_of
 
 STEP_S = 0.1
 MOST_POINTS = 400
@@ -51,14 +53,19 @@ class TrialTimeline:
     power_w: Mapping[str, Values]
 
 
-def read_timeline(path: Path) -> TrialTimeline | None:
-    """Return the timeline of a trial; None where the file is missing, damaged or too short."""
+def read_timeline(run_dir: Path, series: str) -> TrialTimeline | None:
+    """Return the timeline of a trial; None where it is too short.
+
+    Raises:
+        ResultsError: its file is missing, cannot be read, or is not what the lab wrote.
+    """
     import pyarrow as pa
 
+    path = run_dir / series
     try:
-        table: dict[str, list[Any]] = read_parquet(path).to_pydict()
-    except (OSError, pa.ArrowException):
-        return None
+        table: dict[str, list[Any]] = table_of(read_sealed(run_dir, path)).to_pydict()
+    except (OSError, pa.ArrowException) as error:
+        raise ResultsError(f"{path} cannot be read: {error}") from error
     first = next((row for row, t_ns in enumerate(table["t_ns"]) if t_ns >= 0), len(table["t_ns"]))
     return timeline(table, first)
 

@@ -3,15 +3,14 @@
 run.json          what was asked, where it ran; written at the start and again at the end
 trials/*.json     one file a finished trial, written whole or not at all: the durable record
 trials.parquet    the same rows as one table, derived from them when the run ends or is interrupted
+SHA256SUMS        seals of all these files, checked whenever one is read (results/seal.py)
 series/*.parquet  one series a trial on a 100 ms grid (lab/measure/series.py)
 series/*.hlog     its latency histograms, in the log format of HdrHistogram (lab/measure/hdr.py)
 logs/ outputs/
 """
 
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,8 @@ from typing import Any
 from results.errors import ResultsError
 from results.fit import encodable, fitted
 from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
-from results.table import as_table, read_parquet
+from results.seal import read_sealed, remedy, write_sealed
+from results.table import parquet_of, table_of
 
 Row = dict[str, Any]
 """One trial: every column of the schema, None where it has no value."""
@@ -45,7 +45,7 @@ class Summary:
 
 def write_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
     """Write run.json atomically; adds the schema version."""
-    _write_json(run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta})
+    _write_json(run_dir, run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta})
 
 
 def write_trial(run_dir: Path, name: str, row: Row) -> None:
@@ -63,24 +63,15 @@ def write_trial(run_dir: Path, name: str, row: Row) -> None:
     fit, told = fitted(row)
     if told:
         raise ResultsError(f"trial {name}: {'; '.join(told)}")
-    _write_json(run_dir / "trials" / f"{name}.json", fit)
+    _write_json(run_dir, run_dir / "trials" / f"{name}.json", fit)
 
 
 def write_table(run_dir: Path) -> Path:
     """Write trials.parquet from the recorded trials and return its path."""
-    import pyarrow.parquet as pq
-
     rows = [_complete(row) for row in _recorded(run_dir).values()]
     rows.sort(key=lambda row: row["order_index"])
-    table = as_table(rows)
     target = run_dir / "trials.parquet"
-    partial = target.with_suffix(".parquet.partial")
-    try:
-        pq.write_table(table, partial)
-        partial.replace(target)
-    except OSError:
-        _discard(partial)
-        raise
+    write_sealed(run_dir, target, parquet_of(rows))
     return target
 
 
@@ -102,7 +93,7 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
     path = run_dir / "run.json"
     if not path.is_file():
         raise ResultsError(f"{run_dir} is not a run: it has no run.json (see `lab list runs`)")
-    meta = _read_json(path)
+    meta = _read_json(run_dir, path)
     version = meta.get("schema_version")
     if version != SCHEMA_VERSION:
         raise ResultsError(
@@ -156,10 +147,11 @@ def _read_table(run_dir: Path, path: Path) -> tuple[Row, ...]:
     import pyarrow as pa
 
     try:
-        table = read_parquet(path)
+        table = table_of(read_sealed(run_dir, path))
     except (pa.ArrowException, OSError) as error:
         raise ResultsError(
-            f"{path} is damaged ({error}); `lab run --resume {run_dir}` rebuilds it"
+            f"{path} is damaged ({error}); remove it, and `lab run --resume {run_dir}` "
+            "writes it again"
         ) from error
     version = (table.schema.metadata or {}).get(b"lab.schema_version", b"none").decode()
     if version != str(SCHEMA_VERSION):
@@ -176,7 +168,7 @@ def list_runs(root: Path) -> list[Path]:
 
 def _recorded(run_dir: Path) -> dict[str, Row]:
     paths = sorted((run_dir / "trials").glob("*.json"))
-    return {path.stem: _whole(path, _read_json(path)) for path in paths}
+    return {path.stem: _whole(path, _read_json(run_dir, path)) for path in paths}
 
 
 _PLACE = ("cell", "repetition", "order_index", "status")
@@ -207,13 +199,11 @@ def _complete(row: Row) -> Row:
     return {column.name: None for column in COLUMNS} | fitted(row)[0]
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(run_dir: Path, path: Path) -> dict[str, Any]:
     try:
-        loaded = json.loads(path.read_text(encoding="utf-8"))
+        loaded = json.loads(read_sealed(run_dir, path))
     except (OSError, ValueError, RecursionError) as error:
-        raise ResultsError(
-            f"{path} is damaged ({error}); remove it and use `lab run --resume`"
-        ) from error
+        raise ResultsError(f"{path} is damaged ({error}); {remedy(run_dir, path)}") from error
     if not isinstance(loaded, dict):
         raise ResultsError(
             f"{path} is damaged: expected a JSON object, got {type(loaded).__name__}"
@@ -221,28 +211,10 @@ def _read_json(path: Path) -> dict[str, Any]:
     return {encodable(key): encodable(value) for key, value in loaded.items()}
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file whole or not at all.
+def _write_json(run_dir: Path, path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file whole or not at all, with its seal.
 
     Raises:
         OSError: it could not be written; an older file of this name is as it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        error.filename = error.filename or str(path)  # a full disk does not say which file
-        _discard(partial)
-        raise
-
-
-def _discard(partial: Path) -> None:
-    """Give the space of a half-written file back: on a full disk others need it."""
-    with suppress(OSError):
-        partial.unlink()
+    write_sealed(run_dir, path, (json.dumps(content, indent=1) + "\n").encode())

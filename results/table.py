@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results.schema import arrow_schema
@@ -34,15 +33,15 @@ def as_table(rows: Iterable[Mapping[str, Any]]) -> "pa.Table":
     return table.cast(schema)
 
 
-def read_parquet(path: Path) -> "pa.Table":
-    """Return a Parquet file as a table, without pandas, which `read_table` would import.
+def table_of(content: bytes) -> "pa.Table":
+    """Return the content of a Parquet file as a table, without pandas, which `read_table` imports.
 
     Raises:
-        OSError, pyarrow.ArrowException: there is no such file, or it is damaged.
+        OSError, pyarrow.ArrowException: it is damaged.
     """
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(BytesIO(content), page_checksum_verification=True) as file:
         return file.read()
 
 
@@ -51,7 +50,7 @@ def parquet_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
     import pyarrow.parquet as pq
 
     file = BytesIO()
-    pq.write_table(as_table(rows), file, compression="zstd")
+    pq.write_table(as_table(rows), file, compression="zstd", write_page_checksum=True)
     return file.getvalue()
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.protocol import Reconfiguration
+from results.seal import read_sealed
 from results.store import Row, Run
+from results.table import table_of
 
 STEP_S = 0.1
 Values = npt.NDArray[np.float64]
@@ -42,15 +44,16 @@ class ElasticTimeline:
 
 
 def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
-    """Return a trial's timeline; None where it has no series, or its file is damaged or gone."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    """Return a trial's timeline; None where it has no series, or its file is gone.
 
+    Raises:
+        ResultsError: the file is not what the lab wrote.
+    """
     if row["series"] is None:
         return None
     try:
-        table = pq.read_table(run.path / row["series"])
-    except (OSError, pa.ArrowException):
+        table = table_of(read_sealed(run.path, run.path / row["series"]))
+    except FileNotFoundError:
         return None
     timed = np.asarray(table["t_ns"].to_numpy()) >= 0
 
@@ -120,6 +123,6 @@ def _changes(run: Run, row: Row) -> tuple[Reconfiguration, ...]:
     if row["reconfigurations"] is None:
         return ()
     try:
-        return read_reconfigurations(run.path / row["reconfigurations"])
-    except OSError:
+        return read_reconfigurations(read_sealed(run.path, run.path / row["reconfigurations"]))
+    except FileNotFoundError:
         return ()

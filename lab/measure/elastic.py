@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from engines.protocol import Elasticity, Reconfiguration
+from results.table import table_of
 
 Result = dict[str, Any]
 
@@ -47,19 +48,13 @@ def write_reconfigurations(found: Elasticity, path: Path) -> None:
     rows = [asdict(change) for change in found.reconfigurations]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), partial)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), partial, write_page_checksum=True)
     partial.replace(path)
 
 
-def read_reconfigurations(path: Path) -> tuple[Reconfiguration, ...]:
-    """Read what `write_reconfigurations` wrote.
-
-    Raises:
-        OSError: there is no such file.
-    """
-    import pyarrow.parquet as pq
-
-    return tuple(Reconfiguration(**row) for row in pq.read_table(path).to_pylist())
+def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:
+    """Return the changes in a file that `write_reconfigurations` wrote."""
+    return tuple(Reconfiguration(**row) for row in table_of(content).to_pylist())
 
 
 def _rank(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:

@@ -55,13 +55,16 @@ def write_log(histograms: Mapping[str, Histogram], duration_s: float, path: Path
     partial.replace(path)
 
 
-def read_log(path: Path) -> dict[str, Histogram]:
-    """Read what `write_log` wrote; values come back as the upper ends of their buckets."""
+def read_log(content: bytes) -> dict[str, Histogram]:
+    """Return the histograms of a file that `write_log` wrote.
+
+    Values come back as the upper ends of their buckets.
+    """
     from hdrh.histogram import HdrHistogram  # of the reports, not of every trial
 
     definitions: dict[str, str] = {}
     found: dict[str, Histogram] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in content.decode().splitlines():
         if match := _DEFINITION.match(line):
             definitions[match[1]] = match[2]
         if not line.startswith("Tag="):

@@ -133,7 +133,7 @@ def write_series(recorded: Recorded, path: Path) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.table(arrays), partial)
+    pq.write_table(pa.table(arrays), partial, write_page_checksum=True)
     partial.replace(path)
 
 

@@ -26,6 +26,7 @@ from lab.parent.session import Session, begin, finish
 from lab.parent.spawn import run_trial
 from lab.trial.spec import OracleJob
 from results import schema
+from results.seal import compact, seal_files, seal_old_run, verify_run
 from results.store import Row, finished, write_meta, write_table, write_trial
 from workloads.datasets.dataset import Dataset
 
@@ -87,6 +88,8 @@ def run(
             recorded by then stays, and the run can be resumed.
         ResultsError: a record of an earlier session is damaged.
     """
+    seal_old_run(run_dir)
+    verify_run(run_dir)
     done = finished(run_dir)
     began_ns = time.monotonic_ns()
     open_session(meta)
@@ -137,7 +140,7 @@ def _run_all(
         keep = bool(meta["keep_outputs"]) and trial.cell.id not in kept
         dataset = datasets[trial.cell.entry.key]
         row = run_one(session, meta, trial, dataset, keep_outputs=keep)
-        _write(run_dir, trial, row)
+        _record(run_dir, trial, row)
         if row["status"] == schema.OK:
             kept.add(trial.cell.id)
         done[trial.name] = session.measured[trial.name] = row
@@ -192,8 +195,12 @@ def _in_order(done: Mapping[str, Row]) -> tuple[Row, ...]:
     return tuple(sorted(done.values(), key=lambda row: int(row["order_index"])))
 
 
-def _write(run_dir: Path, trial: Trial, row: Row) -> None:
+def _record(run_dir: Path, trial: Trial, row: Row) -> None:
+    """Seal the files of a trial, and write its record."""
+    names = [row.get(column) for column in ("log", "series", "histograms", "reconfigurations")]
+    files = [run_dir / name for name in names if name is not None]
     try:
+        seal_files(run_dir, *files, run_dir / "outputs" / f"{trial.cell.slug}.parquet")
         write_trial(run_dir, trial.name, row)
     except OSError as error:
         raise _no_space(run_dir, f"the record of {trial.name}", error) from error
@@ -214,6 +221,8 @@ def _leave(
         close_session(meta, interrupted=interrupted, began_ns=began_ns)
         write_meta(run_dir, meta)
         write_table(run_dir)
+        seal_files(run_dir, *sorted((run_dir / "logs").glob("*.log")))
+        compact(run_dir)
     except OSError as error:
         raise _no_space(run_dir, "the end of the session", error) from error
 

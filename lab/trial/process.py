@@ -248,5 +248,5 @@ def _keep(answer: Columns, path: Path) -> None:
         name: arrow_array(values) if _is_plain(values) else pa.array(values)
         for name, values in answer.items()
     }
-    pq.write_table(pa.table(columns), partial)
+    pq.write_table(pa.table(columns), partial, write_page_checksum=True)
     partial.replace(path)

@@ -8,6 +8,7 @@ from reports.page.inline_svg import engine_variable
 from reports.palette import Colour
 from reports.trial_series import read_timeline
 from reports.verdicts import sign
+from results.errors import ResultsError
 from results.schema import OK, VERIFIED
 from results.store import Row, Run
 
@@ -41,15 +42,15 @@ class Timelines:
     Attributes:
         drawn: in the order of the run.
         recorded: trials that have a series.
-        short: chosen trials whose series is too short, or cannot be read.
-        gone: series files of chosen trials that are no longer in the run's directory.
+        short: chosen trials whose series is too short.
+        unreadable: series files of chosen trials that are missing, or damaged.
         left_out: chosen trials beyond the limit.
     """
 
     drawn: Sequence[Drawn]
     recorded: int
     short: int
-    gone: Sequence[str]
+    unreadable: Sequence[str]
     left_out: int
 
 
@@ -60,16 +61,17 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     chosen = [row for row in recorded if row is first[row["cell"]]]
     chosen += [row for row in recorded if row["status"] != OK and row is not first[row["cell"]]]
     drawn: list[tuple[int, Drawn]] = []
-    gone: list[str] = []
+    unreadable: list[str] = []
     short = left_out = 0
     for row in chosen:
         if len(drawn) == MOST:
             left_out += 1
             continue
-        if not (run.path / row["series"]).is_file():
-            gone.append(row["series"])
+        try:
+            one = _draw(run, row, colours)
+        except ResultsError:
+            unreadable.append(row["series"])
             continue
-        one = _draw(run, row, colours)
         if one is None:
             short += 1
         else:
@@ -79,13 +81,13 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
         drawn=[one for _, one in in_order],
         recorded=len(recorded),
         short=short,
-        gone=gone,
+        unreadable=unreadable,
         left_out=left_out,
     )
 
 
 def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
-    timeline = read_timeline(run.path / row["series"])
+    timeline = read_timeline(run.path, row["series"])
     if timeline is None:
         return None
     name = _name(row)

@@ -9,6 +9,7 @@ from reports.page import write_report
 from reports.searches import searches
 from reports.summary import summarise
 from results.errors import ResultsError
+from results.seal import write_sealed
 from results.store import read_run
 
 
@@ -115,8 +116,7 @@ def test_a_record_beside_run_json_is_taken_before_it(make_run, a_search):
     ((cell, noted),) = meta["searches"].items()
     newer = json.loads(json.dumps(noted)) | {"cell": cell}
     newer["bracket"]["r_pass_eps"] = 29_500.0
-    (run_dir / "searches").mkdir()
-    (run_dir / "searches" / "one.json").write_text(json.dumps(newer), encoding="utf-8")
+    write_sealed(run_dir, run_dir / "searches" / "one.json", json.dumps(newer).encode())
     run = read_run(run_dir)
     (search,) = searches(run, ())
     assert search.pass_eps == 29_500.0
@@ -125,8 +125,7 @@ def test_a_record_beside_run_json_is_taken_before_it(make_run, a_search):
 def test_a_damaged_record_is_named(make_run, a_search):
     rows, meta = a_search()
     run_dir = make_run(rows, meta=meta)
-    (run_dir / "searches").mkdir()
-    (run_dir / "searches" / "one.json").write_text("{", encoding="utf-8")
+    write_sealed(run_dir, run_dir / "searches" / "one.json", b"{")
     with pytest.raises(ResultsError, match=r"one\.json is damaged .* --resume"):
         write_report(run_dir)
 

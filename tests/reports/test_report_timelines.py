@@ -10,6 +10,7 @@ from lab.measure.series import Phases, Recorded, Track, write_series
 from reports.page import timelines as chosen
 from reports.page import write_report
 from reports.trial_series import read_timeline, timeline
+from results.seal import seal_files
 
 STEP_NS = 100_000_000
 
@@ -58,6 +59,7 @@ def run_with(make_run):
         for row in rows:
             if row.get("series"):
                 write(run_dir / row["series"], **more)
+                seal_files(run_dir, run_dir / row["series"])
         return run_dir
 
     return build
@@ -65,7 +67,7 @@ def run_with(make_run):
 
 def test_a_timeline_holds_the_numbers_of_the_series(tmp_path):
     write(tmp_path / "one.parquet", energy=True)
-    found = read_timeline(tmp_path / "one.parquet")
+    found = read_timeline(tmp_path, "one.parquet")
     assert found is not None
     assert [(span.name, span.begin_s, span.end_s) for span in found.phases] == [
         ("warm_up", 0.0, 0.2),
@@ -155,11 +157,13 @@ def test_a_series_that_is_missing_or_damaged_does_not_stop_the_report(make_run, 
     ]
     run_dir = make_run(rows)
     (run_dir / "series").mkdir()
-    (run_dir / "series" / "bad.parquet").write_bytes(b"PAR1")
+    bad = run_dir / "series" / "bad.parquet"
+    bad.write_bytes(b"PAR1")
+    seal_files(run_dir, bad)
+    bad.write_bytes(b"PAR2")
     page = write_report(run_dir).read_text(encoding="utf-8")
-    assert "1 more has fewer than 3 rows, or cannot be read." in page
-    gone = "1 more has no drawing because the file is gone from the run's directory: "
-    assert gone + "series/none.parquet." in page
+    unreadable = "2 more have no drawing because the file is missing or damaged: "
+    assert unreadable + "series/none.parquet, series/bad.parquet." in page
 
 
 def test_of_many_series_that_are_gone_five_are_named(page_of_run, offered):

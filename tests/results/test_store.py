@@ -11,6 +11,7 @@ import pytest
 from results.errors import ResultsError
 from results.query import by_cell
 from results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
+from results.seal import SEALS, seal_old_run
 from results.store import (
     finished,
     list_runs,
@@ -105,6 +106,8 @@ def test_record_of_an_older_lab_that_no_table_holds_is_read_without_the_value(tm
     write_trial(tmp_path, "a-r1", row())
     odd = row(events=2**70, plan="\udcff", cpu_s=float("nan"), batch=[])
     (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(odd))
+    (tmp_path / SEALS).unlink()
+    seal_old_run(tmp_path)
     write_table(tmp_path)
     (found,) = read_run(tmp_path).rows
     assert (found["events"], found["cpu_s"], found["batch"]) == (None, None, None)
@@ -164,6 +167,7 @@ def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
     write_meta(tmp_path, {})
     text = (tmp_path / "run.json").read_text().replace('"schema_version": 2', '"schema_version": 9')
     (tmp_path / "run.json").write_text(text)
+    (tmp_path / SEALS).unlink()
     with pytest.raises(
         ResultsError, match=r"schema_version is 9, this lab reads 2; .*run it again"
     ):
@@ -198,6 +202,7 @@ def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, 
     write_meta(tmp_path, {})
     (tmp_path / "trials").mkdir()
     (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(record))
+    (tmp_path / SEALS).unlink()
     with pytest.raises(ResultsError, match=rf"a-r1\.json is damaged: {told}"):
         read_run(tmp_path)
 
@@ -235,7 +240,7 @@ def test_file_that_cannot_be_written_leaves_the_older_one_and_no_half_of_itself(
     with pytest.raises(OSError, match="No space left"):
         write_meta(tmp_path, {"name": "newer"})
     assert read_meta(tmp_path)["name"] == "older"
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", SEALS}
 
 
 def test_folder_that_is_no_run_is_refused_and_not_listed(tmp_path):

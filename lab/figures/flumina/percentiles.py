@@ -9,6 +9,7 @@ from lab.measure.hdr import LATENCY, read_log
 from lab.measure.latency import percentile
 from reports.figures.paper import Point
 from results.query import Spread
+from results.seal import read_sealed
 from results.store import Row, Run
 
 _PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
@@ -29,7 +30,8 @@ def tenth_ns(run: Run) -> Value:
     def of(row: Row) -> float | None:
         if not row.get("histograms"):
             return None
-        found = read_log(run.path / row["histograms"]).get(LATENCY)
+        content = read_sealed(run.path, run.path / row["histograms"])
+        found = read_log(content).get(LATENCY)
         tenth = None if found is None else percentile(found, _PERMILLE["p10"])
         return None if tenth is None else float(tenth)
 

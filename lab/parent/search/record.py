@@ -11,7 +11,6 @@ resumed run goes by the trials' own records. It holds
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,6 +21,8 @@ from lab.matrix.search import SearchSettings
 from lab.measure.sustained import Criteria
 from lab.parent.search.errors import SearchError
 from lab.parent.search.state import Bracket, Probe, State, Vote
+from results.errors import ResultsError
+from results.seal import read_sealed, remedy, write_sealed
 
 FOLDER = "searches"
 
@@ -62,14 +63,7 @@ class Recorder:
             "probes": [asdict(probe) for probe in state.probes],
         }
         path = self.run_dir / FOLDER / f"{cell.slug}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(path.name + ".partial")
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        write_sealed(self.run_dir, path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def read_searches(run_dir: Path) -> dict[str, SearchRecord]:
@@ -78,12 +72,13 @@ def read_searches(run_dir: Path) -> dict[str, SearchRecord]:
     Raises:
         SearchError: a record is damaged.
     """
-    return {record.cell: record for record in map(_read, sorted((run_dir / FOLDER).glob("*.json")))}
+    records = (_read(run_dir, path) for path in sorted((run_dir / FOLDER).glob("*.json")))
+    return {record.cell: record for record in records}
 
 
-def _read(path: Path) -> SearchRecord:
+def _read(run_dir: Path, path: Path) -> SearchRecord:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_sealed(run_dir, path))
         settings = content["settings"]
         return SearchRecord(
             cell=content["cell"],
@@ -96,8 +91,5 @@ def _read(path: Path) -> SearchRecord:
                 for probe in content["probes"]
             ),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SearchError(
-            f"{path} is damaged ({error!r}); `lab run --resume {path.parent.parent}` writes "
-            "it again"
-        ) from error
+    except (OSError, ValueError, KeyError, TypeError, ResultsError) as error:
+        raise SearchError(f"{path} is damaged ({error!r}); {remedy(run_dir, path)}") from error

@@ -165,5 +165,5 @@ def test_reconfigurations_come_back_in_order(tmp_path):
     for took_ns in ([30, 10, 20], []):
         found = elasticity([1], [0.0], took_ns=took_ns)
         elastic.write_reconfigurations(found, tmp_path / "s" / "t.parquet")
-        back = elastic.read_reconfigurations(tmp_path / "s" / "t.parquet")
+        back = elastic.read_reconfigurations((tmp_path / "s" / "t.parquet").read_bytes())
         assert back == found.reconfigurations

@@ -194,7 +194,7 @@ def test_offered_loads_are_printed_and_stored_beside_catch_up(capsys, matrix):
     assert catch_up["load"] is None and catch_up["purpose"] == "cell"
     assert offered["fingerprint"] != catch_up["fingerprint"]
     assert (run.path / offered["histograms"]).suffix == ".hlog"
-    assert read_log(run.path / offered["histograms"])
+    assert read_log((run.path / offered["histograms"]).read_bytes())
     assert run.meta["generators"] == {"fake/correct/b1": {"ceiling_eps": None, "reason": None}}
     (line,) = [line for line in out if "w1/constant-1k" in line]
     assert "ok" in line and "1,000 /s" in line.replace("1.00 k", "1,000 ")
@@ -397,7 +397,7 @@ def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
     assert (row["reconfiguration_count"], row["reconfiguration_max_ns"]) == (1, 1_000_000)
     assert (row["instances_min"], row["instances_max"], row["load_cov"]) == (1, 2, 0.0)
     assert row["comparisons"] == row["events"]
-    (change,) = read_reconfigurations(run_dir / row["reconfigurations"])
+    (change,) = read_reconfigurations((run_dir / row["reconfigurations"]).read_bytes())
     assert (change.at_ns, change.before, change.after) == (650_000_000, 1, 2)
     series = pq.read_table(run_dir / row["series"]).to_pylist()
     assert {one["instances"] for one in series if 0 <= one["t_ns"] < 600_000_000} == {1}

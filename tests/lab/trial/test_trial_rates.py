@@ -132,7 +132,7 @@ def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_pat
     # Preparing may be over before the first sample; measure/test_series.py has all phases.
     assert set(series["phase"]) >= {"warm_up", "window"}
     assert sum(n or 0 for n in series["consumed"]) == row["events"]
-    histograms = read_log(tmp_path / "trial.hlog")
+    histograms = read_log((tmp_path / "trial.hlog").read_bytes())
     counted = sum(int(histograms[tag].counts.sum()) for tag in (LATENCY, WARM_UP))
     assert counted == row["outputs"]
     assert row["latency_count"] == histograms[LATENCY].counts.sum()

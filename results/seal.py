@@ -1,0 +1,208 @@
+"""Seals the files of a run with SHA-256, and refuses to read one whose content has changed.
+
+`SHA256SUMS` in the run directory lists every file that the lab wrote, in the format of `sha256sum`,
+so that `sha256sum --check SHA256SUMS` verifies a run without the lab. A line is appended before
+its file is moved into place: a kill in between leaves a line too many, never a file without one.
+While a session is open a file may therefore have several lines, and any of them fits it;
+`compact` leaves one. A run that an older lab wrote has no `SHA256SUMS` and is read unverified.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from results.errors import ResultsError
+
+SEALS = "SHA256SUMS"
+_OWN = ("run.json", "trials.parquet")
+_WRITTEN_BY_LAB = ("trials", "searches")
+_WRITTEN_BY_TRIALS = ("series", "logs", "outputs")
+"""Reports and drawings are not sealed: they are made from these again."""
+
+_LINE = re.compile(rb"([0-9a-f]{64})  ([^\n]+)")
+_LONGEST_LINE = 1 << 13
+"""A digest and a path; Linux paths have at most 4,096 bytes."""
+
+
+def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
+    """Write a file of a run whole or not at all, with its seal.
+
+    Raises:
+        OSError: it could not be written; an older file of this name is as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        _append(run_dir, path, hashlib.sha256(content).hexdigest())
+        partial.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk does not name the file
+        with suppress(OSError):  # on a full disk others need the space of a half-written file
+            partial.unlink()
+        raise
+
+
+def seal_files(run_dir: Path, *paths: Path) -> None:
+    """Seal files that another process wrote; those that do not exist are passed over."""
+    for path in paths:
+        if path.is_file():
+            _append(run_dir, path, _digest(path))
+
+
+def seal_old_run(run_dir: Path) -> None:
+    """Seal the files of a run that has no seals yet, as they are now."""
+    if not (run_dir / SEALS).exists():
+        _replace(run_dir, (_line(_name(run_dir, path), _digest(path)) for path in _files(run_dir)))
+
+
+def compact(run_dir: Path) -> None:
+    """Leave one line for each file, in the order of their names."""
+    seals = _seals(run_dir)
+    if seals is None:
+        return
+    lines = []
+    for name, digests in sorted(seals.items()):
+        path = run_dir / os.fsdecode(name)
+        if path.is_file():
+            fitting = digests if len(digests) == 1 else {_digest(path)} & digests
+            lines += [_line(name, digest) for digest in fitting or digests]
+    _replace(run_dir, lines)
+
+
+def read_sealed(run_dir: Path, path: Path) -> bytes:
+    """Return the content of a file of a run, as it was written.
+
+    Raises:
+        OSError: it cannot be read.
+        ResultsError: its content is not what was sealed, or it has no seal.
+    """
+    content = path.read_bytes()
+    seals = _seals(run_dir)
+    if seals is not None:
+        _check(run_dir, path, hashlib.sha256(content).hexdigest(), seals)
+    return content
+
+
+def verify_run(run_dir: Path) -> None:
+    """Check every file of a run, also those that no report reads.
+
+    Raises:
+        ResultsError: a file has changed, lacks its seal, or is missing; names it.
+    """
+    seals = _seals(run_dir)
+    if seals is None:
+        return
+    for path in _files(run_dir):
+        recorded = (run_dir / "trials" / f"{path.stem.split('.')[0]}.json").exists()
+        # A trial that was interrupted leaves files before there is a record of it.
+        if _name(run_dir, path) in seals or recorded or path.parent.name not in _WRITTEN_BY_TRIALS:
+            _check(run_dir, path, _digest(path), seals)
+    for name in seals:
+        folder = name.partition(b"/")[0].decode(errors="replace")
+        # A line of any other file may be older than its file, or the file was removed on purpose.
+        if folder in _WRITTEN_BY_TRIALS and not (run_dir / os.fsdecode(name)).is_file():
+            raise ResultsError(
+                f"{run_dir / os.fsdecode(name)} is missing, and {SEALS} lists it; "
+                "take it from a copy of the run"
+            )
+
+
+def _files(run_dir: Path) -> Iterator[Path]:
+    yield from (path for name in _OWN if (path := run_dir / name).is_file())
+    for folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS):
+        for path in sorted((run_dir / folder).glob("*")):
+            if path.is_file() and path.suffix not in (".partial", ".attempt"):
+                yield path
+
+
+def _seals(run_dir: Path) -> dict[bytes, set[str]] | None:
+    """Return the digests of each sealed file; None for a run that an older lab wrote."""
+    try:
+        content = (run_dir / SEALS).read_bytes()
+    except FileNotFoundError:
+        return None
+    seals: dict[bytes, set[str]] = {}
+    # A kill may leave a part of a line at the end.
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
+        found = _LINE.fullmatch(line)
+        if found is None or not _belongs(found[2]):
+            raise ResultsError(
+                f"{run_dir / SEALS} is damaged: line {number} is not a SHA-256 and a file of a "
+                f"run; take it from a copy, or remove {SEALS} and the run is read unverified"
+            )
+        seals.setdefault(found[2], set()).add(found[1].decode())
+    return seals
+
+
+def _belongs(name: bytes) -> bool:
+    folder, slash, _ = os.fsdecode(name).partition("/")
+    return folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS) if slash else folder in _OWN
+
+
+def _check(run_dir: Path, path: Path, digest: str, seals: dict[bytes, set[str]]) -> None:
+    digests = seals.get(_name(run_dir, path))
+    if digests is None:
+        raise ResultsError(
+            f"{path} has no line in {SEALS}, so it may not be what the lab wrote; "
+            f"{remedy(run_dir, path)}"
+        )
+    if digest not in digests:
+        raise ResultsError(
+            f"{path} is damaged: its SHA-256 is {digest[:12]}..., {SEALS} has "
+            f"{', '.join(sorted(known[:12] for known in digests))}...; {remedy(run_dir, path)}"
+        )
+
+
+def remedy(run_dir: Path, path: Path) -> str:
+    """Return what brings a damaged file of a run back."""
+    if path.name == "run.json" and path.parent == run_dir:
+        return "take it from a copy of the run, or run the matrix again"
+    if path.name == "trials.parquet" and path.parent == run_dir:
+        return f"remove it, and `lab run --resume {run_dir}` writes it again"
+    if path.parent.name in _WRITTEN_BY_LAB:
+        return f"remove it, and `lab run --resume {run_dir}` makes it again"
+    return (
+        f"take it from a copy of the run, or remove it and trials/{path.stem}.json, and "
+        f"`lab run --resume {run_dir}` repeats the trial"
+    )
+
+
+def _append(run_dir: Path, path: Path, digest: str) -> None:
+    """Append a seal, durably; the part of a line that a kill has left is cut off first."""
+    line = _line(_name(run_dir, path), digest)
+    file = os.open(run_dir / SEALS, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        size = os.lseek(file, 0, os.SEEK_END)
+        tail = os.pread(file, min(size, _LONGEST_LINE), max(0, size - _LONGEST_LINE))
+        end = size - (len(tail) - 1 - tail.rfind(b"\n"))
+        os.ftruncate(file, end)
+        os.pwrite(file, line, end)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _replace(run_dir: Path, lines: Iterable[bytes]) -> None:
+    partial = run_dir / f"{SEALS}.partial"
+    partial.write_bytes(b"".join(lines))
+    partial.replace(run_dir / SEALS)
+
+
+def _line(name: bytes, digest: str) -> bytes:
+    return digest.encode() + b"  " + name + b"\n"
+
+
+def _name(run_dir: Path, path: Path) -> bytes:
+    return os.fsencode(path.relative_to(run_dir))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
