@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.measure.energy.provider import Domain, Reading
+from lab.measure.energy.provider import Domain, Kind, Reading, kind_of
 
 PLAUSIBLE_W = 5_000
 """More than this in one counter is not power: the counter was reset, or belongs to another host.
@@ -17,6 +17,12 @@ between two readings 0.1 s apart there is at most one wrap-around.
 SLACK_S = 0.1
 """Counters are refreshed about every millisecond, later under load, so a short interval may carry
 the energy of a longer one."""
+
+LONGEST_STANDSTILL_S = 0.15
+"""A counter of a part that draws power advances every millisecond, under load within 0.1 s.
+
+One that ticked before and then stands still for longer has frozen; a second reading in a row, at 10
+a second, shows it. The graphics part (uncore) may be off, and is believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +124,10 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
         joules.append(total_uj / 1e6)
         before = counter
         gap = False
+    frozen = _frozen(np.array(times, np.int64), np.array(joules), np.array(lost, np.bool_))
+    if kind_of(domain.name) is not Kind.UNCORE and frozen.any():
+        reasons[f"the counter stood still for more than {LONGEST_STANDSTILL_S:g} s"] = None
+        lost = [*(np.array(lost, np.bool_) | frozen)]
     return Track(
         times_ns=np.array(times, np.int64),
         joules=np.array(joules, np.float64),
@@ -125,6 +135,21 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
         wrapped=np.array(wrapped, np.bool_),
         reasons=tuple(reasons),
     )
+
+
+def _frozen(
+    times_ns: NDArray[np.int64], joules: NDArray[np.float64], lost: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which intervals belong to a standstill; none where the counter never advanced."""
+    still = (np.diff(joules) == 0) & ~lost
+    if still.all():
+        return np.zeros(len(still), np.bool_)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8)))
+    frozen = np.zeros(len(still), np.bool_)
+    for begin, end in edges.reshape(-1, 2):
+        if times_ns[end] - times_ns[begin] > LONGEST_STANDSTILL_S * 1e9:
+            frozen[begin:end] = True
+    return frozen
 
 
 def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:

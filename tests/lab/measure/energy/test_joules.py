@@ -95,6 +95,36 @@ def test_a_gap_that_the_provider_declares_is_lost_even_when_the_counter_went_on(
     assert lost_spans(track(PACKAGE, readings), 0, SECOND) == [(400_000_000, 500_000_000)]
 
 
+def frozen_from(second, watts=50.0, until=10, name="package-0"):
+    """Readings of a counter that keeps its value from a time on."""
+    readings = steady({name: watts}, until)
+    stuck = readings[second * 10].counters_uj
+    return [
+        reading if reading.time_ns <= second * SECOND else Reading(time_ns=reading.time_ns, counters_uj=stuck)
+        for reading in readings
+    ]
+
+
+def test_a_counter_that_freezes_is_lost_from_its_last_tick_on():
+    found = track(PACKAGE, frozen_from(6))
+    assert lost_spans(found, 0, 10 * SECOND)[0][0] == 6 * SECOND
+    assert union_s(lost_spans(found, 0, 10 * SECOND)) == pytest.approx(4)
+    assert found.reasons == ("the counter stood still for more than 0.15 s",)
+
+
+def test_one_reading_without_a_tick_is_no_freeze():
+    readings = steady({"package-0": 50.0}, 10)
+    readings[50] = Reading(time_ns=readings[50].time_ns, counters_uj=readings[49].counters_uj)
+    assert lost_spans(track(PACKAGE, readings), 0, 10 * SECOND) == []
+
+
+def test_a_graphics_part_that_is_off_for_a_while_is_believed():
+    readings = frozen_from(6, name="uncore-0")
+    found = track(Domain(name="uncore-0", range_uj=RANGE_UJ), readings)
+    assert lost_spans(found, 0, 10 * SECOND) == []
+    assert joules_between(found, 0, 10 * SECOND) == pytest.approx(300)
+
+
 def test_edges_between_two_readings_are_interpolated():
     found = track(PACKAGE, steady({"package-0": 50.0}, 10))
     assert joules_between(found, 1_234_567_890, 5_234_567_890) == pytest.approx(200)

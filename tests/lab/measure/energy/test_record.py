@@ -75,6 +75,15 @@ def test_a_package_that_stands_still_is_no_energy_of_0():
     assert row["energy_reason"] == "package-0 stood still"
 
 
+def test_a_package_that_freezes_in_the_window_has_no_total_rather_than_half_of_it():
+    readings = steady({"package-0": 50.0}, 14)
+    stuck = readings[70].counters_uj
+    frozen = [Reading(time_ns=reading.time_ns, counters_uj=stuck) for reading in readings[71:]]
+    row = row_of([*readings[:71], *frozen])
+    assert row["energy_gross_j"] is None
+    assert "package-0: 6 s of 12 s lost (the counter stood still" in row["energy_reason"]
+
+
 def test_dram_that_stands_still_is_left_out_and_named():
     row = row_of(steady({"package-0": 50.0, "dram-0": 0.0}, 14))
     assert row["energy_gross_j"] == pytest.approx(600)

@@ -1,0 +1,28 @@
+"""What lies inside the bracket of a trial's CPU time, and what outside."""
+
+from lab.measure.energy.recorder import EnergyRecorder
+from lab.measure.sampler import ResourceSampler
+from lab.trial import drive
+
+
+def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypatch, trial_here):
+    steps = []
+
+    def note(name, function):
+        def step(*arguments):
+            steps.append(name)
+            return function(*arguments)
+
+        return step
+
+    for name in ("used_here", "used_by", "_burn"):  # the last is right behind the engine's run
+        monkeypatch.setattr(drive, name, note(name, getattr(drive, name)))
+    monkeypatch.setattr(EnergyRecorder, "mark", note("mark", EnergyRecorder.mark))
+    monkeypatch.setattr(ResourceSampler, "_run", lambda sampler: None)
+    assert trial_here("correct")["status"] == "ok"
+    first = steps.index("used_by")
+    assert steps[first : first + 7] == [
+        *("used_by", "mark", "used_here"),
+        "_burn",
+        *("used_here", "mark", "used_by"),
+    ]
