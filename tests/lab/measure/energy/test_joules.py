@@ -100,8 +100,9 @@ def frozen_from(second, watts=50.0, until=10, name="package-0"):
     readings = steady({name: watts}, until)
     stuck = readings[second * 10].counters_uj
     return [
-        reading if reading.time_ns <= second * SECOND else Reading(time_ns=reading.time_ns, counters_uj=stuck)
+        Reading(time_ns=reading.time_ns, counters_uj=reading.counters_uj if early else stuck)
         for reading in readings
+        for early in [reading.time_ns <= second * SECOND]
     ]
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -140,13 +141,18 @@ def test_garbage_while_it_reads_is_a_failed_reading_and_no_exception(tmp_path):
     assert "ValueError" in after[f"package-{ids[0]}"][2][0]
 
 
-def test_a_denied_file_is_a_reason_that_names_it_and_the_remedy(tmp_path):
+@pytest.fixture
+def open_folder():
+    """A folder that every user may enter; pytest closes the root of `tmp_path` at each start."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_a_denied_file_is_a_reason_that_names_it_and_the_remedy(open_folder):
     """Root is given up within the namespace, since permission bits do not bind it."""
-    tree, _ = fake_class(tmp_path, [])
+    tree, _ = fake_class(open_folder, [])
     tree.path("0").chmod(0)
-    for directory in (tmp_path, *tmp_path.parents):
-        if directory.stat().st_mode & 0o005 != 0o005:
-            directory.chmod(0o755)
     drop = """
 import encodings.ascii, os
 opened.close()
@@ -157,6 +163,6 @@ show([opened.reason, opened.remedy])
     if os.geteuid() != 0:
         pytest.skip("SKIPPED: only root can give up root inside a mount namespace")
     # The first opening, as root, finds the counters; the second, as nobody, is denied.
-    ((reason, remedy),) = steps(tmp_path, drop)
+    ((reason, remedy),) = steps(open_folder, drop)
     assert reason == "/sys/class/powercap/intel-rapl/intel-rapl:0/energy_uj: permission denied"
     assert "chmod a+r" in remedy
