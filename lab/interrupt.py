@@ -16,7 +16,7 @@ from types import FrameType
 LOOK_S = 0.2
 """How long a wait may go on without looking at the flag."""
 _INSISTS = 3
-_SIGNALS = signal.SIGINT, signal.SIGTERM
+_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 class _Flag:
@@ -55,7 +55,9 @@ def keep_interrupts() -> None:
     """From now on keep in mind that a signal came, for the rest of this process."""
     flag = _Flag()
     for number in _SIGNALS:
-        signal.signal(number, flag)
+        # Whoever starts the lab with `nohup` wants it to outlive its terminal.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, flag)
     atexit.register(flag.leave)  # the last of what is called at the end, if it is the first here
 
 

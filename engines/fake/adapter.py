@@ -4,11 +4,13 @@ Under an offered load it pretends to be a server of known capacity, so that the 
 and the search for the highest, can be tried against a known truth.
 """
 
+import fcntl
 import math
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -44,6 +46,8 @@ _SUMMARIES = {
     "exhaust": "asks for more memory than there is",
     "hoard": "takes more and more memory, 2 GiB at most, until it is stopped",
     "leak": "the right answer, but leaves a process and a thread",
+    "litter": "the right answer, but leaves a temporary file that cannot be removed",
+    "mute": "the right answer, or option `says` as an error, with standard output and error closed",
 }
 _VARIANTS = tuple(
     Variant(
@@ -178,7 +182,8 @@ class FakePrepared:
         """Pass the time, or fail as the variant says.
 
         Raises:
-            EngineCrashError: the variant is `crash` or `babble`, or nothing stops `hoard`.
+            EngineCrashError: the variant is `crash` or `babble`, nothing stops `hoard`, or `mute`
+                has an error to raise.
         """
         found, lasts_s = self._serve()
         time.sleep(lasts_s)
@@ -204,6 +209,13 @@ class FakePrepared:
         if self._variant == "leak":
             _start_sleeper()
             threading.Thread(target=threading.Event().wait, name="fake-leak").start()
+        if self._variant == "litter":
+            _make_immutable_file()
+        if self._variant == "mute":
+            os.close(1)
+            os.close(2)
+            if self._options.says:
+                raise EngineCrashError(self._options.says)
         if self._variant == "overcount":
             return replace(found, events=2**70, counters={"seen": math.nan, "lost": 1.0})
         if self._variant == "unbounded":
@@ -250,6 +262,14 @@ class FakePrepared:
 
     def close(self) -> None:
         """Do nothing; that is the point of `leak`."""
+
+
+def _make_immutable_file() -> None:
+    """Make a temporary file that nobody may remove; needs root and a file system such as ext4."""
+    file, _ = tempfile.mkstemp(prefix="fake-litter-")
+    # FS_IOC_SETFLAGS with FS_IMMUTABLE_FL, of linux/fs.h.
+    fcntl.ioctl(file, 0x40086602, (0x10).to_bytes(4, sys.byteorder))
+    os.close(file)
 
 
 def _start_sleeper() -> None:

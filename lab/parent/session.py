@@ -19,6 +19,7 @@ from lab.matrix.matrix import Settings
 from lab.measure.energy import idle
 from lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
 from lab.parent.generators import Generators
+from lab.parent.trial_folder import remove_orphaned_folders
 from results.store import Row, write_trial
 from workloads.references import file_of
 from workloads.registry import places
@@ -99,6 +100,7 @@ def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:
     Raises:
         EnergyError: the provider that was asked for is none.
     """
+    remove_orphaned_folders()
     choice = choose(settings.energy)
     noted = meta.setdefault("generators", {})
     session = Session(

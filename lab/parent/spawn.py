@@ -18,6 +18,7 @@ from lab.isolate.errors import DiskFullError
 from lab.isolate.isolation import CONTAINER, Isolation
 from lab.isolate.process import Outcome, run_isolated
 from lab.parent.host import SOURCE
+from lab.parent.trial_folder import trial_folder
 from lab.trial.spec import LACKED_SPACE, EngineTrial, Job, write_job
 from results import schema
 
@@ -65,13 +66,11 @@ def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | Non
         with log.open("a", encoding="utf-8") as file:
             file.write(f"# attempt {attempt}\n")
         begin = log.stat().st_size
-        with tempfile.TemporaryDirectory(prefix="lab-spec-") as folder:
+        with trial_folder() as folder:
             in_container = isolate is not None and isolate.kind == CONTAINER
             run = _run_contained if in_container else _run_process
-            outcome = run(
-                job, Path(folder), log=log, timeout_s=timeout_s, isolate=isolate or Isolation()
-            )
-            result = _result(Path(folder))
+            outcome = run(job, folder, log=log, timeout_s=timeout_s, isolate=isolate or Isolation())
+            result = _result(folder)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
@@ -79,6 +78,9 @@ def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | Non
     said = _text(log, begin)
     lacked_space = result is not None and bool(result.pop(LACKED_SPACE, False))
     row = classify(outcome, result, said, timeout_s=timeout_s)
+    if folder.exists():
+        left = f"the temporary folder {folder} holds files that cannot be removed; remove it"
+        row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
     if lacked_space:
         raise _disk_full(log, row["reason"])
     if row.get("status") == schema.CRASH and _NO_SPACE in row["reason"]:

@@ -3,6 +3,7 @@
 import threading
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +86,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
             try:
                 prepared.close()
             except Exception as error:
-                traceback.print_exc()
+                print_traceback()
                 warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
     return Driven(
         measured=measured,
@@ -113,4 +114,11 @@ def _burn(duration_ns: float) -> None:
 
 def phase(name: str) -> None:
     """Announce a phase in the trial's log; `lab.parent.spawn` reads it there."""
-    print(f"# phase: {name}", flush=True)
+    with suppress(OSError, ValueError):  # the engine may have closed standard output
+        print(f"# phase: {name}", flush=True)
+
+
+def print_traceback() -> None:
+    """Print the traceback of the exception being handled to the trial's log, if it is open."""
+    with suppress(OSError, ValueError):
+        traceback.print_exc()

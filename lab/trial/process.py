@@ -10,11 +10,9 @@ import faulthandler
 import json
 import os
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +24,8 @@ from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
 from lab.load.errors import LoadError
 from lab.trial.collector import collect_from_now_on
-from lab.trial.drive import Driven, drive, phase
+from lab.trial.drive import Driven, drive, phase, print_traceback
+from lab.trial.scratch import temporary_folder
 from lab.trial.spec import (
     LACKED_SPACE,
     CeilingJob,
@@ -67,16 +66,17 @@ def main(arguments: list[str]) -> None:
     except (LoadError, DamagedError, EditedError) as error:  # no engine is to blame
         result |= {"status": "invalid", "reason": str(error)}
     except MemoryError as error:
-        traceback.print_exc()
+        print_traceback()
         result |= {"status": "oom", "reason": f"MemoryError: {error}"}
     except BaseException as error:
-        traceback.print_exc()
+        print_traceback()
         result |= {"status": "crash", "reason": f"{type(error).__name__}: {error}"}
     partial = result_path.with_suffix(".partial")
     partial.write_text(json.dumps(_recordable(result)), encoding="utf-8")
     partial.replace(result_path)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the engine may have closed it
+            stream.flush()
     # A thread that the engine left must not keep a finished trial from ending; it is in the result.
     os._exit(0)
 
@@ -107,7 +107,7 @@ def run_trial(spec: EngineTrial, result: Result) -> None:
     dataset, load = _offered(spec, workload)
     from workloads.datasets.oracle_cache import expected_rows
 
-    with tempfile.TemporaryDirectory(prefix="lab-trial-") as scratch:
+    with temporary_folder("lab-trial-") as scratch:
         task = Task(
             workload=workload,
             dataset=dataset,
@@ -115,7 +115,7 @@ def run_trial(spec: EngineTrial, result: Result) -> None:
             workers=spec.workers,
             batch=spec.batch,
             options=spec.options,
-            scratch=Path(scratch),
+            scratch=scratch,
             load=load,
             expected_outputs=expected_rows(workload, dataset),
         )

@@ -222,7 +222,7 @@ def is_first(pid: int) -> bool:
     return "-c" in psutil.Process(pid).cmdline()[:4]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_command_and_a_second_one_changes_nothing(tmp_path, word, number):
     lab = start_lab(tmp_path, *shell(HIDDEN + "; sleep 600", *python(DEAF, word)))
     until(lambda: up(tmp_path / "log", 1), "the command was not started")
@@ -294,7 +294,20 @@ for _ in range(4):
     assert done.stdout.split() == [b"raised", b"kept", b"raised", b"raised"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_lab_that_was_started_by_nohup_outlives_its_terminal():
+    code = """
+import os, signal
+from lab.interrupt import keep_interrupts
+keep_interrupts()
+os.kill(os.getpid(), signal.SIGHUP)
+print("still here")
+"""
+    command = ["nohup", sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "still here\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_second_signal_to_an_interpreter_that_ends_leaves_the_exit_code(number):
     code = """
 import os, signal, sys

@@ -417,7 +417,7 @@ def test_a_signal_at_any_moment_ends_the_run_and_leaves_nothing(matrix, tmp_path
     # As a terminal does it, or `kill`.
     group = choice.random() < 0.5
     for _ in range(choice.choice([1, 2])):
-        number = choice.choice([signal.SIGINT, signal.SIGTERM])
+        number = choice.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
         try:
             (os.killpg if group else os.kill)(process.pid, number)
         except ProcessLookupError:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import tempfile
 
 import psutil
 import pyarrow.parquet as pq
@@ -177,6 +179,29 @@ def test_lack_of_memory_is_oom(trial):
     row = trial("exhaust")
     assert row["status"] == "oom"
     assert row["reason"].startswith("MemoryError: Unable to allocate 1.00 EiB")
+
+
+def test_an_engine_that_closes_its_output_is_measured_and_its_error_is_reported(trial):
+    assert trial("mute")["status"] == "ok"
+    row = trial("mute", says="out of ink")
+    assert (row["status"], row["reason"]) == ("crash", "EngineCrashError: out of ink")
+
+
+def test_a_temporary_file_that_cannot_be_removed_costs_a_warning_and_no_number(
+    trial, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    row = trial("litter")
+    left = [*tmp_path.glob("lab-spec-*/tmp/**/fake-litter-*")]
+    for path in left:
+        subprocess.run(["chattr", "-i", str(path)], check=True)
+    if row["status"] == "crash":
+        pytest.skip(f"SKIPPED: no file can be made immutable here: {row['reason']}")
+    assert row["status"] == "ok" and row["throughput_eps"] > 0
+    (folder,) = tmp_path.glob("lab-spec-*")
+    expected = f"the temporary folder {folder} holds files that cannot be removed; remove it"
+    assert expected in json.loads(row["warnings"])
+    assert len(left) == 1
 
 
 def test_refused_task_is_unsupported_with_the_engines_reason(trial):

@@ -1,0 +1,46 @@
+"""The temporary folder of a trial: its job, its result, and the temporary files of its engine."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lab.trial.scratch import temporary_folder
+
+PREFIX = "lab-spec-"
+_YOUNGEST_S = 60.0
+"""Between the making of a folder and its lock lie microseconds; a minute is far more."""
+
+
+@contextmanager
+def trial_folder() -> Iterator[Path]:
+    """Make a folder below TMPDIR that is removed after the block, or by `remove_orphaned_folders`.
+
+    A file that cannot be removed (immutable, or mounted by the engine) stays, with its folder, and
+    ends no run: whether the folder still exists afterwards is for the caller to report.
+    """
+    with temporary_folder(PREFIX) as folder:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield folder
+        finally:
+            os.close(lock)
+
+
+def remove_orphaned_folders() -> None:
+    """Remove the folders of labs that were killed: those that no process has locked."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):  # another user's, or just removed
+            if time.time() - path.stat().st_mtime < _YOUNGEST_S:
+                continue
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(lock)
