@@ -26,7 +26,7 @@ label = "small"            # tells apart several inputs of one workload
 [[engine]]
 name = "multicore"
 variants = ["dgs"]         # default: the engine's first that runs the workload's model
-workers = [1, 2]           # default: 1
+workers = [1, 2]           # default: 1; "doubling": 1, 2, 4, ... and all cores of the machine
 batch = [4096]             # default: 4096; only for variants that use it
 options = {}               # passed to the engine
 workloads = ["event_*"]    # patterns on name or name@label; default: all
@@ -39,6 +39,7 @@ arrival = "poisson"
 rate_eps = [100_000, 1e6]
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,6 +69,7 @@ from workloads.registry import short_name
 from workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
+DOUBLING = "doubling"
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
@@ -307,7 +309,7 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
     entry = EngineEntry(
         name=table.text("name", REQUIRED),
         variants=table.texts("variants"),
-        workers=table.wholes("workers", (1,)),
+        workers=_workers(table),
         batch=table.wholes("batch", (DEFAULT_BATCH,)),
         options=table.free_table("options"),
         workloads=table.texts("workloads"),
@@ -317,6 +319,15 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
     )
     table.done()
     return entry
+
+
+def _workers(table: TomlTable) -> tuple[int, ...]:
+    """Take the numbers of workers, or all powers of two up to the usable cores, and these."""
+    given = table.wholes_or("workers", DOUBLING, (1,))
+    if not isinstance(given, str):
+        return given
+    cores = len(os.sched_getaffinity(0))
+    return tuple(sorted({*(1 << power for power in range(cores.bit_length())), cores}))
 
 
 def _check_keys(matrix: Matrix) -> None:

@@ -103,6 +103,12 @@ class TomlTable:
         value = self.take(key, expected, _wholes, default)
         return (value,) if _is_whole(value) else tuple(value)
 
+    def wholes_or(self, key: str, word: str, default: tuple[int, ...]) -> tuple[int, ...] | str:
+        """Take what `wholes` takes, or a word in its place."""
+        if self._left.get(key) == word:
+            return str(self.take(key, word, lambda value: value == word, word))
+        return self.wholes(key, default)
+
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Take a list of different texts, None when the key is absent."""
         value = self.take(key, "a list of different texts", _texts, None)

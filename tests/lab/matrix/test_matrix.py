@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ def test_matrix_expands_to_workload_engine_variant_and_workers():
         "page_view_join/fake/lose/w1",
         "page_view_join/fake/lose/w2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers"), [(1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (16, [1, 2, 4, 8, 16])]
+)
+def test_workers_double_up_to_the_cores_of_the_machine(monkeypatch, cores, workers):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)))
+    found = cells(
+        '[[workload]]\nname = "event_window"\n[[engine]]\nname = "fake"\nworkers = "doubling"'
+    )
+    assert [cell.workers for cell in found] == workers
 
 
 def test_variant_without_batches_gets_one_cell_whatever_the_batch_list_says():

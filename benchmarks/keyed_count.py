@@ -1,0 +1,116 @@
+"""A workload: how many tuples of each key come in every tumbling window.
+
+The plainest keyed operator there is, so that curves by workers show the operator's own cost:
+two or more streams, one tuple a tick on each, keys all alike.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.datasets.cadence import ticks
+from workloads.datasets.random import draw
+from workloads.datasets.total_order import total_order
+from workloads.model import (
+    Columns,
+    Input,
+    InputType,
+    Operator,
+    OutputType,
+    Parameter,
+    Params,
+    Query,
+    StreamSpec,
+    Window,
+    Workload,
+)
+
+WINDOW = 100_000
+"""Ticks. A million keys come once or twice in a window, a thousand hundreds of times."""
+
+FIELDS = np.dtype([("id", np.int64)])
+OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
+
+PARAMETERS = {
+    "streams": Parameter(default=2, help="number of streams", minimum=1, maximum=1024),
+    "keys": Parameter(default=1_000, help="number of keys", minimum=1, maximum=2**31),
+}
+
+
+def key(t: Any, out: Any) -> None:
+    """Give the tuple's key."""
+    out.add(t.id)
+
+
+def count(w: Any, t: Any, out: Any) -> None:
+    """Count the tuple."""
+    w[0].count += 1
+
+
+def forward(w: Any, out: Any) -> None:
+    """Forward the key and its count."""
+    out.emit(w[0].key, w[0].count)
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams, of equal length."""
+    each = -(-events // int(params["streams"]))
+    return tuple(
+        StreamSpec(name=f"tuples-{index}", kinds=("tuple",), fields=FIELDS, events=each)
+        for index in range(int(params["streams"]))
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream."""
+    drawn = draw(seed, index, 0, begin, end) % np.uint64(int(params["keys"]))
+    return {"ts": ticks(begin, end), "id": drawn.astype(np.int64)}
+
+
+def oracle(data: Input) -> Columns:
+    """Return (ts, key, count) by window, then key; ts is the window's right boundary.
+
+    A window that has not ended with the input forwards nothing.
+    """
+    events = total_order(data, FIELDS)
+    window, found = events.ts // WINDOW, events.payload["id"]
+    order = np.lexsort((found, window))
+    pairs = np.stack([window[order], found[order]])
+    begins = np.flatnonzero(np.any(np.diff(pairs, axis=1, prepend=-1), axis=0))
+    counts = np.diff(begins, append=pairs.shape[1])
+    right = (pairs[0, begins] + 1) * WINDOW
+    end = int(events.ts[-1]) if data.until_ts is None else data.until_ts - 1
+    ended = right <= end
+    return {"ts": right[ended], "key": pairs[1, begins][ended], "count": counts[ended]}
+
+
+WORKLOAD = Workload(
+    name="keyed_count",
+    title="How many tuples of each key come in every tumbling window",
+    paper="no paper: what keyed operators cost at least",
+    program=Query(
+        name="keyed_count",
+        operators=(
+            Operator(
+                name="count",
+                inputs=(InputType(name="tuple", fields=FIELDS),),
+                window=Window(advance=WINDOW, size=WINDOW),
+                output=OUTPUT,
+                state=np.dtype([("count", np.int64)]),
+                keys=key,
+                update=count,
+                expire=forward,
+            ),
+        ),
+    ),
+    output=OutputType(
+        kinds=("count",), depends=lambda a, b: a.key == b.key, key_field="key", sorted=True
+    ),
+    parameters=PARAMETERS,
+    keys=lambda params: 1,
+    streams=streams,
+    generate=generate,
+    oracle=oracle,
+)

@@ -1,0 +1,207 @@
+"""Curves of the core from one worker to all cores, on a machine with nothing of the lab installed.
+
+    python -m benchmarks.scaling [--only PATTERN ...] [--repetitions N] [--out FOLDER]
+
+Run from a source tree. It needs Python packages and a C++20 compiler, no network, no Java. Where
+the core is not built, it is built in `build/scaling`; the trials find the workloads and engines
+through an entry-point file there. It runs `benchmarks/scaling.toml` with `lab run`, so the rows
+are ordinary ones that `lab report`, `lab compare` and `lab figure --run` take, and prints, for
+each curve, the rate and the CPU time of an event by workers, how far apart the cores are, and the
+universal scalability law (`results.stats.scalability`).
+"""
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+TREE = Path(__file__).parents[1]
+BUILT = TREE / "build" / "scaling"
+MATRIX = TREE / "benchmarks" / "scaling.toml"
+
+NEEDED = ("click", "msgspec", "numba", "numpy", "psutil", "pyarrow", "rich", "scipy")
+"""Import names of the packages without which nothing is measured."""
+FOR_THE_BUILD = ("nanobind",)
+OPTIONAL = {
+    "hdrh": "latency histograms under an offered load (no cell here has one)",
+    "jinja2": "`lab report`",
+    "matplotlib": "`lab figure`",
+    "pandas": "`lab.run` in a notebook",
+    "pyspark": "cells on Spark (no cell here is)",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build what is missing, run the matrix, print the curves; return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", action="append", default=[], help="cells whose id matches")
+    parser.add_argument("--repetitions", type=int, help="fresh processes a cell; default 5")
+    parser.add_argument("--out", type=Path, default=TREE / "results" / "runs")
+    parser.add_argument("--run", type=Path, help="print the curves of this run, and run nothing")
+    given = parser.parse_args(arguments)
+    if lacking := missing(NEEDED):
+        print(f"missing: {' '.join(lacking)}; remedy: pip install {' '.join(lacking)}")
+        return 2
+    for name in missing(OPTIONAL):
+        print(f"without {name}: no {OPTIONAL[name]}")
+    env = environment()
+    if given.run is not None:
+        return report(given.run)
+    if not built(env) and (wrong := build()) is not None:
+        print(wrong)
+        return 2
+    run_dir = run(env, given.only, given.repetitions, given.out)
+    return 2 if run_dir is None else report(run_dir)
+
+
+def missing(names: Iterable[str]) -> list[str]:
+    """Return the packages that this Python does not have."""
+    return [name for name in names if importlib.util.find_spec(name) is None]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment in which the source tree is found like an installed lab."""
+    site = BUILT / "site"
+    write_entry_points(site / "stream_lab-0.dist-info")
+    known = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join(filter(None, [str(TREE), str(site), known]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def write_entry_points(folder: Path) -> None:
+    """Write what an installed lab announces: its engines, workloads and optimizers."""
+    project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = []
+    for group, entries in project["entry-points"].items():
+        if group.startswith("lab."):
+            lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()), ""]
+    folder.mkdir(parents=True, exist_ok=True)
+    metadata = f"Metadata-Version: 2.1\nName: stream-lab\nVersion: {project['version']}\n"
+    (folder / "METADATA").write_text(metadata, encoding="utf-8")
+    (folder / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def built(env: Mapping[str, str]) -> bool:
+    """Return whether a Python process finds the core."""
+    command = [sys.executable, "-c", "import engines.multicore._core"]
+    return subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
+
+
+def build() -> str | None:
+    """Build the core into the source tree's engines/multicore; return what went wrong, or None."""
+    if lacking := missing(FOR_THE_BUILD):
+        return f"missing: {' '.join(lacking)}; remedy: pip install {' '.join(lacking)}"
+    log = BUILT / "build.log"
+    core = str(BUILT / "core")
+    options = [
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DSKBUILD=ON",
+        f"-DPython_EXECUTABLE={sys.executable}",
+    ]
+    steps = (
+        ["cmake", "-S", str(TREE), "-B", core, *options],
+        ["cmake", "--build", core, "--parallel", str(os.cpu_count() or 1)],
+        ["cmake", "--install", core, "--prefix", str(TREE)],
+    )
+    print(f"building the core (minutes, once); log: {log}", flush=True)
+    with log.open("w", encoding="utf-8") as output:
+        for step in steps:
+            try:
+                done = subprocess.run(step, stdout=output, stderr=output, check=False)
+            except OSError as error:
+                return f"cannot run {step[0]}: {error.strerror}; remedy: pip install cmake ninja"
+            if done.returncode != 0:
+                return f"the core does not build: see {log}"
+    return None
+
+
+def run(
+    env: Mapping[str, str], only: Sequence[str], repetitions: int | None, out: Path
+) -> Path | None:
+    """Run the matrix with `lab run`; return its directory, or None when it has none."""
+    matrix = MATRIX
+    if repetitions is not None:
+        matrix = MATRIX.with_name("scaling.local.toml")
+        text = MATRIX.read_text(encoding="utf-8")
+        matrix.write_text(
+            text.replace("\nrepetitions = 5\n", f"\nrepetitions = {repetitions}\n"), "utf-8"
+        )
+    command = [sys.executable, "-m", "lab", "run", str(matrix), "--out", str(out)]
+    command += [word for pattern in only for word in ("--only", pattern)]
+    try:
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    finally:
+        if matrix != MATRIX:
+            matrix.unlink()
+    print(done.stdout, end="")
+    lines = done.stdout.splitlines()
+    return Path(lines[-1]) if lines and (Path(lines[-1]) / "run.json").is_file() else None
+
+
+def report(run_dir: Path) -> int:
+    """Print the curves of a run."""
+    from results.store import read_run
+
+    found = read_run(run_dir)
+    host = found.meta["host"]
+    print(f"\n{host.get('cpu_model')}, {host.get('cores_usable')} usable cores")
+    for line in curves(found.rows):
+        print(line)
+    return 0
+
+
+def curves(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a table a curve: the verified rows of a workload on a variant, by workers."""
+    from results.schema import VERIFIED
+    from results.stats.scalability import fit_scalability
+
+    by_curve: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        name = "@".join(filter(None, (row["workload"], row["workload_label"])))
+        curve = by_curve.setdefault((name, row["variant"]), {})
+        if row["status"] in VERIFIED and row["throughput_eps"]:
+            curve.setdefault(row["workers"], []).append(row)
+    lines = []
+    for (name, variant), curve in by_curve.items():
+        lines += ["", f"{name} on {variant}", _HEAD]
+        rates = {n: [row["throughput_eps"] for row in curve[n]] for n in sorted(curve)}
+        first = median(rates[min(rates)]) / min(rates) if rates else 0.0
+        for workers, measured in rates.items():
+            cpu_ns = median(row["cpu_s"] / row["events"] * 1e9 for row in curve[workers])
+            far = [row["core_to_core_before_ns"] for row in curve[workers]]
+            apart = [ns for ns in far if ns is not None]
+            lines.append(
+                f"{workers:>7} {median(measured):>14,.0f} {min(measured):>14,.0f} "
+                f"{max(measured):>14,.0f} {median(measured) / first:>8.2f} {cpu_ns:>10.1f} "
+                f"{f'{median(apart):.0f}' if apart else '-':>8} {len(measured):>3}"
+            )
+        lines.append(_law(fit_scalability(rates)))
+    return lines
+
+
+_HEAD = (
+    f"{'workers':>7} {'events/s':>14} {'min':>14} {'max':>14} {'speed-up':>8} {'CPU ns/ev.':>10} "
+    f"{'apart ns':>8} {'n':>3}"
+)
+
+
+def _law(fit: Any) -> str:
+    if fit is None:
+        return "no fit: the law needs verified rates of four numbers of workers"
+    contention, coherence, peak = fit.contention, fit.coherence, fit.peak_workers
+    return (
+        f"law: contention {contention.value:.4f} [{contention.low:.4f}, {contention.high:.4f}], "
+        f"coherence {coherence.value:.5f} [{coherence.low:.5f}, {coherence.high:.5f}], "
+        f"highest with {peak.value:.0f} [{peak.low:.0f}, {peak.high:.0f}] workers, "
+        f"farthest from the law {fit.worst_error:.0%}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
