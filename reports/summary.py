@@ -44,6 +44,8 @@ class Cell:
         load: what was offered, and how it went; None for catch-up.
         reasons: the distinct reasons of trials that are not ok.
         notes: the distinct remarks on trials that are ok.
+        untimed_s: time for which the engine worked outside the clock: preparation, and taking the
+            answer.
         cpu_s_per_million: CPU seconds of the process tree per million input events.
         latency_definition: from what to what latencies were measured.
         plan: the synchronization plan, or the engine's own, as text.
@@ -80,8 +82,8 @@ class Cell:
     latency_definition: str
     cpu_s_per_million: Spread | None
     peak_rss_bytes: Spread | None
-    startup_s: Spread | None
-    prepare_s: Spread | None
+    duration_s: Spread | None
+    untimed_s: Spread | None
     plan: str
     properties: Mapping[str, Any]
     counters: Mapping[str, Spread]
@@ -134,8 +136,8 @@ def _cell(summary: CellSummary) -> Cell:
         latency_definition=_text(ok, "latency_definition"),
         cpu_s_per_million=_cpu(ok),
         peak_rss_bytes=spread_of(ok, "peak_rss_bytes"),
-        startup_s=spread_of(ok, "startup_s"),
-        prepare_s=spread_of(ok, "prepare_s"),
+        duration_s=spread_of(ok, "duration_s"),
+        untimed_s=_untimed(ok),
         plan=_text(rows, "plan"),
         properties=_json(_text(rows, "properties")),
         counters=_counters(ok),
@@ -170,6 +172,15 @@ def _cpu(rows: list[Row]) -> Spread | None:
         row["cpu_s"] / row["events"] * 1e6
         for row in rows
         if row["cpu_s"] is not None and row["events"]
+    )
+    return Spread(values=values) if values else None
+
+
+def _untimed(rows: list[Row]) -> Spread | None:
+    values = tuple(
+        (row["prepare_s"] or 0.0) + (row.get("answer_s") or 0.0)
+        for row in rows
+        if row["prepare_s"] is not None
     )
     return Spread(values=values) if values else None
 

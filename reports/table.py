@@ -10,6 +10,9 @@ from reports.numbers import Quantity, count, duration, latency, memory, rate, ra
 from reports.summary import Cell, summarise
 from results.store import Row
 
+LEAST_UNTIMED = 0.1
+"""Share of the timed part above which work outside the clock is shown."""
+
 Group = tuple[str, str]
 """What rows must share to be compared: a workload, and its input's label (or none)."""
 
@@ -31,6 +34,8 @@ class HeadlineRow:
         checked_by: `oracle`, or `reference engine` (`reports.summary`).
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
         reason: why there is no number, or what is doubtful about it; may be long.
+        untimed: time that the engine worked before and after the clock, where that is more than a
+            tenth of the timed part.
     """
 
     cell: str
@@ -63,6 +68,7 @@ class HeadlineRow:
     checked_by: str
     status: str
     reason: str
+    untimed: Quantity | None
 
 
 def headline_table(rows: Iterable[Row]) -> list[HeadlineRow]:
@@ -161,4 +167,12 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         checked_by=cell.checked_by,
         status=status_text(cell.statuses),
         reason="\n".join(cell.reasons or cell.notes),
+        untimed=_untimed(cell),
     )
+
+
+def _untimed(cell: Cell) -> Quantity | None:
+    if cell.untimed_s is None or cell.duration_s is None:
+        return None
+    weighs = cell.untimed_s.median > LEAST_UNTIMED * cell.duration_s.median
+    return duration(cell.untimed_s.median * 1e9) if weighs else None

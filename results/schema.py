@@ -126,6 +126,9 @@ COLUMNS = (
     Column(
         "prepare_s", "float64", "loading, compiling, starting and warming up; not in duration_s"
     ),
+    Column("prepare_cpu_s", "float64", "CPU time of that, of the process tree"),
+    Column("answer_s", "float64", "taking the answer from the engine; not in duration_s"),
+    Column("answer_cpu_s", "float64", "CPU time of that, of the process tree"),
     Column("verify_s", "float64", "comparing the answer with the oracle's"),
     # Offered load; all null for catch-up.
     Column("load", "string", "the whole load specification, JSON"),

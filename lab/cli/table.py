@@ -21,9 +21,12 @@ from results.store import Row
 LONGEST_REASON = 400
 
 _TEXTS = ("workload", "engine", "workers", "unit", "from", "also timed", "status")
-_NUMBERS = ("events/s", "min - max", "ratio", "p50", "p99", "CPU s/M", "RSS", "n")
+_NUMBERS = ("not timed", "events/s", "min - max", "ratio", "p50", "p99", "CPU s/M", "RSS", "n")
 _COLUMNS = (*_TEXTS, *_NUMBERS)
-_DROPPED = ("min - max", "RSS", "CPU s/M", "p50", "n", "ratio", "also timed", "from", "unit")
+_DROPPED = (
+    *("min - max", "RSS", "CPU s/M", "p50", "n", "ratio"),
+    *("not timed", "also timed", "from", "unit"),
+)
 _MARKS = {
     ALONE: "no ratio, since no other row has its unit, its origin of input and what else is timed",
     UNDECLARED: "no ratio, since its engine does not say what its rate includes",
@@ -106,6 +109,7 @@ def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
         "unit": row.unit,
         "from": row.origin,
         "also timed": row.also_timed,
+        "not timed": _text(row.untimed),
         "status": row.status,
         "events/s": _text(row.throughput),
         "min - max": both,

@@ -19,6 +19,10 @@ FEW_FAULTS = 64
 """Of code that is run for the first time; so the split of a shorter run is believed, from a tick
 on, when there were more. Runs that found their memory there had 11 to 57, others 77 to 24,000."""
 
+MOST_CORES_PER_WORKER = 1.1
+PROCESS_TICK_S = 0.01
+"""By which the CPU time of other processes is counted."""
+
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -52,10 +56,14 @@ class Usage:
             major_faults=self.major_faults + other.major_faults,
         )
 
+    def cpu_s_since(self, before: "Usage") -> float:
+        """Return the CPU time since an earlier look; never negative."""
+        return max(0.0, self.cpu_s - before.cpu_s)
+
     def columns_since(self, before: "Usage") -> dict[str, float | int]:
         """Return what was used since an earlier look, as columns of a trial; none is negative."""
         return {
-            "cpu_s": max(0.0, self.cpu_s - before.cpu_s),
+            "cpu_s": self.cpu_s_since(before),
             "user_s": max(0.0, self.user_s - before.user_s),
             "system_s": max(0.0, self.system_s - before.system_s),
             "minor_faults": max(0, self.minor_faults - before.minor_faults),
@@ -81,6 +89,29 @@ def used_here() -> Usage:
 def used_by(processes: Iterable[psutil.Process]) -> Usage:
     """Return what other processes have used, read from /proc: some 100 us of CPU time each."""
     return sum((_of(process.pid) for process in processes), Usage())
+
+
+def core_warnings(row: Mapping[str, object]) -> list[str]:
+    """Return a warning when a trial used more cores than it has workers.
+
+    Its rate is then not that of so many workers: threads beside them (a compiler, a garbage
+    collector, a source) worked for it. The slack is a tenth of the workers and two ticks of the
+    kernel's clock.
+
+    Args:
+        row: the trial's columns; those of a trial that did not run are missing.
+    """
+    cpu_s, duration_s, workers = (row.get(name) for name in ("cpu_s", "duration_s", "workers"))
+    if not (isinstance(cpu_s, float) and isinstance(duration_s, float) and duration_s > 0):
+        return []
+    assert isinstance(workers, int), "every trial has workers"
+    if cpu_s <= MOST_CORES_PER_WORKER * workers * duration_s + 2 * PROCESS_TICK_S:
+        return []
+    used = f"{cpu_s / duration_s:.1f} cores"
+    return [
+        f"it used {used} with {workers} {'worker' if workers == 1 else 'workers'}: compare its CPU "
+        "time for an event, not its rate for a worker"
+    ]
 
 
 def kernel_warnings(row: Mapping[str, object]) -> list[str]:

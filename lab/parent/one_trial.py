@@ -15,7 +15,7 @@ from lab.load.spec import LoadSpec
 from lab.matrix.cells import Trial
 from lab.matrix.matrix import Settings
 from lab.measure.machine import Look, await_near, look
-from lab.measure.usage import kernel_warnings
+from lab.measure.usage import core_warnings, kernel_warnings
 from lab.parent.run_dir import fingerprint, now
 from lab.parent.session import Session
 from lab.parent.spawn import Ended, run_trial
@@ -96,7 +96,8 @@ def run_one(
         "reconfigurations": _if_there(run_dir, reconfigurations),
         **ended.result,
     }
-    warnings += [*json.loads(row.get("warnings") or "[]"), *kernel_warnings(row)]
+    warnings += json.loads(row.get("warnings") or "[]")
+    warnings += [*kernel_warnings(row), *core_warnings(row)]
     if ceiling is not None:
         row["generator_ceiling_eps"] = ceiling.eps
         rate_eps = None if load is None else load.rate_eps

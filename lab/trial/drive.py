@@ -57,6 +57,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
         processes_before = frozenset(process.pid for process in descendants())
         phase("prepare")
         collect_from_now_on()
+        unprepared = used_here() + used_by(sampler.others())
         begin_ns = time.monotonic_ns()
         prepared = engine.prepare(task)
         try:
@@ -64,6 +65,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
             phase("run")
             # The lab's own slow readings stay outside: they took a tenth of a run of 5 ms.
             before = used_by(sampler.others())
+            result["prepare_cpu_s"] = (before + used_here()).cpu_s_since(unprepared)
             recorder.mark()
             before += used_here()
             start_ns = time.monotonic_ns()
@@ -80,7 +82,12 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             phase("answer")
+            unanswered = used_here() + used_by(sampler.others())
+            begin_ns = time.monotonic_ns()
             answer = prepared.answer()
+            result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
+            answered = used_here() + used_by(sampler.others())
+            result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
         finally:
             phase("close")
             try:

@@ -14,6 +14,7 @@ from lab.measure.usage import (
     MOST_SYSTEM_SHARE,
     TICK_S,
     Usage,
+    core_warnings,
     kernel_warnings,
     used,
 )
@@ -38,6 +39,25 @@ def row(share, system_s=1.0, minor=41):
     cpu_s = system_s / share
     used = {"minor_faults": minor, "major_faults": 0}
     return {"cpu_s": cpu_s, "system_s": system_s, "user_s": cpu_s - system_s, **used}
+
+
+@pytest.mark.parametrize(
+    ("workers", "cpu_s", "duration_s", "warned"),
+    [
+        (1, 4.0, 1.0, True),  # four threads at one worker
+        (4, 4.0, 1.0, False),
+        (1, 1.05, 1.0, False),
+        (1, 1.2, 1.0, True),
+        (1, 0.024, 0.004, False),  # two ticks of another process
+        (1, None, None, False),  # it did not run
+    ],
+)
+def test_a_trial_that_used_more_cores_than_it_has_workers_says_so(
+    workers, cpu_s, duration_s, warned
+):
+    found = core_warnings({"workers": workers, "cpu_s": cpu_s, "duration_s": duration_s})
+    assert bool(found) == warned
+    assert all("cores with 1 worker:" in text for text in found)
 
 
 def test_pages_that_are_touched_for_the_first_time_are_counted_once():

@@ -64,7 +64,8 @@ def test_trial_in_a_process_of_its_own_measures_that_process(trial):
     assert (row["status"], row["reason"]) == ("ok", None)
     assert row["peak_rss_bytes"] > 10_000_000
     assert 0 <= row["cpu_s"] < row["duration_s"] + 1
-    assert row["startup_s"] > 0 and row["prepare_s"] > 0
+    assert row["startup_s"] > 0 and row["prepare_s"] > 0 and row["answer_s"] > 0
+    assert row["prepare_cpu_s"] > 0 and row["answer_cpu_s"] >= 0
 
 
 def test_workers_that_a_plan_by_cost_does_without_are_said(trial_here):
