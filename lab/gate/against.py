@@ -86,6 +86,7 @@ def notes_of(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) 
             "what is measured are commits: of the working tree's changes one was made for this "
             f"gate, {new.commit[:12]}, without the files that git ignores",
         )
+    notes[:0] = new.left_out
     if plant:
         notes.insert(0, f"{plant:.0%} of busy work was planted in the new arm")
     return notes

@@ -80,6 +80,12 @@ def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     )
 
 
+def loaded_below(folder: Path) -> tuple[Path, ...]:
+    """Return the files below a folder of modules that this process has imported."""
+    files = {_file_of(module) for module in sys.modules.copy().values()}
+    return tuple(sorted(file for file in files if file and file.is_relative_to(folder)))
+
+
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
     """Check that engines and workloads of cells lie in the packages that are built of this lab.
 

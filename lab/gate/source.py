@@ -110,7 +110,7 @@ def working_tree(repository: Path) -> Revision:
         index = Path(folder) / "index"
         env = {"GIT_INDEX_FILE": str(index), **_NOBODY}
         words = ["add", "--all"]
-        if _is_sparse(repository):
+        if is_sparse(repository):
             # It marks the files that a sparse checkout does not have; they are as in HEAD.
             shutil.copyfile(repository / git(repository, "rev-parse", "--git-path", "index"), index)
             words.append("--sparse")
@@ -179,7 +179,8 @@ def _changed_submodules(repository: Path) -> Sequence[str]:
     return found
 
 
-def _is_sparse(repository: Path) -> bool:
+def is_sparse(repository: Path) -> bool:
+    """Return whether a repository's working tree has only some of its files."""
     with suppress(GitError):  # it is not set
         return git(repository, "config", "--type=bool", "core.sparseCheckout") == "true"
     return False
