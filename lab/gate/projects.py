@@ -25,7 +25,7 @@ def projects(tree: Path) -> frozenset[str]:
     words = ("ls-files", "-z", "--recurse-submodules", "--")
     known = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")
     found = (name for file in known if Path(file).name in _FILES for name in _names(tree / file))
-    return frozenset(map(_normal, found))
+    return frozenset(map(_normal, filter(None, found)))
 
 
 def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:

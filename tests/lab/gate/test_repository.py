@@ -71,6 +71,20 @@ def test_a_revision_that_pip_builds_passes_against_itself(repo, capsys):
 
 
 @pytest.mark.full
+def test_a_build_folder_that_is_committed_has_no_verdict(repo, capsys):
+    shutil.copytree(repo.folder / "crunch", repo.folder / "build" / "lib" / "crunch")
+    repo.commit("By mistake")
+    repo.works(2 * ROUNDS)
+    repo.commit("Twice the work")
+    # Files that are no older than their sources are not copied again by setuptools.
+    build = f"find build -type f -exec touch {{}} +; {PIP}"
+    assert gate(repo, "--build", build, against="main~1") == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert "crunch/engine.py is not its source crunch/engine.py but build/lib/crunch" in err
+    assert "no verdict" in err and "git rm -r --cached build" in err
+
+
+@pytest.mark.full
 def test_twice_the_work_is_caught_and_the_same_work_is_not(repo, capsys):
     """How little is caught depends on the machine's noise: `lab gate --self-test` measures that."""
     repo.works(5 * ROUNDS)
