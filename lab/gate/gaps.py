@@ -31,7 +31,7 @@ def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
     return (*_submodules(tree), *_pointers(tree), *sparse)
 
 
-def _submodules(tree: Path) -> Iterator[str]:
+def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]:
     entries = git(tree, "ls-files", "--stage", "-z").split("\0")
     links = [entry.partition("\t")[2] for entry in entries if entry.startswith(f"{_LINK} ")]
     if not links:
@@ -42,16 +42,19 @@ def _submodules(tree: Path) -> Iterator[str]:
         known = git(tree, *words)
     paths = {line.partition(" ")[2] for line in known.splitlines()}
     for path in links:
-        if (tree / path).is_dir() and any((tree / path).iterdir()):
-            continue
-        if path in paths:
+        name = f"{folder}{path}"
+        if (tree / path / ".git").exists():
+            yield from _submodules(tree / path, f"{name}/", " --recursive")
+        elif (tree / path).is_dir() and any((tree / path).iterdir()):
+            continue  # a build has put it there
+        elif path in paths:
             yield (
-                f"the submodule {path} is not checked out: have --build begin with "
-                "`git submodule update --init &&`"
+                f"the submodule {name} is not checked out: have --build begin with "
+                f"`git submodule update --init{option} &&`"
             )
         else:
             yield (
-                f"{path} is a nested clone of which only the commit's number is known: make it a "
+                f"{name} is a nested clone of which only the commit's number is known: make it a "
                 f"submodule (git rm --cached {path}; git submodule add URL {path}), or commit its "
                 "files"
             )
@@ -60,7 +63,16 @@ def _submodules(tree: Path) -> Iterator[str]:
 def _pointers(tree: Path) -> Iterator[str]:
     found: list[str] = []
     with suppress(GitError):  # it finds none
-        words = ("grep", "-I", "-l", "-z", "--fixed-strings", "-e", LFS_POINTER.decode())
+        words = (
+            "grep",
+            "--no-color",
+            "-I",
+            "-l",
+            "-z",
+            "--fixed-strings",
+            "-e",
+            LFS_POINTER.decode(),
+        )
         found = git(tree, *words).split("\0")
     names = [name for name in found if name and is_lfs_pointer(tree / name)]
     if names:

@@ -156,8 +156,7 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
     with (own / "config").open("ab") as file:
         file.write(os.fsencode(f'[include]\n\tpath = "{path}"\n'))
         file.write(b"[core]\n\tbare = false\n\tsparseCheckout = false\n")
-    # A hook of the repository's owner (after every checkout) is no part of what is measured.
-    git(folder, "-c", f"core.hooksPath={os.devnull}", "checkout", "--quiet", "--detach", commit)
+    git(folder, "checkout", "--quiet", "--detach", commit)
 
 
 def _nested_clones(repository: Path) -> Sequence[str]:

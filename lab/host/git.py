@@ -12,6 +12,10 @@ from pathlib import Path
 from lab.errors import LabError
 
 TIMEOUT_S = 300
+_SETTINGS = (
+    *("-c", f"core.hooksPath={os.devnull}"),  # a hook is for people's own commands
+    *("-c", "submodule.recurse=false"),
+)
 _LOCAL = frozenset(
     {
         # `git rev-parse --local-env-vars`; a test compares these with the installed git.
@@ -54,7 +58,7 @@ def environment() -> dict[str, str]:
 
 
 def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """Run git in a folder and return what it prints, without white space around it.
+    """Run git in a folder and return what it prints, without white space around it; no hook runs.
 
     Bytes that are no text come as `os.fsdecode` has them, and go back by `os.fsencode`.
 
@@ -74,7 +78,7 @@ def git_bytes(place: Path, *arguments: str, env: Mapping[str, str] | None = None
     where = f"git {arguments[0]} in {place}"
     try:
         done = subprocess.run(
-            ["git", "-C", str(place), *arguments],
+            ["git", "-C", str(place), *_SETTINGS, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -61,6 +61,36 @@ def test_a_submodule_is_named_until_it_is_checked_out(repo, part, tmp_path):
     assert find_gaps(folder, repo.folder) == ()
 
 
+def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
+    git(tmp_path, "init", "-q", "inner")
+    git(tmp_path / "inner", "commit", "-q", "--allow-empty", "-m", "Inner")
+    git(part, *LOCAL, "submodule", "add", "-q", str(tmp_path / "inner"), "inner")
+    git(part, "commit", "-q", "-m", "A submodule of its own")
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.commit("A submodule")
+    folder, _ = gaps(repo, tmp_path)
+    git(folder, *LOCAL, "submodule", "update", "--init", "-q")
+    (said,) = find_gaps(folder, repo.folder)
+    assert "the submodule part/inner is not checked out" in said and "--init --recursive" in said
+
+
+def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, part, tmp_path):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.commit("A submodule")
+    settings = ("submodule.recurse", "true"), ("color.ui", "always"), ("status.short", "true")
+    for name, value in (*settings, ("core.hooksPath", str(tmp_path / "hooks"))):
+        git(repo.folder, "config", name, value)
+    (tmp_path / "hooks").mkdir()
+    for name in ("post-checkout", "post-index-change", "reference-transaction"):
+        hook = tmp_path / "hooks" / name
+        hook.write_text("#!/bin/sh\nexit 1\n")
+        hook.chmod(0o755)
+    repo.works(2)
+    (repo.folder / "data.bin").write_text(POINTER)
+    _, said = gaps(repo, tmp_path)
+    assert len(said) == 2 and "(data.bin)" in said[1]
+
+
 def test_a_nested_clone_that_was_committed_is_no_submodule(repo, part, tmp_path):
     git(repo.folder, "clone", "-q", str(part), "nested")
     git(repo.folder, "add", "nested")
