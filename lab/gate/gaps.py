@@ -78,6 +78,7 @@ def _pointers(tree: Path) -> Iterator[str]:
     if names:
         more = ", ..." if len(names) > _MOST_NAMED else ""
         yield (
-            f"{len(names)} files are pointers of Git LFS ({', '.join(names[:_MOST_NAMED])}{more}): "
+            f"pointers of Git LFS stand for {len(names)} of its files "
+            f"({', '.join(names[:_MOST_NAMED])}{more}): "
             "run `git lfs pull` in the repository (before the first time, `git lfs install`)"
         )

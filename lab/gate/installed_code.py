@@ -140,18 +140,18 @@ def _equal(installed: Path, source: Path) -> bool:
 def _code(text: bytes) -> str:
     """Return what a module does, without comments and without values that are versions."""
     module = ast.parse(text)
-    module.body = [
-        statement
-        for statement in module.body
-        if not (
-            isinstance(statement, ast.Assign | ast.AnnAssign)
-            and all(
-                isinstance(target, ast.Name) and _VERSION.search(target.id)
-                for target in getattr(statement, "targets", None) or [statement.target]
-            )
-        )
-    ]
+    module.body = [each for each in module.body if not _sets_version(each)]
     return ast.dump(module)
+
+
+def _sets_version(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    else:
+        return False
+    return all(isinstance(each, ast.Name) and _VERSION.search(each.id) for each in targets)
 
 
 def _contents(files: Sequence[Path], arm: Arm) -> Mapping[Path, bytes]:

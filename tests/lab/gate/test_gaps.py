@@ -133,7 +133,10 @@ def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
     for number in range(4):
         (repo.folder / f"data{number}.bin").write_text(POINTER)
     _, (said,) = gaps(repo, tmp_path)
-    assert "4 files are pointers of Git LFS (data0.bin, data1.bin, data2.bin, ...)" in said
+    assert (
+        "pointers of Git LFS stand for 4 of its files (data0.bin, data1.bin, data2.bin, ...)"
+        in said
+    )
     assert "`git lfs pull`" in said
 
 

@@ -1,7 +1,9 @@
 """What an arm imports is its revision's source, or the gate has no verdict."""
 
+import ctypes
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from lab.gate.arm import Arm
 from lab.gate.errors import GateError
 from lab.gate.installed_code import check_different, check_installed
+from lab.gate.outside import Place, loaded_below, strays
 from tests.lab.gate.user_repository import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
@@ -135,6 +138,16 @@ def test_compiled_code_that_is_the_same_in_both_arms_though_its_source_differs_h
     files = [loaded(arm) for arm in arms]
     with pytest.raises(GateError, match=r"same code.*native.* no verdict.*compile it"):
         check_different(*files, arms, ["README.md", "crunch/a.c"])
+
+
+def test_a_library_of_the_checkout_that_an_arm_loads_is_found(tmp_path):
+    found = find_spec("numpy.random._common")
+    assert found is not None and found.origin is not None
+    library = shutil.copy(found.origin, tmp_path / "libcrunch.so")
+    assert strays(tmp_path, ()) == () == loaded_below(tmp_path)
+    ctypes.CDLL(str(library))
+    assert strays(tmp_path, ()) == (Place(what="library 'libcrunch.so'", file=library),)
+    assert loaded_below(tmp_path) == (library,)
 
 
 def test_arms_that_load_the_same_code_are_reported(arms):
