@@ -76,9 +76,8 @@ def against_repository(
         lines = (*report.lines, *absent.values())
         gaps = _gaps(lines, (old, new))
     notes = notes_of(subject.revisions, plant=plant, logs=logs)
-    return replace(
-        report, lines=lines, notes=(*([same] if same else ()), *gaps, *report.notes, *notes)
-    )
+    said = (*([same] if same else ()), *gaps, *report.notes, *notes)
+    return replace(report, lines=lines, notes=tuple(dict.fromkeys(said)))
 
 
 def _absent(cell: str, old: str, new: str | None) -> Line:
@@ -92,8 +91,12 @@ def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
     """Return what arms lack, where a cell has no answer: that may be why."""
     if all(line.metric for line in lines):
         return ()
-    gaps = (f"{arm.name} arm: {gap}" for arm in arms for gap in find_gaps(arm.tree, arm.checkout))
-    return tuple(gaps)
+    old, new = (find_gaps(arm.tree, arm.checkout) for arm in arms)
+    return (
+        *(gap for gap in new if gap in old),
+        *(f"old arm: {gap}" for gap in old if gap not in new),
+        *(f"new arm: {gap}" for gap in new if gap not in old),
+    )
 
 
 def _changed(subject: Subject) -> Sequence[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lab.gate.source import is_sparse
+from lab.gate.source import is_sparse, left_out_clones
 from lab.host.git import GitError, git
 from workloads.datasets.imports.raw import LFS_POINTER, is_lfs_pointer
 
@@ -20,15 +20,19 @@ _SPARSE = (
 def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
     """Return what a revision's files lack, a sentence each, with the remedy.
 
+    This explains a failure and adds none: nothing is returned where git cannot read the folders.
+
     Args:
         tree: the checkout of an arm, after its build.
         checkout: where people work on it.
-
-    Raises:
-        GitError: git cannot read it.
     """
-    sparse = () if checkout is None or not is_sparse(checkout) else (_SPARSE.format(checkout),)
-    return (*_submodules(tree), *_pointers(tree), *sparse)
+    try:
+        clones = () if checkout is None else left_out_clones(checkout)
+        sparse = checkout is not None and is_sparse(checkout)
+        own = (*_submodules(tree), *_pointers(tree))
+    except GitError:
+        return ()
+    return (*own, *clones, *([_SPARSE.format(checkout)] if sparse else ()))
 
 
 def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]:

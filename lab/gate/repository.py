@@ -22,6 +22,7 @@ from lab.gate.announced import announce
 from lab.gate.arm import Arm, imported
 from lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
 from lab.gate.errors import GateError
+from lab.gate.gaps import find_gaps
 from lab.gate.source import Revision, check_out
 from lab.host.git import GitError, git
 from lab.isolate.process import run_isolated
@@ -95,7 +96,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     check_out(root, revision.commit, source)
     if recipe.command is not None:
         say(f"building {revision.shown}: {recipe.command}")
-        _build(revision, recipe, source=source, site=site, log=log)
+        _build(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         announce(source, site)
     # A lab that runs from its source without being installed is found by nothing else.
@@ -114,7 +115,9 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     return arm
 
 
-def _build(revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path) -> None:
+def _build(
+    root: Path, revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path
+) -> None:
     assert recipe.command is not None
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))
@@ -134,7 +137,10 @@ def _build(revision: Revision, recipe: Recipe, *, source: Path, site: Path, log:
         return
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     said = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " it said nothing"
-    raise GateError(f"{revision.shown} {wrong}: {recipe.command}{said}\nall that it said: {log}")
+    lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
+    raise GateError(
+        f"{revision.shown} {wrong}: {recipe.command}{said}{lacks}\nall that it said: {log}"
+    )
 
 
 def check_lab(arm: Arm) -> None:

@@ -98,9 +98,8 @@ def working_tree(repository: Path) -> Revision:
         GitError: git cannot read it.
     """
     head = git(repository, "rev-parse", "--verify", "HEAD")
-    clones = _nested_clones(repository)
     left_out = (
-        *(f"the nested clone {path} is no submodule, and is in neither arm" for path in clones),
+        *left_out_clones(repository),
         *(
             f"changes inside the submodule {path} that are not committed there are in neither arm"
             for path in _changed_submodules(repository)
@@ -116,7 +115,7 @@ def working_tree(repository: Path) -> Revision:
             words.append("--sparse")
         else:
             git(repository, "read-tree", head, env=env)
-        rest = (f":(top,exclude,literal){path}" for path in clones)
+        rest = (f":(top,exclude,literal){path}" for path in _nested_clones(repository))
         git(repository, *words, "--", ":/", *rest, env=env)
         tree = git(repository, "write-tree", env=env)
         if tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
@@ -157,6 +156,15 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
         file.write(os.fsencode(f'[include]\n\tpath = "{path}"\n'))
         file.write(b"[core]\n\tbare = false\n\tsparseCheckout = false\n")
     git(folder, "checkout", "--quiet", "--detach", commit)
+
+
+def left_out_clones(repository: Path) -> tuple[str, ...]:
+    """Return a sentence for each nested clone that is in no commit of a working tree."""
+    return tuple(
+        f"the nested clone {path} is no submodule, and is in neither arm (git submodule add URL "
+        f"{path})"
+        for path in _nested_clones(repository)
+    )
 
 
 def _nested_clones(repository: Path) -> Sequence[str]:

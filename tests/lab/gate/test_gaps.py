@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 from lab.cli import EXIT_INCONCLUSIVE, call
+from lab.gate.errors import GateError
 from lab.gate.gaps import find_gaps
+from lab.gate.repository import Recipe, built
 from lab.gate.source import check_out, working_tree
 from tests.lab.gate.user_repository import UserRepository, git
 
@@ -113,7 +115,8 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_told(repo, part, 
     names = git(repo.folder, "ls-tree", "-r", "--name-only", revision.commit)
     assert "nested [1]" not in names and "nested 1/file" in names
     assert revision.left_out == (
-        "the nested clone nested [1] is no submodule, and is in neither arm",
+        "the nested clone nested [1] is no submodule, and is in neither arm (git submodule add URL "
+        "nested [1])",
     )
 
 
@@ -140,6 +143,21 @@ def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
     assert "`git lfs pull`" in said
 
 
+def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.commit("A submodule")
+    git(repo.folder, "clone", "-q", str(part), "nested")
+    revision = working_tree(repo.folder)
+    recipe = Recipe(command="test -e part/__init__.py")
+    with (
+        pytest.raises(GateError, match="does not build") as error,
+        built(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
+    ):
+        pass
+    assert "the submodule part is not checked out: have --build begin" in str(error.value)
+    assert "the nested clone nested is no submodule" in str(error.value)
+
+
 def test_a_sparse_checkout_is_named(repo, tmp_path):
     git(repo.folder, "sparse-checkout", "set", "crunch")
     _, (said,) = gaps(repo, tmp_path)
@@ -160,5 +178,5 @@ def test_a_cell_that_neither_arm_can_load_is_not_added_and_the_submodule_is_name
     assert call([*words, "--repetitions", "4"]) == EXIT_INCONCLUSIVE
     out = capsys.readouterr().out
     assert "neither arm has it; new: " in out and "PART" in out
-    assert "old arm: the submodule part is not checked out" in out
+    assert out.count("the submodule part is not checked out") == 1
     assert "| added" not in out
