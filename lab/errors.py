@@ -20,6 +20,7 @@
       IsolationError  lab.isolate       a trial cannot be kept apart as asked
       DiskFullError lab.isolate         nothing more can be recorded
       GateError     lab.gate            a gate cannot compare what it was given
+      GitError      lab.host            git is missing, or cannot read a repository
 
 Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
 """

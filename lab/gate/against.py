@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.gate.advice import checks
 from lab.gate.arm import Arm
-from lab.gate.build import build_arm, compiler_version, worktree
+from lab.gate.build import build_arm, compiler_version, source_tree
 from lab.gate.decide import GateCriteria, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
@@ -86,6 +86,7 @@ def notes_of(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) 
             "what is measured are commits: of the working tree's changes one was made for this "
             f"gate, {new.commit[:12]}, without the files that git ignores",
         )
+    notes[:0] = new.left_out
     if plant:
         notes.insert(0, f"{plant:.0%} of busy work was planted in the new arm")
     return notes
@@ -135,7 +136,7 @@ def instructions_against(
     """
     counts: list[Counts] = []
     for revision in revisions:
-        tree = worktree(checkout, revision)
+        tree = source_tree(checkout, revision)
         say(f"counting the instructions of {revision.shown}")
         counts.append(count_tree(checkout, tree, tree.parent / "instructions.json"))
     names = (revisions[0].shown, revisions[1].shown)

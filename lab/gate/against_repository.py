@@ -1,19 +1,22 @@
 """The gate for a repository that is not this lab's: its engines, its workloads, both revisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.gate.against import bench_of, gate_arms, notes_of
 from lab.gate.arm import Arm
 from lab.gate.decide import GateCriteria
+from lab.gate.gaps import find_gaps
 from lab.gate.in_arm import Code, CodeRequest, Plan, PlanRequest, ask
+from lab.gate.installed_code import check_different, check_installed
 from lab.gate.outcome import GateReport, Line, Word
 from lab.gate.outside import check_arm
 from lab.gate.projects import projects
 from lab.gate.repository import Recipe, built
 from lab.gate.source import Revision
 from lab.gate.trials import Say, Work
+from lab.host.git import git
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,25 +62,52 @@ def against_repository(
         plan: Plan = ask(new, matrix, log=logs / "plan.log")
         for words in plan.said:
             say(words)
-        _checked(new, plan.works, subject.root, logs)
-        absent = _checked(old, plan.works, subject.root, logs)
+        codes = [_checked(arm, plan.works, subject.root, logs) for arm in (new, old)]
+        changed = _changed(subject)
+        same = check_different(codes[1].loaded, codes[0].loaded, (old, new), changed)
+        absent = {
+            cell: _absent(cell, why, codes[0].absent.get(cell))
+            for cell, why in codes[1].absent.items()
+        }
         found = {cell: work for cell, work in plan.works.items() if cell not in absent}
         report = gate_arms(
             bench_of(found, criteria, plant=plant, logs=logs), old, new, criteria, say
         )
-    added = (
-        Line(cell=cell, metric="", word=Word.ADDED, note=f"old: {why}")
-        for cell, why in absent.items()
-    )
-    return replace(
-        report,
-        lines=(*report.lines, *added),
-        notes=(*report.notes, *notes_of(subject.revisions, plant=plant, logs=logs)),
+        lines = (*report.lines, *absent.values())
+        gaps = _gaps(lines, (old, new))
+    notes = notes_of(subject.revisions, plant=plant, logs=logs)
+    said = (*([same] if same else ()), *gaps, *report.notes, *notes)
+    return replace(report, lines=lines, notes=tuple(dict.fromkeys(said)))
+
+
+def _absent(cell: str, old: str, new: str | None) -> Line:
+    """Return the line of a cell that the old arm cannot load, and perhaps the new one neither."""
+    if new is None:
+        return Line(cell=cell, metric="", word=Word.ADDED, note=f"old: {old}")
+    return Line(cell=cell, metric="", word=Word.NO_NUMBER, note=f"neither arm has it; new: {new}")
+
+
+def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
+    """Return what arms lack, where a cell has no answer: that may be why."""
+    if all(line.metric for line in lines):
+        return ()
+    old, new = (find_gaps(arm.tree, arm.checkout) for arm in arms)
+    return (
+        *(gap for gap in new if gap in old),
+        *(f"old arm: {gap}" for gap in old if gap not in new),
+        *(f"new arm: {gap}" for gap in new if gap not in old),
     )
 
 
-def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Mapping[str, str]:
-    """Check where an arm's code comes from; return the cells that it lacks, with the reason."""
+def _changed(subject: Subject) -> Sequence[str]:
+    """Return the names of the files that differ between the revisions."""
+    commits = (revision.commit for revision in subject.revisions)
+    words = ("diff-tree", "-r", "-z", "--name-only", *commits)
+    return [name for name in git(subject.root, *words).split("\0") if name]
+
+
+def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Code:
+    """Return what code an arm's cells import, which is checked to be its revision's."""
     parts = {
         cell: (
             work.job.engine,
@@ -85,7 +115,13 @@ def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Map
         )
         for cell, work in works.items()
     }
-    request = CodeRequest(parts=parts, checkout=root, projects=projects(arm.tree))
+    request = CodeRequest(
+        parts=parts,
+        checkout=root,
+        projects=projects(arm.tree) | projects(root),
+        folder=arm.tree.parent,
+    )
     code: Code = ask(arm, request, log=logs / f"code-{arm.name}.log")
     check_arm(arm, code.places)
-    return code.absent
+    check_installed(arm, code.loaded)
+    return code

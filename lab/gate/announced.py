@@ -23,7 +23,7 @@ def announce(source: Path, site: Path) -> None:
     if not file.is_file():
         return
     try:
-        project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
+        project = tomllib.loads(file.read_text(encoding="utf-8-sig")).get("project", {})
         groups = {
             group: dict(points.items()) for group, points in project.get("entry-points", {}).items()
         }

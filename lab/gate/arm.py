@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.gate.errors import GateError
+from lab.host.git import environment
 from lab.isolate.process import run_isolated
 from lab.parent.spawn import classify
 from lab.trial.spec import EngineTrial, OracleJob, fields_of
@@ -48,7 +49,7 @@ class Arm:
         revision: what it was built from, in words.
         python: its interpreter.
         path: PYTHONPATH.
-        tree: the worktree that it was built from.
+        tree: the checkout that it was built from.
         cache: where its processes keep what they compile: a cache that both arms share would give
             one the other's code wherever its keys see no difference. None: where this one's does.
         checkout: where people work on what it was built from; None: of no matter.
@@ -126,7 +127,7 @@ def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
             text=True,
             check=False,
             timeout=PROBE_TIMEOUT_S,
-            env={**os.environ, **arm.environment()},
+            env=environment() | arm.environment(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GateError(f"{where} cannot be tried: {error}") from error

@@ -1,6 +1,6 @@
-"""Builds a revision as an arm: a worktree and a wheel of it, unpacked, below build/gate/<commit>.
+"""Builds a revision as an arm: a checkout and a wheel of it, unpacked, below build/gate/<commit>.
 
-    tree/        the worktree; instruction counts are made in it
+    tree/        the checkout; instruction counts are made in it
     site/        `pip install --target` of it: what trials import
     cmake/       CMake's build folder
     cache/       what its trials compile
@@ -24,7 +24,8 @@ from typing import Any
 
 from lab.gate.arm import Arm, site_arm
 from lab.gate.errors import GateError
-from lab.gate.source import Revision, git
+from lab.gate.source import Revision, check_out
+from lab.host.git import GitError, git
 from lab.isolate.process import run_isolated
 
 Say = Callable[[str], None]
@@ -48,7 +49,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     Raises:
         GateError: it does not build; the message names the log.
     """
-    tree = worktree(repository, revision)
+    tree = source_tree(repository, revision)
     root = tree.parent
     tools = toolchain()
     stamp = root / "built.json"
@@ -60,8 +61,8 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     return site_arm(name=name, revision=revision.shown, folder=root / "site", tree=tree)
 
 
-def worktree(repository: Path, revision: Revision) -> Path:
-    """Return the worktree of a revision, made now unless it is there.
+def source_tree(repository: Path, revision: Revision) -> Path:
+    """Return the checkout of a revision, made now unless it is there.
 
     Raises:
         GateError: git cannot make it.
@@ -70,19 +71,17 @@ def worktree(repository: Path, revision: Revision) -> Path:
     if not _is_whole(tree):
         if tree.parent.exists():
             shutil.rmtree(tree.parent)
-        tree.parent.mkdir(parents=True)
-        git(repository, "worktree", "prune")
-        git(repository, "worktree", "add", "--detach", "--force", str(tree), revision.commit)
+        check_out(repository, revision.commit, tree)
     return tree
 
 
 def _is_whole(tree: Path) -> bool:
-    """Return whether a worktree has all files of its commit: git may have been stopped half-way."""
+    """Return whether a checkout has all files of its commit: git may have been stopped half-way."""
     if not (tree / ".git").exists():
         return False
     try:
         return git(tree, "status", "--porcelain", "--untracked-files=no") == ""
-    except GateError:
+    except GitError:
         return False
 
 

@@ -19,7 +19,8 @@ from engines.errors import EngineError
 from lab.errors import LabError
 from lab.gate.arm import Arm
 from lab.gate.errors import GateError
-from lab.gate.outside import Place, places, strays
+from lab.gate.gaps import find_gaps
+from lab.gate.outside import Place, loaded_below, places, strays
 from lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, works
 from lab.isolate.process import run_isolated
 from workloads.datasets.errors import DatasetError
@@ -71,10 +72,12 @@ class Code:
     Attributes:
         places: by cell's id.
         absent: why a cell cannot be run, by its id.
+        loaded: the files of the arm's own modules that were imported for them.
     """
 
     places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
+    loaded: Sequence[Path] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +88,13 @@ class CodeRequest:
         parts: engine and workload by cell's id.
         checkout: where people work on the repository.
         projects: that have their source there (`lab.gate.projects`).
+        folder: of the arm.
     """
 
     parts: Mapping[str, tuple[str, str]]
     checkout: Path
     projects: frozenset[str]
+    folder: Path
 
     def answered(self) -> Code:
         """Import all of them."""
@@ -101,7 +106,11 @@ class CodeRequest:
             except (EngineError, ModelError) as error:
                 absent[cell] = str(error)
         stray = strays(self.checkout, self.projects)
-        return Code(places={cell: (*own, *stray) for cell, own in found.items()}, absent=absent)
+        return Code(
+            places={cell: (*own, *stray) for cell, own in found.items()},
+            absent=absent,
+            loaded=loaded_below(self.folder),
+        )
 
 
 def ask(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
@@ -123,7 +132,8 @@ def ask(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
         )
         found = pickle.loads(answer.read_bytes()) if answer.exists() else None
     if isinstance(found, str):
-        raise GateError(f"{arm.name} arm, {arm.revision}: {found}")
+        lacks = "; ".join(["", *find_gaps(arm.tree, arm.checkout)])
+        raise GateError(f"{arm.name} arm, {arm.revision}: {found}{lacks}")
     if found is None:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last = " | ".join(line.strip() for line in lines[-_LAST_LINES:])

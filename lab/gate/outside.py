@@ -60,8 +60,9 @@ def places(engine: str, workload: str) -> tuple[Place, ...]:
 def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     """Return the modules of a repository that this process has imported, from outside its arm too.
 
-    That is from where people work on it, where an installation in editable mode is found by whoever
-    imports it, in either arm, or from an installed package that is made of it.
+    Libraries that they have loaded (ctypes, the linker) count. That is from where people work on
+    it, where an installation in editable mode is found by whoever imports it, in either arm, or
+    from an installed package that is made of it.
 
     Args:
         checkout: where people work on the repository.
@@ -69,15 +70,27 @@ def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     """
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
     copies = installed_files(projects, checkout)
-    found = (
+    modules = [
         Place(what=f"module {name!r}", file=_file_of(module))
         for name, module in sorted(sys.modules.copy().items())
-    )
+    ]
+    known = {place.file for place in modules}
+    libraries = [
+        Place(what=f"library {file.name!r}", file=file)
+        for file in _mapped_code()
+        if file not in known
+    ]
     return tuple(
         place
-        for place in found
+        for place in (*modules, *libraries)
         if place.file in copies or (place.below([checkout]) and not place.below(installed))
     )
+
+
+def loaded_below(folder: Path) -> tuple[Path, ...]:
+    """Return the files below a folder of modules and libraries that this process has loaded."""
+    files = {*map(_file_of, sys.modules.copy().values()), *_mapped_code()}
+    return tuple(sorted(file for file in files if file and file.is_relative_to(folder)))
 
 
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
@@ -128,6 +141,17 @@ def check_arm(arm: Arm, found: Mapping[str, Sequence[Place]]) -> None:
                 f"{cell}: engine and workload are the lab's own, and the same in both arms; leave "
                 "this cell out with --only, or gate the lab's source itself, without --repo"
             )
+
+
+def _mapped_code() -> Sequence[Path]:
+    """Return the files whose machine code is mapped into this process; none without Linux."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ()
+    fields = (line.split(maxsplit=5) for line in lines.splitlines())
+    found = {each[5] for each in fields if "x" in each[1] and each[5:] and each[5][0] == "/"}
+    return [Path(name) for name in sorted(found)]
 
 
 def _built(source: Path) -> list[str]:

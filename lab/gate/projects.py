@@ -10,7 +10,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from lab.gate.source import git
+from lab.host.git import git
 
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
@@ -19,12 +19,13 @@ _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 def projects(tree: Path) -> frozenset[str]:
     """Return the names, normalised, of the projects whose sources are in a checkout.
 
-    They are read from all files that declare a project and that git knows of; a name that is
-    computed is not seen.
+    Those in its submodules count. They are read from all files that declare a project and that git
+    knows of; a name that is computed is not seen.
     """
-    known = git(tree, "ls-files", "-z", "--", *(f"*{name}" for name in _FILES)).split("\0")
+    words = ("ls-files", "-z", "--recurse-submodules", "--")
+    known = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")
     found = (name for file in known if Path(file).name in _FILES for name in _names(tree / file))
-    return frozenset(map(_normal, found))
+    return frozenset(map(_normal, filter(None, found)))
 
 
 def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
@@ -44,10 +45,25 @@ def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
     )
 
 
+def foreign_files(names: Collection[str], site: Path) -> frozenset[Path]:
+    """Return the files in a folder of packages that are of no project of a repository.
+
+    Args:
+        names: of its projects; where none is known, no package is foreign.
+        site: the folder.
+    """
+    return frozenset(
+        Path(str(package.locate_file(file))).resolve()
+        for package in distributions(path=[str(site)])
+        if names and _normal(package.name or "") not in names
+        for file in package.files or ()
+    )
+
+
 def _names(file: Path) -> Iterator[str]:
     """Yield the names that a file gives to projects; none where it cannot be read."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
         if file.name == "setup.py":
             yield from _IN_SETUP.findall(text)
         elif file.name == "setup.cfg":

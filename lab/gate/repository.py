@@ -1,6 +1,6 @@
 """Arms of a repository that is not this lab's: each revision built by its owner's command.
 
-    <scratch>/old/source/   the worktree
+    <scratch>/old/source/   its files, in a repository that no command of the build leads out of
     <scratch>/old/site/     what the command has put there; of pure Python, what it announces
     <scratch>/old/cache/    what its trials compile
     <scratch>/new/...       the same
@@ -14,7 +14,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,9 @@ from lab.gate.announced import announce
 from lab.gate.arm import Arm, imported
 from lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
 from lab.gate.errors import GateError
-from lab.gate.source import Revision, git
+from lab.gate.gaps import find_gaps
+from lab.gate.source import Revision, check_out
+from lab.host.git import GitError, git
 from lab.isolate.process import run_isolated
 from lab.parent.host import SOURCE
 
@@ -53,10 +55,8 @@ def repository(place: Path) -> Path:
     """
     try:
         root = Path(git(place, "rev-parse", "--show-toplevel"))
-    except GateError as error:
-        raise GateError(
-            f"--repo {place} is no git repository, so it has no revisions to build ({error})"
-        ) from error
+    except GitError as error:
+        raise GateError(f"--repo {place} has no revisions that could be built: {error}") from error
     if (root / "lab" / "gate" / Path(__file__).name).is_file():
         raise GateError(
             f"--repo {place} is the lab's own source: leave out --repo and --build, and "
@@ -83,28 +83,20 @@ def built(
     """
     with tempfile.TemporaryDirectory(prefix="lab-gate-", ignore_cleanup_errors=True) as name:
         scratch = Path(name).resolve()
-        try:
-            old, new = (
-                _arm(root, revision, recipe, scratch / side, logs / f"build-{side}.log", say)
-                for revision, side in zip(revisions, ("old", "new"), strict=True)
-            )
-            yield old, new
-        finally:
-            for side in ("old", "new"):
-                # What cannot be taken off git's list goes from it when git clears up.
-                with suppress(GateError):
-                    git(root, "worktree", "remove", "--force", str(scratch / side / "source"))
+        old, new = (
+            _arm(root, revision, recipe, scratch / side, logs / f"build-{side}.log", say)
+            for revision, side in zip(revisions, ("old", "new"), strict=True)
+        )
+        yield old, new
 
 
 def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path, say: Say) -> Arm:
     source, site = folder / "source", folder / "site"
     site.mkdir(parents=True)
-    # A hook of the repository's owner (after every checkout) is no part of what is measured.
-    quiet = ("-c", f"core.hooksPath={os.devnull}")
-    git(root, *quiet, "worktree", "add", "--detach", "--force", str(source), revision.commit)
+    check_out(root, revision.commit, source)
     if recipe.command is not None:
         say(f"building {revision.shown}: {recipe.command}")
-        _build(revision, recipe, source=source, site=site, log=log)
+        _build(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         announce(source, site)
     # A lab that runs from its source without being installed is found by nothing else.
@@ -123,7 +115,9 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     return arm
 
 
-def _build(revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path) -> None:
+def _build(
+    root: Path, revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path
+) -> None:
     assert recipe.command is not None
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))
@@ -143,7 +137,10 @@ def _build(revision: Revision, recipe: Recipe, *, source: Path, site: Path, log:
         return
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     said = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " it said nothing"
-    raise GateError(f"{revision.shown} {wrong}: {recipe.command}{said}\nall that it said: {log}")
+    lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
+    raise GateError(
+        f"{revision.shown} {wrong}: {recipe.command}{said}{lacks}\nall that it said: {log}"
+    )
 
 
 def check_lab(arm: Arm) -> None:

@@ -1,1 +1,1 @@
-"""The machine as the lab sees it: one seam to its files and programs, and what they say."""
+"""The machine as the lab sees it: one seam to its files and programs, git among them."""

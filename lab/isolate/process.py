@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from lab.host.git import environment
 from lab.interrupt import LOOK_S, check, deferred
 from lab.isolate import supervisor
 from lab.isolate.errors import IsolationError
@@ -55,6 +56,13 @@ def run_isolated(
     That also holds when this call is left by an exception (Ctrl-C), and when this process is
     killed: then `folder`, if given, is removed as well. One call at a time: other children that
     this process starts meanwhile would be ended when the supervisor is killed.
+
+    Args:
+        command: what to run.
+        log: appended to.
+        timeout_s: it is ended after so long.
+        env: variables beside those of `lab.host.git.environment`.
+        folder: removed should this process be killed.
 
     Raises:
         IsolationError: what it has started cannot be ended.
@@ -121,7 +129,7 @@ def _supervised(
                 stderr=subprocess.DEVNULL if log is None else log,
                 # A signal for the lab's whole process group must leave it alive.
                 start_new_session=True,
-                env={**os.environ, **(env or {})},
+                env=environment() | dict(env or {}),
             )
         except BaseException:
             os.close(tell)

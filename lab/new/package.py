@@ -21,6 +21,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 def engine_files(module: str, kind: str) -> dict[str, str]:
     """Return the template of every file of an engine's package."""
     return {
+        ".gitignore": "gitignore.j2",
         "pyproject.toml": "engine/pyproject.toml.j2",
         "README.md": "engine/README.md.j2",
         f"{module}/__init__.py": "engine/init.py.j2",
@@ -32,6 +33,7 @@ def engine_files(module: str, kind: str) -> dict[str, str]:
 def workload_files(module: str) -> dict[str, str]:
     """Return the template of every file of a workload's package."""
     return {
+        ".gitignore": "gitignore.j2",
         "pyproject.toml": "workload/pyproject.toml.j2",
         "README.md": "workload/README.md.j2",
         f"{module}/__init__.py": "workload/init.py.j2",

@@ -3,13 +3,14 @@
 import hashlib
 import os
 import platform
-import subprocess
 import sys
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from lab.host.git import GitError, git, git_bytes
 
 SOURCE = Path(__file__).resolve().parents[2]
 """The folder that holds the packages: the checkout, or the folder that they are installed in."""
@@ -75,30 +76,21 @@ def revision() -> dict[str, Any]:
     `reason` says
     why.
     """
-    # An installation inside a checkout (its .venv) must not take that checkout's commit for its
-    # own.
-    tracked = _git("ls-files", "--error-unmatch", "lab/parent/host.py")
-    commit, diff = _git("rev-parse", "HEAD"), _git("diff", "HEAD", "--binary", "--", *SOURCE_PARTS)
-    untracked = _git("ls-files", "--others", "--exclude-standard", "-z", "--", *SOURCE_PARTS)
-    for answer in (tracked, commit, diff, untracked):
-        if isinstance(answer, Exception):
-            return {"commit": None, "dirty_diff_sha256": None, "reason": f"no checkout: {answer}"}
-    assert isinstance(commit, bytes) and isinstance(diff, bytes) and isinstance(untracked, bytes)
+    parts = ("--", *SOURCE_PARTS)
+    try:
+        # An installation inside a checkout (its .venv) must not take that checkout's commit for its
+        # own.
+        git(SOURCE, "ls-files", "--error-unmatch", "lab/parent/host.py")
+        commit = git(SOURCE, "rev-parse", "HEAD")
+        diff = git_bytes(SOURCE, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-color", *parts)
+        untracked = git_bytes(SOURCE, "ls-files", "--others", "--exclude-standard", "-z", *parts)
+    except GitError as error:
+        return {"commit": None, "dirty_diff_sha256": None, "reason": f"no checkout: {error}"}
     digest = hashlib.sha256(diff)
     for name in filter(None, untracked.split(b"\0")):
-        digest.update(name + b"\0" + (SOURCE / name.decode()).read_bytes())
+        digest.update(name + b"\0" + (SOURCE / os.fsdecode(name)).read_bytes())
     dirty = digest.hexdigest() if diff or untracked else None
-    return {"commit": commit.decode().strip(), "dirty_diff_sha256": dirty, "reason": None}
-
-
-def _git(*arguments: str) -> bytes | Exception:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(SOURCE), *arguments], capture_output=True, check=True, timeout=30
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return error
-    return done.stdout
+    return {"commit": commit, "dirty_diff_sha256": dirty, "reason": None}
 
 
 def _text(path: str) -> str | None:

@@ -2,10 +2,11 @@
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from lab.host.git import git
 
 ROOT = Path(__file__).parents[2]
 THIS = "tests/house/test_names_in_documents.py"
@@ -46,14 +47,8 @@ def committed(*suffixes: str) -> list[Path]:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout (an image or an archive): nothing says which files count")
     # Those that are there but not yet added count as well.
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    names = [Path(name) for name in listed.stdout.split("\0") if name]
+    listed = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = [Path(name) for name in listed.split("\0") if name]
     return [path for path in names if (ROOT / path).is_file() and path.suffix in suffixes]
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.host.git import git
+
 ROOT = Path(__file__).parents[2]
 
 # Spelled apart, so that this file does not find itself.
@@ -23,10 +25,8 @@ FORBIDDEN = [
 def committed() -> list[Path]:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout (an image or an archive): nothing says which files count")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    names = git(ROOT, "ls-files", "-z").split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
 
 
 def texts(*suffixes: str) -> list[tuple[Path, str]]:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.host.git import git
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("lab", "workloads", "engines", "reports", "results")
 CELLS = ("multicore/dgs/w2/b4096", "dataframe/*", "spark/cached/*")
@@ -80,9 +82,7 @@ def installed(wheel, tmp_path_factory):
 
 
 def test_all_that_the_packages_hold_is_in_the_wheel(wheel):
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z", *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split("\0")
+    tracked = git(ROOT, "ls-files", "-z", *PACKAGES).split("\0")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert [name for name in tracked if name and name not in names] == []
 

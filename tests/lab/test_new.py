@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.gate.announced import announce
+from lab.gate.projects import projects
+from lab.host.git import git
 
 FULL = pytest.mark.full
 FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
@@ -68,6 +71,42 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tm
         check=False,
     )
     assert f"{tests} passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("what", ["engine", "workload"])
+def test_what_builds_and_tests_leave_in_a_package_is_not_committed(what, tmp_path, capsys):
+    assert call(["new", what, "my-own", "--in", str(tmp_path)]) == EXIT_OK
+    package = tmp_path / "my-own"
+    git(package, "init", "-q")
+    git(package, "add", "--all")
+    names = git(package, "ls-files")
+    assert {".gitignore", "my_own/__init__.py", "tests/test_my_own.py"} <= {*names.split()}
+    for name in (
+        "build/lib/my_own/__init__.py",
+        "dist/my_own-0.1.0.tar.gz",
+        "my_own.egg-info/PKG-INFO",
+        "my_own/__pycache__/__init__.cpython-311.pyc",
+        ".pytest_cache/README.md",
+        ".venv/pyvenv.cfg",
+    ):
+        (package / name).parent.mkdir(parents=True)
+        (package / name).write_text("")
+    git(package, "add", "--all")
+    assert git(package, "ls-files") == names
+
+
+def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
+    assert call(["new", "engine", "my-own", "--in", str(tmp_path)]) == EXIT_OK
+    package, site = tmp_path / "my-own", tmp_path / "site"
+    site.mkdir()
+    file = package / "pyproject.toml"
+    file.write_text("\ufeff" + file.read_text())
+    announce(package, site)
+    (found,) = distributions(path=[str(site)])
+    assert [point.name for point in found.entry_points] == ["my-own"]
+    git(package, "init", "-q")
+    git(package, "add", "--all")
+    assert projects(package) == {"my-own"}
 
 
 @pytest.mark.parametrize(

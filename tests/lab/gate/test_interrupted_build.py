@@ -10,8 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.gate.build import worktree
-from lab.gate.source import git, resolve
+from lab.gate.build import source_tree
+from lab.gate.source import resolve
+from lab.host.git import git
 from tests.processes import Popen
 
 ROOT = Path(__file__).parents[3]
@@ -23,17 +24,17 @@ def clone(tmp_path):
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: there are no revisions to build")
     folder = tmp_path / "clone"
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
+    git(ROOT, "clone", "-q", str(ROOT), str(folder))
     return folder
 
 
-def test_a_worktree_that_git_did_not_finish_is_made_again(clone):
+def test_a_checkout_that_git_did_not_finish_is_made_again(clone):
     head = resolve(clone, "HEAD")
-    tree = worktree(clone, head)
+    tree = source_tree(clone, head)
     kept = (tree / "README.md").stat().st_ino
-    assert (worktree(clone, head) / "README.md").stat().st_ino == kept
+    assert (source_tree(clone, head) / "README.md").stat().st_ino == kept
     (tree / "lab" / "parent" / "host.py").unlink()
-    assert worktree(clone, head) == tree
+    assert source_tree(clone, head) == tree
     assert git(tree, "status", "--porcelain") == ""
 
 
@@ -62,7 +63,7 @@ time.sleep(600)
 )
 def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number):
     compiler, up = tmp_path / "slow-c++", tmp_path / "up"
-    stamp = worktree(clone, resolve(clone, "HEAD")).parent / "built.json"
+    stamp = source_tree(clone, resolve(clone, "HEAD")).parent / "built.json"
     stamp.write_text("{}")  # an earlier build's, with other tools
     compiler.write_text(COMPILER.format(python=sys.executable, up=str(up)))
     compiler.chmod(0o755)

@@ -20,8 +20,8 @@ from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from lab.gate.against import notes_of
 from lab.gate.errors import GateError
 from lab.gate.repository import Recipe, built, check_lab, repository
-from lab.gate.source import resolve, working_tree
-from tests.lab.gate.user_repository import UserRepository, git
+from lab.gate.source import check_out, resolve, working_tree
+from tests.lab.gate.user_repository import PERSON, UserRepository, git
 from tests.processes import Popen
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
@@ -68,6 +68,20 @@ def test_a_revision_that_pip_builds_passes_against_itself(repo, capsys):
     assert code == EXIT_OK, said
     assert said.err.count(f"building main ({git(repo.folder, 'rev-parse', 'HEAD')[:12]}") == 1
     assert "| cpu " in said.out and "REGRESSION" not in said.out
+
+
+@pytest.mark.full
+def test_a_build_folder_that_is_committed_has_no_verdict(repo, capsys):
+    shutil.copytree(repo.folder / "crunch", repo.folder / "build" / "lib" / "crunch")
+    repo.commit("By mistake")
+    repo.works(2 * ROUNDS)
+    repo.commit("Twice the work")
+    # Files that are no older than their sources are not copied again by setuptools.
+    build = f"find build -type f -exec touch {{}} +; {PIP}"
+    assert gate(repo, "--build", build, against="main~1") == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert "crunch/engine.py is not its source crunch/engine.py but build/lib/crunch" in err
+    assert "no verdict" in err and "git rm -r --cached build" in err
 
 
 @pytest.mark.full
@@ -351,7 +365,10 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
     ("arguments", "told"),
     [
         (["--against", "nowhere"], "--against 'nowhere' is no revision of"),
-        (["--against", "main", "--repo", "/"], "--repo / is no git repository"),
+        (
+            ["--against", "main", "--repo", "/"],
+            "in /: fatal: not a git repository",
+        ),
         (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: leave out --repo"),
         (["--against", "main", "--metric", "instructions"], "with --repo gate cpu"),
         (["--against", "main", "--only", "none/*"], "--only 'none/*' matches no cell"),
@@ -372,6 +389,85 @@ def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_pat
     assert repository(repo.folder) == repo.folder
     assert resolve(repo.folder, "main").commit == head
     assert working_tree(repo.folder).commit == head
+
+
+MISCHIEF = """
+git checkout -q -b stolen
+git commit -q --allow-empty -m stolen && git tag stolen && git update-ref refs/heads/main HEAD
+git config core.bare true; git config user.name stolen
+git -c protocol.file.allow=always submodule add -q {other} stolen
+git worktree add -q {site}/tree
+git init -q; git branch; false
+"""
+
+
+@pytest.mark.parametrize("hook", [True, False])
+def test_nothing_that_a_build_does_with_git_reaches_the_repository(
+    repo, tmp_path, monkeypatch, hook
+):
+    def state():
+        words = ("for-each-ref", "worktree list", "stash list", "status --porcelain", "config -l")
+        files = [name for name in sorted((repo.folder / ".git").rglob("*")) if name.is_file()]
+        kept = {file: file.read_bytes() for file in files if "objects" not in file.parts}
+        return kept, [git(repo.folder, *word.split()) for word in words]
+
+    git(tmp_path, "init", "-q", "other")
+    git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
+    head = resolve(repo.folder, "main")
+    recipe = Recipe(command=MISCHIEF.replace("{other}", str(tmp_path / "other")))
+    for name, value in PERSON.items():
+        monkeypatch.setenv(name, value)
+    before = state()
+    if hook:
+        monkeypatch.setenv("GIT_DIR", str(repo.folder / ".git"))
+        monkeypatch.setenv("GIT_WORK_TREE", str(repo.folder))
+    with (
+        pytest.raises(GateError, match="does not build"),
+        built(repo.folder, (head, head), recipe, logs=tmp_path, say=print),
+    ):
+        pass
+    assert "* stolen" in (tmp_path / "build-old.log").read_text()
+    assert state() == before
+
+
+def test_a_checkout_has_the_tags_and_remotes_of_its_repository_for_builds_that_ask(repo, tmp_path):
+    git(repo.folder, "tag", "-a", "v1.2", "-m", "A version")
+    git(repo.folder, "remote", "add", "origin", "https://localhost/crunch.git")
+    git(repo.folder, "config", "submodule.part.url", "https://localhost/part.git")
+    repo.works(3 * ROUNDS)
+    check_out(repo.folder, working_tree(repo.folder).commit, folder := tmp_path / "new")
+    assert git(folder, "describe").startswith("v1.2-1-g")
+    assert git(folder, "remote", "get-url", "origin") == "https://localhost/crunch.git"
+    assert git(folder, "config", "submodule.part.url") == "https://localhost/part.git"
+    assert git(folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("kind", ["shallow", "partial", "worktree", "sparse", "submodule"])
+def test_a_commit_is_checked_out_whole_whatever_its_repository_lacks(repo, tmp_path, kind):
+    other = tmp_path / "other"
+    clone = {
+        "shallow": ["clone", "-q", "--depth=1", repo.folder.as_uri(), str(other)],
+        "partial": ["clone", "-q", "--filter=blob:none", repo.folder.as_uri(), str(other)],
+        "worktree": ["worktree", "add", "-q", "--detach", str(other)],
+        "sparse": ["clone", "-q", "--no-checkout", str(repo.folder), str(other)],
+        "submodule": ["init", "-q", str(other)],
+    }
+    git(repo.folder, "config", "uploadpack.allowFilter", "true")
+    git(repo.folder, *clone[kind])
+    if kind == "sparse":
+        git(other, "sparse-checkout", "set", "docs")
+        git(other, "checkout", "-q", "main")
+        assert not (other / "crunch").exists()
+    elif kind == "submodule":
+        words = ("-c", "protocol.file.allow=always", "submodule", "add", "-q")
+        git(other, *words, str(repo.folder), "part")
+        other = other / "part"
+    (other / "pyproject.toml").write_text("")
+    revision = working_tree(other)
+    check_out(other, revision.commit, folder := tmp_path / "new")
+    assert (folder / "crunch" / "engine.py").is_file()
+    assert (folder / "pyproject.toml").read_text() == ""
+    assert git(folder, "diff", "--name-only", "HEAD~", "HEAD") == "pyproject.toml"
 
 
 def test_the_lab_is_not_built_for_who_stands_in_another_repository(repo, capsys):

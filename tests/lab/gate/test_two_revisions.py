@@ -1,7 +1,6 @@
 """The gate on real trees; `make test-all` builds one from a throw-away clone as the gate does."""
 
 import shutil
-import subprocess
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,8 +16,9 @@ from lab.gate.decide import GateCriteria
 from lab.gate.errors import GateError
 from lab.gate.metrics import METRICS
 from lab.gate.outcome import Word
-from lab.gate.source import git, resolve, working_tree
+from lab.gate.source import resolve, working_tree
 from lab.gate.trials import Bench, works
+from lab.host.git import git
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from results.schema import VERIFIED
@@ -48,7 +48,7 @@ def clone(tmp_path_factory):
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: there are no revisions to build")
     folder = tmp_path_factory.mktemp("clone") / "lab"
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
+    git(ROOT, "clone", "-q", str(ROOT), str(folder))
     return folder
 
 

@@ -1,7 +1,14 @@
 """A small repository of somebody who has an engine, made in a folder for tests of the gate."""
 
-import subprocess
 from pathlib import Path
+
+from lab.host.git import git as host_git
+
+PERSON = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "A person"), ("EMAIL", "person@localhost"))
+}
 
 PYPROJECT = """
 [build-system]
@@ -62,14 +69,7 @@ name = "crunch"
 
 def git(folder: Path, *arguments: str) -> str:
     """Run git as a person of no machine in particular."""
-    person = ("-c", "user.name=A person", "-c", "user.email=person@localhost")
-    done = subprocess.run(
-        ["git", "-C", str(folder), *person, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    return host_git(folder, *arguments, env=PERSON)
 
 
 class UserRepository:

@@ -234,6 +234,16 @@ def test_truncated_and_damaged_files_are_told_apart_from_bad_rows(
     assert imported(catalog, "access-log", file).streams[0].rows == 20_000
 
 
+def test_a_pointer_of_git_lfs_is_no_data(catalog: Catalog, tmp_path: Path):
+    pointer = "version https://git-lfs.github.com/spec/v1", "oid sha256:4d7a", "size 12345"
+    for name in ("log", "log.gz"):
+        file = text_file(tmp_path / name)
+        file.write_text("\n".join(pointer) + "\n")
+        assert_refused(
+            catalog, "access-log", file, f"{name} is a pointer of Git LFS .* `git lfs pull`"
+        )
+
+
 def test_files_without_content_are_refused(catalog: Catalog, tmp_path: Path):
     assert_refused(catalog, "access-log", tmp_path / "none", "none: no such file")
     assert_refused(catalog, "access-log", tmp_path, "is not a file")

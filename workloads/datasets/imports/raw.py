@@ -18,6 +18,8 @@ At = Callable[[int], None]
 
 _GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _TAR, _TAR_AT = b"ustar", 257
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""So begins what Git LFS leaves in place of a file that was not fetched (its specification)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ def check_readable(path: Path) -> None:
     """Refuse what cannot be read, before anything is started.
 
     Raises:
-        DatasetError: the file is missing, not a file, empty, or not readable.
+        DatasetError: the file is missing, not a file, empty, not readable, or a Git LFS pointer.
     """
     if not path.exists():
         raise DatasetError(f"{path}: no such file")
@@ -53,6 +55,20 @@ def check_readable(path: Path) -> None:
                 raise DatasetError(f"{path} is empty; there is nothing to import")
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+    if is_lfs_pointer(path):
+        raise DatasetError(
+            f"{path} is a pointer of Git LFS and not the file itself: run `git lfs pull` in its "
+            "repository (before the first time, `git lfs install`)"
+        )
+
+
+def is_lfs_pointer(path: Path) -> bool:
+    """Return whether a file is a pointer of Git LFS; one that cannot be read is none."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(LFS_POINTER)) == LFS_POINTER
+    except OSError:
+        return False
 
 
 def parts(path: Path) -> Iterator[Part]:

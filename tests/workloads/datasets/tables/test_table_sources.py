@@ -179,9 +179,11 @@ class TestFiles:
     def test_files_that_are_none_are_told(self, catalog: Catalog, tmp_path: Path, make: object):
         assert callable(make)
         (tmp_path / "empty").touch()
+        (tmp_path / "lfs").write_text("version https://git-lfs.github.com/spec/v1\n")
         (tmp_path / "folder").mkdir()
         for name, match in [
             ("no.csv", "no.csv: no such file"),
+            ("lfs", "lfs is a pointer of Git LFS"),
             ("*.nothing", "nothing matches no file"),
             ("empty", "empty is empty"),
             ("folder", "folder is a folder"),

@@ -1,0 +1,163 @@
+"""Refuses arms whose imported code is not their revision's source, or is the same in both.
+
+A build may install older code than its source: from a `build` folder that was committed, whose
+files setuptools takes for up to date, from a stored wheel, or from a cache.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from lab.gate.arm import Arm
+from lab.gate.errors import GateError
+from lab.gate.projects import foreign_files, projects
+from lab.host.git import git
+
+_BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
+_VERSION = re.compile(r"version|revision|commit|git_?(sha|hash)", re.IGNORECASE)
+"""In the names that builds give another value than the source has."""
+_COMPILED = (".so", ".pyd")
+_COMPILES = frozenset(
+    {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}
+)
+_MOST_NAMED = 3
+
+
+def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
+    """Check that the modules of an arm's site folder are what its source has in their place.
+
+    Differences in comments and in the version that a build writes into a module do not count. A
+    module that the source has no file for was generated, and cannot be checked.
+
+    Args:
+        arm: of a repository, built.
+        loaded: files of the modules that its cells import.
+
+    Raises:
+        GateError: a module is not its source; the message has both places and the remedy.
+    """
+    site = arm.path[0]
+    others = foreign_files(projects(arm.tree), site)
+    installed = [file for file in loaded if file.is_relative_to(site) and file not in others]
+    tracked: Mapping[str, list[PurePosixPath]] = defaultdict(list)
+    for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):
+        tracked[PurePosixPath(name).name].append(PurePosixPath(name))
+    for file in installed:
+        inner = file.relative_to(site)
+        copies = [
+            path for path in tracked[file.name] if path.parts[-len(inner.parts) :] == inner.parts
+        ]
+        built = [path for path in copies if _is_built(path, inner)]
+        sources = [path for path in copies if path not in built]
+        stale = [path for path in built if _equal(file, arm.tree / path)]
+        if sources:
+            wrong = not any(_equal(file, arm.tree / path) for path in sources)
+        else:
+            wrong = bool(stale) and file.suffix in _COMPILED
+        if wrong:
+            raise GateError(_mismatch(arm, inner, sources, stale))
+
+
+def check_different(
+    old: Sequence[Path], new: Sequence[Path], arms: tuple[Arm, Arm], changed: Sequence[str]
+) -> str | None:
+    """Return a sentence where both arms load the same code though their revisions differ.
+
+    Args:
+        old: files of the modules that the old arm's cells import.
+        new: those of the new arm.
+        arms: old and new.
+        changed: names of the files that differ between the revisions.
+
+    Raises:
+        GateError: sources of compiled code differ, but the modules that were compiled do not.
+    """
+    if not changed or not new or _contents(old, arms[0]) != _contents(new, arms[1]):
+        return None
+    more = ", ..." if len(changed) > _MOST_NAMED else ""
+    same = (
+        "both arms load the same code: no cell imports a file that differs between the revisions "
+        f"({', '.join(changed[:_MOST_NAMED])}{more})"
+    )
+    sources = [name for name in changed if PurePosixPath(name).suffix in _COMPILES]
+    compiled = [file for file in new if file.suffix in _COMPILED]
+    if sources and compiled:
+        raise GateError(
+            f"{same}; {compiled[0].name} is the same in both, and {sources[0]} is not: no verdict; "
+            "have --build compile it, and take compiled files out of the repository (git rm "
+            "--cached)"
+        )
+    return same
+
+
+def _mismatch(
+    arm: Arm, inner: Path, sources: Sequence[PurePosixPath], stale: Sequence[PurePosixPath]
+) -> str:
+    source = f"its source {sources[0]}" if sources else "compiled from its source"
+    words = f"{arm.name} arm, {arm.revision}: the installed {inner} is not {source}"
+    if not stale:
+        return (
+            f"{words}: no verdict, as other code would be measured; have --build install from "
+            "{source}, without a stored wheel or a cache"
+        )
+    folder = next(
+        "/".join(stale[0].parts[: place + 1])
+        for place, part in enumerate(stale[0].parts)
+        if part in _BUILD_FOLDERS
+    )
+    return (
+        f"{words} but {stale[0]}, which is committed: no verdict, as older code would be measured; "
+        f"take the folder out of the repository (git rm -r --cached {folder}; echo {folder}/ >> "
+        f".gitignore), or have --build begin with `rm -rf {folder} &&`"
+    )
+
+
+def _is_built(path: PurePosixPath, inner: Path) -> bool:
+    outer = path.parts[: -len(inner.parts)]
+    return not _BUILD_FOLDERS.isdisjoint(outer)
+
+
+def _equal(installed: Path, source: Path) -> bool:
+    """Return whether two files have the same code; a missing one has none."""
+    try:
+        texts = installed.read_bytes(), source.read_bytes()
+    except OSError:
+        return False
+    if texts[0] == texts[1]:
+        return True
+    if installed.suffix != ".py":
+        return False
+    if _VERSION.search(installed.stem):
+        return True
+    try:
+        return _code(texts[0]) == _code(texts[1])
+    except (SyntaxError, ValueError):
+        return False
+
+
+def _code(text: bytes) -> str:
+    """Return what a module does, without comments and without values that are versions."""
+    module = ast.parse(text)
+    module.body = [each for each in module.body if not _sets_version(each)]
+    return ast.dump(module)
+
+
+def _sets_version(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    else:
+        return False
+    return all(isinstance(each, ast.Name) and _VERSION.search(each.id) for each in targets)
+
+
+def _contents(files: Sequence[Path], arm: Arm) -> Mapping[Path, bytes]:
+    folder = arm.tree.parent
+    return {
+        file.relative_to(folder): file.read_bytes()
+        for file in files
+        if file.is_relative_to(folder) and file.is_file()
+    }

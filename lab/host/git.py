@@ -1,0 +1,97 @@
+"""Runs git, and makes the environment of every program that may run it.
+
+Git gives its hooks variables that name a repository, and every git below obeys them, whatever
+folder it stands in. A lab that a hook started would read, and its builds would change, that one.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from lab.errors import LabError
+
+TIMEOUT_S = 300
+_SETTINGS = (
+    *("-c", f"core.hooksPath={os.devnull}"),  # a hook is for people's own commands
+    *("-c", "submodule.recurse=false"),
+)
+_LOCAL = frozenset(
+    {
+        # `git rev-parse --local-env-vars`; a test compares these with the installed git.
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_CONFIG_COUNT",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+        # Of a push that is not accepted yet, and of a repository within a repository.
+        "GIT_NAMESPACE",
+        "GIT_QUARANTINE_PATH",
+        # What a file name or an attribute means in the command that called the hook.
+        "GIT_ATTR_SOURCE",
+        "GIT_GLOB_PATHSPECS",
+        "GIT_ICASE_PATHSPECS",
+        "GIT_LITERAL_PATHSPECS",
+        "GIT_NOGLOB_PATHSPECS",
+    }
+)
+
+
+class GitError(LabError):
+    """Git failed, or is missing; the message has the place and its words."""
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment without what names one repository to git."""
+    return {name: value for name, value in os.environ.items() if name not in _LOCAL}
+
+
+def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+    """Run git in a folder and return what it prints, without white space around it; no hook runs.
+
+    Bytes that are no text come as `os.fsdecode` has them, and go back by `os.fsencode`.
+
+    Args:
+        place: the folder.
+        arguments: of git.
+        env: variables beside `environment()`.
+
+    Raises:
+        GitError: it failed.
+    """
+    return os.fsdecode(git_bytes(place, *arguments, env=env)).strip()
+
+
+def git_bytes(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
+    """Run git in a folder and return the bytes that it prints; arguments and errors as `git`."""
+    where = f"git {arguments[0]} in {place}"
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(place), *_SETTINGS, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=TIMEOUT_S,
+            env=environment() | dict(env or {}),
+        )
+    except FileNotFoundError as error:
+        raise GitError(
+            f"{where}: there is no git on PATH; install it (apt-get install git)"
+        ) from error
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GitError(f"{where}: {error}") from error
+    if done.returncode != 0:
+        words = " ".join((done.stderr or done.stdout).decode(errors="replace").split())
+        raise GitError(f"{where}: {words or f'ended with code {done.returncode}'}")
+    return done.stdout

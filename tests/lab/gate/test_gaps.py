@@ -1,0 +1,182 @@
+"""What a revision's files lack is named with its remedy: submodules, nested clones, Git LFS."""
+
+import shutil
+
+import pytest
+
+from lab.cli import EXIT_INCONCLUSIVE, call
+from lab.gate.errors import GateError
+from lab.gate.gaps import find_gaps
+from lab.gate.repository import Recipe, built
+from lab.gate.source import check_out, working_tree
+from tests.lab.gate.user_repository import UserRepository, git
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
+
+POINTER = (
+    "version https://git-lfs.github.com/spec/v1\n"
+    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+)
+LOCAL = ("-c", "protocol.file.allow=always")
+
+
+@pytest.fixture
+def repo(tmp_path, dataset, monkeypatch):
+    (tmp_path / "crunch").mkdir()
+    made = UserRepository(tmp_path / "crunch", dataset[:12])
+    made.works(1)
+    made.commit("An engine")
+    monkeypatch.chdir(made.folder)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return made
+
+
+@pytest.fixture
+def part(tmp_path):
+    """Another repository, which may become a submodule or a nested clone."""
+    folder = tmp_path / "other"
+    git(tmp_path, "init", "-q", "-b", "main", str(folder))
+    (folder / "__init__.py").write_text("PART = 1\n")
+    git(folder, "add", "--all")
+    git(folder, "commit", "-q", "-m", "A part")
+    return folder
+
+
+def gaps(repo, tmp_path):
+    folder = tmp_path / "arm"
+    check_out(repo.folder, working_tree(repo.folder).commit, folder)
+    return folder, find_gaps(folder, repo.folder)
+
+
+def test_a_whole_checkout_lacks_nothing(repo, tmp_path):
+    (repo.folder / "README.md").write_text(f"A pointer begins with\n{POINTER}")
+    assert gaps(repo, tmp_path)[1] == ()
+
+
+def test_a_submodule_is_named_until_it_is_checked_out(repo, part, tmp_path):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "crunch/part")
+    repo.commit("A submodule")
+    folder, (said,) = gaps(repo, tmp_path)
+    assert "the submodule crunch/part is not checked out" in said
+    assert "`git submodule update --init &&`" in said
+    git(folder, *LOCAL, "submodule", "update", "--init", "-q")
+    assert find_gaps(folder, repo.folder) == ()
+
+
+def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
+    git(tmp_path, "init", "-q", "inner")
+    git(tmp_path / "inner", "commit", "-q", "--allow-empty", "-m", "Inner")
+    git(part, *LOCAL, "submodule", "add", "-q", str(tmp_path / "inner"), "inner")
+    git(part, "commit", "-q", "-m", "A submodule of its own")
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.commit("A submodule")
+    folder, _ = gaps(repo, tmp_path)
+    git(folder, *LOCAL, "submodule", "update", "--init", "-q")
+    (said,) = find_gaps(folder, repo.folder)
+    assert "the submodule part/inner is not checked out" in said and "--init --recursive" in said
+
+
+def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, part, tmp_path):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.commit("A submodule")
+    settings = ("submodule.recurse", "true"), ("color.ui", "always"), ("status.short", "true")
+    for name, value in (*settings, ("core.hooksPath", str(tmp_path / "hooks"))):
+        git(repo.folder, "config", name, value)
+    (tmp_path / "hooks").mkdir()
+    for name in ("post-checkout", "post-index-change", "reference-transaction"):
+        hook = tmp_path / "hooks" / name
+        hook.write_text("#!/bin/sh\nexit 1\n")
+        hook.chmod(0o755)
+    repo.works(2)
+    (repo.folder / "data.bin").write_text(POINTER)
+    _, said = gaps(repo, tmp_path)
+    assert len(said) == 2 and "(data.bin)" in said[1]
+
+
+def test_a_nested_clone_that_was_committed_is_no_submodule(repo, part, tmp_path):
+    git(repo.folder, "clone", "-q", str(part), "nested")
+    git(repo.folder, "add", "nested")
+    repo.commit("By mistake")
+    _, (said,) = gaps(repo, tmp_path)
+    assert "nested is a nested clone" in said and "git submodule add URL nested" in said
+
+
+@pytest.mark.parametrize("clone", ["clone", "empty", "worktree"])
+def test_a_nested_clone_that_git_does_not_know_is_left_out_and_told(repo, part, clone):
+    words = {
+        "clone": ["clone", "-q", str(part), "nested [1]"],
+        "empty": ["init", "-q", "nested [1]"],
+        "worktree": ["worktree", "add", "-q", "--detach", "nested [1]"],
+    }
+    git(repo.folder, *words[clone])
+    (repo.folder / "nested 1").mkdir()
+    (repo.folder / "nested 1" / "file").write_text("is no clone\n")
+    revision = working_tree(repo.folder)
+    names = git(repo.folder, "ls-tree", "-r", "--name-only", revision.commit)
+    assert "nested [1]" not in names and "nested 1/file" in names
+    assert revision.left_out == (
+        "the nested clone nested [1] is no submodule, and is in neither arm (git submodule add URL "
+        "nested [1])",
+    )
+
+
+def test_changes_inside_a_submodule_are_told_and_its_commit_is_taken(repo, part):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    head = repo.commit("A submodule")
+    assert working_tree(repo.folder).left_out == ()
+    (repo.folder / "part" / "__init__.py").write_text("PART = 2\n")
+    revision = working_tree(repo.folder)
+    assert revision.commit == head
+    assert revision.left_out == (
+        "changes inside the submodule part that are not committed there are in neither arm",
+    )
+
+
+def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
+    for number in range(4):
+        (repo.folder / f"data{number}.bin").write_text(POINTER)
+    _, (said,) = gaps(repo, tmp_path)
+    assert (
+        "pointers of Git LFS stand for 4 of its files (data0.bin, data1.bin, data2.bin, ...)"
+        in said
+    )
+    assert "`git lfs pull`" in said
+
+
+def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.commit("A submodule")
+    git(repo.folder, "clone", "-q", str(part), "nested")
+    revision = working_tree(repo.folder)
+    recipe = Recipe(command="test -e part/__init__.py")
+    with (
+        pytest.raises(GateError, match="does not build") as error,
+        built(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
+    ):
+        pass
+    assert "the submodule part is not checked out: have --build begin" in str(error.value)
+    assert "the nested clone nested is no submodule" in str(error.value)
+
+
+def test_a_sparse_checkout_is_named(repo, tmp_path):
+    git(repo.folder, "sparse-checkout", "set", "crunch")
+    _, (said,) = gaps(repo, tmp_path)
+    assert f"{repo.folder} is a sparse checkout" in said and "git sparse-checkout add" in said
+
+
+def test_a_cell_that_neither_arm_can_load_is_not_added_and_the_submodule_is_named(
+    repo, part, capsys
+):
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
+    repo.has_workload("mine.py", "mine")
+    with (repo.folder / "mine.py").open("a") as text:
+        text.write("from part import PART\n")
+    repo.commit("A submodule that is imported")
+    # The checkout has the submodule, in which the matrix is read; the arms have not.
+    repo.takes("mine.py", "crunch")
+    words = ["gate", "--repo", ".", "--against", "main", str(repo.matrix), "--metric", "cpu"]
+    assert call([*words, "--repetitions", "4"]) == EXIT_INCONCLUSIVE
+    out = capsys.readouterr().out
+    assert "neither arm has it; new: " in out and "PART" in out
+    assert out.count("the submodule part is not checked out") == 1
+    assert "| added" not in out
