@@ -1,5 +1,6 @@
 """A small repository of somebody who has an engine, made in a folder for tests of the gate."""
 
+import os
 from pathlib import Path
 
 from lab.host.git import git as host_git
@@ -8,7 +9,8 @@ PERSON = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "A person"), ("EMAIL", "person@localhost"))
-}
+} | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+"""A person without settings: signed commits or other line ends are no part of a test."""
 
 PYPROJECT = """
 [build-system]
