@@ -265,7 +265,13 @@ def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRep
     from lab.gate.against import in_words
     from lab.gate.decide import hold
     from lab.gate.outcome import GateReport
-    from lab.gate.stored import check_baseline, fresh_run, pair_runs, planted_notes
+    from lab.gate.stored import (
+        check_baseline,
+        fresh_run,
+        machine_notes,
+        pair_runs,
+        planted_notes,
+    )
     from lab.gate.trials import check_cells
     from results.store import read_run
 
@@ -298,7 +304,7 @@ def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRep
         new=str(new.path),
         rule=in_words(criteria.rule, two_stages=not given["run_name"]),
         lines=lines,
-        notes=(note, *checks(pairs), *planted_notes(old, new)),
+        notes=(note, *machine_notes(old, new), *checks(pairs), *planted_notes(old, new)),
     )
 
 

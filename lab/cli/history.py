@@ -39,18 +39,18 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     """
     from lab.cli.compare import SEED
     from lab.cli.writing import check_file, writing
-    from lab.parent.host import comparable
     from reports.page.history import write_history
     from reports.steps import in_time, one_machine, refuse_other_machines
+    from results.machines import exact_fields
 
     check_file(out, "the history")
     found, left_out = _named(runs, root) if runs else _stored(root)
     ordered = in_time(found)
-    machine = comparable(dict(ordered[-1].meta["host"]))
     if runs:
-        refuse_other_machines(ordered, comparable)
-    own, others = one_machine(ordered, machine, comparable)
-    left_out += [f"{run.path.name}: made on another machine" for run in others]
+        refuse_other_machines(ordered)
+    own, others = one_machine(ordered)
+    machine = exact_fields(ordered[-1].meta["host"])
+    left_out += [f"{run.path.name}: made on another machine ({said})" for run, said in others]
     target = root / "history.html" if out is None else out
     with writing("the history", target):
         written = write_history(

@@ -49,7 +49,6 @@ def _one(run_dir: Path, out: Path | None) -> Path:
 
 def _several(run_dirs: list[Path], out: Path | None) -> Path:
     from lab.cli.compare import SEED
-    from lab.parent.host import comparable
     from reports.page.comparison import write_comparison
     from reports.side_by_side import LETTERS
     from results.store import read_run
@@ -67,4 +66,4 @@ def _several(run_dirs: list[Path], out: Path | None) -> Path:
         )
     runs = [read_run(path) for path in run_dirs]
     target = run_dirs[-1] / "comparison.html" if out is None else out
-    return write_comparison(runs, target, comparable=comparable, seed=SEED)
+    return write_comparison(runs, target, seed=SEED)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from lab.parent.host import comparable, host
+from lab.parent.host import host
 from lab.project.calibration import Calibration, Told, calibrate
 from lab.project.subject import Subject
 from lab.project.validation import Measured, measure, numbers_of_workers
+from results.machines import exact_fields
 from workloads.model.fingerprint import code_of
 from workloads.places import user_folder
 
@@ -38,7 +39,7 @@ def place(subject: Subject, processes: int) -> Path:
     """Return where the measurements of a subject on this machine are kept."""
     said = {
         "version": VERSION,
-        "machine": comparable(host()),
+        "machine": exact_fields(host()),
         "subject": asdict(subject),
         "processes": processes,
         "code": code_of(subject.workload().program),
