@@ -12,6 +12,7 @@ from io import StringIO, TextIOWrapper
 
 import click
 
+from lab.cli.paths import absolute_places
 from lab.interrupt import keep_interrupts
 
 EXIT_OK = 0
@@ -97,13 +98,16 @@ def main() -> None:
 def call(arguments: list[str]) -> int:
     """Run the command line in this process and return its exit code.
 
+    Relative paths, of the environment too, are seen from the folder in which it begins.
+
     What the output's encoding lacks is shown escaped: names of files need not be text.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = cli.main(arguments, prog_name="lab", standalone_mode=False)
+        with absolute_places():
+            code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:
         told = StringIO()
         error.show(file=told)

@@ -7,6 +7,7 @@ import click
 
 from lab.cli import EXIT_OK
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_option
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ NOT_COMPARABLE = "NOT COMPARABLE"
 @click.option("--force", is_flag=True, help="Compare what differs, too, and mark the output.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     help="Also write compare.md and a picture for every metric (SVG, PNG) here.",
 )
 @runs_option("--runs", about="Where runs are looked for by name")

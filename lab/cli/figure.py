@@ -7,6 +7,7 @@ import click
 
 from lab.cli import EXIT_INTERRUPTED, EXIT_OK
 from lab.cli.complete import FIGURES, RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_root
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.argument("figure_id", metavar="FIGURE", **FIGURES)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     help="Folder for the drawing and its record; default: results/figures.",
 )
 @click.option(

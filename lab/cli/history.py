@@ -7,6 +7,7 @@ import click
 
 from lab.cli import EXIT_OK
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_option, whole
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "energy", "rss")
 )
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=AbsolutePath(dir_okay=False),
     help="The file to write; history.html in the folder of runs by default.",
 )
 @runs_option("--runs", "root", about="Where runs are")

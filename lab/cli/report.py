@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_root
 
 
@@ -12,7 +13,7 @@ from lab.cli.stored_runs import find_run, runs_root
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", **RUNS)
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=AbsolutePath(dir_okay=False),
     help="The file to write; by default report.html in the run's directory, of several runs "
     "comparison.html in that of the last.",
 )

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from lab.interrupt import LOOK_S, check, deferred
 from lab.isolate import supervisor
 from lab.isolate.errors import IsolationError
+from workloads.places import here
 
 PATIENCE_S = 30.0
 """For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""
@@ -122,6 +123,7 @@ def _supervised(
                 # A signal for the lab's whole process group must leave it alive.
                 start_new_session=True,
                 env={**os.environ, **(env or {})},
+                cwd=here(),
             )
         except BaseException:
             os.close(tell)
