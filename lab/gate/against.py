@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.gate.advice import checks
 from lab.gate.arm import Arm
-from lab.gate.build import build_arm, compiler_version, worktree
+from lab.gate.build import alone, build_arm, compiler_version, worktree
 from lab.gate.decide import GateCriteria, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
@@ -135,7 +135,8 @@ def instructions_against(
     """
     counts: list[Counts] = []
     for revision in revisions:
-        tree = worktree(checkout, revision)
+        with alone(checkout, revision):
+            tree = worktree(checkout, revision)
         say(f"counting the instructions of {revision.shown}")
         counts.append(count_tree(checkout, tree, tree.parent / "instructions.json"))
     names = (revisions[0].shown, revisions[1].shown)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,7 +81,7 @@ def measurements(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
+    partial = path.with_suffix(f".{os.getpid()}.partial")
     partial.write_bytes(msgspec.json.encode(kept))
     partial.replace(path)
     return kept
