@@ -55,7 +55,7 @@ def own_output() -> Iterator[None]:
     if before is None:  # it was closed when the process began
         yield
         return
-    sys.stdout = OwnOutput(before)  # type: ignore[assignment]
+    sys.stdout = OwnOutput(before)
     try:
         yield
     finally:
