@@ -55,6 +55,14 @@ def test_a_matrix_and_its_files_are_found_where_the_command_began(begun, capsys)
     assert call(["run", "m.toml", "--dry-run"]) == EXIT_OK, capsys.readouterr()
 
 
+def test_a_table_is_found_where_the_command_began(begun, capsys):
+    (begun / "table.csv").write_text("t,kind,v\n1,value,2\n")
+    columns = ["--columns", "ts=t,kind=kind,value=v"]
+    asked = ["--workload", "mine.py", "--file", "*.csv", *columns]
+    assert call(["data", "import", "table", *asked]) == EXIT_OK, capsys.readouterr()
+    assert (begun / "lab_data").is_dir()
+
+
 @pytest.mark.parametrize("name", [*VARIABLES, *LISTS])
 def test_a_relative_path_of_the_environment_is_made_absolute(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
