@@ -5,14 +5,17 @@ process, before anything of the engine is imported. It lies below the environmen
 interpreter its packages are for.
 """
 
+import errno
 import hashlib
-import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distributions
+from itertools import count
 from pathlib import Path
 
 from engines.errors import EngineError
@@ -100,19 +103,34 @@ def make(name: str, environment: Environment) -> Path:
     """
     made_from = _made_from(name, environment)
     path = folder(name)
-    partial = path.with_name(f"{name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A folder of this process's own: another one may be making the same environment.
+    with tempfile.TemporaryDirectory(prefix=f"{name}.partial-", dir=path.parent) as staging:
+        partial = Path(staging) / name
+        partial.mkdir()
         _install(name, environment.lock, partial)
         if environment.build is not None:
             environment.build(partial)
         (partial / STAMP).write_text(made_from, encoding="utf-8")
-        shutil.rmtree(path, ignore_errors=True)
-        partial.replace(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        _put(partial, path, Path(staging))
     return path
+
+
+def _put(partial: Path, path: Path, staging: Path) -> None:
+    """Move a folder to its place; one that is there goes to the staging folder, with which it ends.
+
+    Another process may put its own there in between; the last one stays.
+    """
+    for number in count():
+        with suppress(FileNotFoundError):
+            path.rename(staging / f"before-{number}")
+        try:
+            partial.rename(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        else:
+            return
 
 
 def _install(name: str, lock: Path, target: Path) -> None:

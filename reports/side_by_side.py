@@ -24,7 +24,7 @@ from results.compare import (
     sustainable,
     values_of,
 )
-from results.differences import Comparable, by_cell, told
+from results.differences import by_cell, told
 from results.store import Row, Run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -81,21 +81,17 @@ class SideBySide:
     unlike: tuple[tuple[str, ...], ...]
 
 
-def side_by_side(runs: Sequence[Run], *, comparable: Comparable, seed: int) -> SideBySide:
+def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
     """Compare runs with the first of them.
 
     Args:
         runs: at least two.
-        comparable: which fields of the host must be equal.
         seed: of the intervals; the same as that of `lab compare` gives the same ones.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
     """
-    found = [
-        compare(runs[0], run, np.random.default_rng(seed), comparable=comparable, force=True)
-        for run in runs[1:]
-    ]
+    found = [compare(runs[0], run, np.random.default_rng(seed), force=True) for run in runs[1:]]
     trials = [by_cell(run) for run in runs]
     cells = list(dict.fromkeys(cell for one in trials for cell in one))
     tables = [

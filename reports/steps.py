@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from results.compare import CELL, Metric, first_failure, values_of
-from results.differences import Comparable, by_cell
+from results.differences import by_cell
 from results.errors import ResultsError
+from results.fingerprints import fingerprint_of
+from results.machines import compare_machines
 from results.stats.decision import ONE_STAGE, Arms, GateVerdict, Key, decide_once, values_needed
 from results.stats.intervals import median_interval
 from results.store import Row, Run
@@ -110,7 +112,7 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
         for cell, rows in by_cell(run).items():
             own = [row for row in rows if row["purpose"] in (None, CELL)]
             if own:
-                key = (cell, str(own[0]["fingerprint"] or ""))
+                key = (cell, fingerprint_of(run, own[0]))
                 cells.setdefault(key, {})[place] = own
     values = {
         key: {
@@ -144,33 +146,30 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
     )
 
 
-def one_machine(
-    runs: Sequence[Run], machine: Mapping[str, Any], comparable: Comparable
-) -> tuple[list[Run], list[Run]]:
-    """Sort runs into those of a machine and those of others."""
-    fits = [comparable(dict(run.meta["host"])) == machine for run in runs]
-    return (
-        [run for run, own in zip(runs, fits, strict=True) if own],
-        [run for run, own in zip(runs, fits, strict=True) if not own],
-    )
+def one_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
+    """Sort runs into those of the last one's machine and others, each with what differs."""
+    own, others = [], []
+    for run in runs:
+        found = compare_machines(run.meta["host"], runs[-1].meta["host"]).decisive
+        if found:
+            said = f"host.{found[0].name} is {found[0].old!r}, not {found[0].new!r}"
+            others.append((run, said))
+        else:
+            own.append(run)
+    return own, others
 
 
-def refuse_other_machines(runs: Sequence[Run], comparable: Comparable) -> None:
+def refuse_other_machines(runs: Sequence[Run]) -> None:
     """Check that runs are all of one machine.
 
     Raises:
         ResultsError: one is not; names it and a field that differs.
     """
-    first = comparable(dict(runs[0].meta["host"]))
-    for run in runs[1:]:
-        host = comparable(dict(run.meta["host"]))
-        unlike = next((field for field in first if host.get(field) != first[field]), None)
-        if unlike:
-            raise ResultsError(
-                f"{run.path.name} was made on another machine than {runs[0].path.name}: "
-                f"host.{unlike} is {host.get(unlike)!r}, not {first[unlike]!r}; a history is of "
-                "one machine, so leave one of them out"
-            )
+    for run, said in one_machine(runs)[1]:
+        raise ResultsError(
+            f"{run.path.name} was made on another machine than {runs[-1].path.name}: {said}; a "
+            "history is of one machine, so leave one of them out"
+        )
 
 
 def _point(place: int, values: Sequence[float]) -> Point:

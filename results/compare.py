@@ -1,6 +1,7 @@
 """Compares two runs: which cells may be compared, whether answers are right, ratios of medians.
 
-Cells are matched by fingerprint, which covers all that must be equal, the source revision apart.
+Cells are matched by fingerprint, which covers all that must be equal, the source revision and the
+machine apart; machines are compared by `results.machines`.
 Only trials whose answer was verified have numbers.
 """
 
@@ -10,8 +11,9 @@ from statistics import median
 
 import numpy as np
 
-from results.differences import Comparable, Difference, by_cell, differences, told
+from results.differences import Difference, by_cell, differences, prints, told
 from results.errors import ResultsError
+from results.machines import Field, compare_machines
 from results.schema import VERIFIED
 from results.stats.intervals import ratio_interval
 from results.stats.mann_whitney import mann_whitney, smallest_p
@@ -154,12 +156,16 @@ class Comparison:
 
     Attributes:
         differences: empty unless it was forced; then nothing here is a fair comparison.
+        unlike: in which fields cells of both runs differ that are left out for it.
+        notes: in which fields the machines differ that do not decide speed.
         answers: cells without a verified answer in a run; these have no ratios.
         ratios: by metric, then cell.
         only_old, only_new: cells that one run lacks.
     """
 
     differences: tuple[Difference, ...]
+    unlike: tuple[Difference, ...]
+    notes: tuple[Field, ...]
     answers: tuple[Answer, ...]
     ratios: tuple[Ratio, ...]
     only_old: tuple[str, ...]
@@ -171,7 +177,6 @@ def compare(
     new: Run,
     rng: np.random.Generator,
     *,
-    comparable: Comparable,
     metrics: Sequence[Metric] = tuple(METRICS.values()),
     force: bool = False,
 ) -> Comparison:
@@ -181,23 +186,23 @@ def compare(
         old: run A.
         new: run B.
         rng: draws for the intervals.
-        comparable: which fields of the host must be equal.
         metrics: what to compare.
-        force: go on when fingerprints differ; cells are then matched by id.
+        force: compare machines and cells that differ, too; cells are then matched by id.
 
     Raises:
-        IncomparableError: cells of one id have different fingerprints, and it is not forced; or
-            the runs have no cell in common.
+        IncomparableError: the machines differ in what decides speed, or all cells of one id differ,
+            and it is not forced; or the runs have no cell in common.
     """
     old_cells, new_cells = by_cell(old), by_cell(new)
-    found = differences(old, new, comparable=comparable)
-    if found and not force:
+    found = differences(old, new)
+    unlike = set() if force else {item.cell for item in found}
+    pairs = [(a, b) for a, b in _pairs(old, new) if a not in unlike]
+    if unlike and ("" in unlike or not pairs):
         listed = "\n  ".join(told(found))
         raise IncomparableError(
             f"{old.path.name} (A) and {new.path.name} (B) may not be compared:\n  {listed}\n"
             "--force goes on and marks the output"
         )
-    pairs = _pairs(old_cells, new_cells)
     if not pairs:
         raise IncomparableError(
             f"{old.path.name} (A) and {new.path.name} (B) have no cell in common: A has "
@@ -209,11 +214,13 @@ def compare(
     unverified = {answer.cell for answer in answers}
     sound = [(a, old_cells[a], new_cells[b]) for a, b in pairs if a not in unverified]
     return Comparison(
-        differences=tuple(found),
+        differences=tuple(found) if force else (),
+        unlike=() if force else tuple(found),
+        notes=compare_machines(old.meta["host"], new.meta["host"]).notes,
         answers=answers,
         ratios=tuple(ratio for metric in metrics for ratio in _ratios(metric, sound, rng)),
-        only_old=tuple(cell for cell in old_cells if cell not in {a for a, _ in pairs}),
-        only_new=tuple(cell for cell in new_cells if cell not in {b for _, b in pairs}),
+        only_old=tuple(cell for cell in old_cells if cell not in {*unlike, *(a for a, _ in pairs)}),
+        only_new=tuple(cell for cell in new_cells if cell not in {*unlike, *(b for _, b in pairs)}),
     )
 
 
@@ -240,17 +247,18 @@ def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
     return best, min((rate for rate in failed if rate > best), default=None)
 
 
-def _pairs(
-    old: Mapping[str, Sequence[Row]], new: Mapping[str, Sequence[Row]]
-) -> list[tuple[str, str]]:
+def _pairs(old: Run, new: Run) -> list[tuple[str, str]]:
     """Return the cells that belong together: by id where they have one, else by fingerprint."""
-    pairs = [(cell, cell) for cell in old if cell in new]
-    rest = {row["fingerprint"]: cell for cell in new if cell not in old for row in new[cell]}
-    for cell, rows in old.items():
-        if cell not in new and rows[0]["fingerprint"] in rest:
-            pairs.append((cell, rest.pop(rows[0]["fingerprint"])))
-    order = list(old)
-    return sorted(pairs, key=lambda pair: order.index(pair[0]))
+    ours, theirs = prints(old), prints(new)
+    rest = {one: cell for cell, found in theirs.items() if cell not in ours for one in found}
+    pairs = []
+    for cell, found in ours.items():
+        if cell in theirs:
+            pairs.append((cell, cell))
+        elif match := next((rest[one] for one in found if one in rest), None):
+            pairs.append((cell, match))
+            rest = {one: other for one, other in rest.items() if other != match}
+    return pairs
 
 
 def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:

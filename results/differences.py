@@ -1,19 +1,15 @@
 """Says in which fields two runs differ that must be equal for their results to be compared."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from results.fingerprints import content_of, fingerprint_of
+from results.machines import compare_machines
 from results.store import Row, Run
-
-# Not part of a fingerprint: they say how often and how long, and what the dataset's id says better.
-_FREE = ("repetitions", "timeout_s", "workload")
 
 CONDITIONS = ("unit", "origin", "also_timed")
 """Columns that say what a rate includes; a run of an older lab has none, and is taken on trust."""
-
-Comparable = Callable[[dict[str, Any]], dict[str, Any]]
-"""Picks from a run's `host` what must be equal (`lab.parent.host.comparable`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,55 +26,52 @@ class Difference:
         return f"{place}{self.field} is {self.old!r} in A, {self.new!r} in B"
 
 
-def differences(old: Run, new: Run, *, comparable: Comparable) -> list[Difference]:
-    """Return the fields in which cells of one id differ, those of the host first and once.
+def differences(old: Run, new: Run) -> list[Difference]:
+    """Return what decides speed and differs: of the machines, then of the cells of one id.
 
     A cell whose fingerprint occurs in the other run has a match there, and only what its rate
     includes is looked at: that is the engine's to declare, and may change with the revision.
     """
-    old_cells, new_cells = by_cell(old), by_cell(new)
-    old_prints = {row["fingerprint"] for rows in old_cells.values() for row in rows}
-    new_prints = {row["fingerprint"] for rows in new_cells.values() for row in rows}
-    open_cells = [
-        cell
-        for cell in old_cells
-        if cell in new_cells
-        and not {row["fingerprint"] for row in old_cells[cell]} & new_prints
-        and not {row["fingerprint"] for row in new_cells[cell]} & old_prints
-    ]
-    unlike = [
-        Difference(cell=cell, field=name, old=ours[0][name], new=new_cells[cell][0][name])
-        for cell, ours in old_cells.items()
-        if cell in new_cells
-        for name in CONDITIONS
-        if None not in (ours[0][name], new_cells[cell][0][name])
-        and ours[0][name] != new_cells[cell][0][name]
-    ]
-    if not open_cells:
-        return unlike
-    old_host, new_host = comparable(dict(old.meta["host"])), comparable(dict(new.meta["host"]))
+    machines = compare_machines(old.meta["host"], new.meta["host"])
     found = [
-        Difference(cell="", field=f"host.{path}", old=a, new=b)
-        for path, a, b in _leaves(old_host, new_host)
+        Difference(cell="", field=f"host.{field.name}", old=field.old, new=field.new)
+        for field in machines.decisive
     ]
-    for cell in open_cells:
-        ours = _described(old, cell, old_cells[cell])
-        theirs = _described(new, cell, new_cells[cell])
-        fields = [
-            Difference(cell=cell, field=path, old=a, new=b) for path, a, b in _leaves(ours, theirs)
+    old_cells, new_cells = by_cell(old), by_cell(new)
+    old_prints, new_prints = prints(old), prints(new)
+    all_old, all_new = set().union(*old_prints.values()), set().union(*new_prints.values())
+    for cell, ours in old_cells.items():
+        theirs = new_cells.get(cell)
+        if theirs is None:
+            continue
+        if not old_prints[cell] & all_new and not new_prints[cell] & all_old:
+            found += _of_cell(old, ours[0], new, theirs[0], known=bool(machines.decisive))
+        found += [
+            Difference(cell=cell, field=name, old=ours[0][name], new=theirs[0][name])
+            for name in CONDITIONS
+            if None not in (ours[0][name], theirs[0][name]) and ours[0][name] != theirs[0][name]
         ]
-        if not fields and not found:
-            # The hash is made of something that run.json does not tell: another lab made it.
-            fields = [
-                Difference(
-                    cell=cell,
-                    field="fingerprint (lab_version)",
-                    old=f"{old_cells[cell][0]['fingerprint']} ({old.meta.get('lab_version')})",
-                    new=f"{new_cells[cell][0]['fingerprint']} ({new.meta.get('lab_version')})",
-                )
-            ]
-        found += fields
-    return found + unlike
+    return found
+
+
+def _of_cell(old: Run, ours: Row, new: Run, theirs: Row, *, known: bool) -> list[Difference]:
+    """Return in which fields two cells of different fingerprints differ.
+
+    At least one, if `known` does not say that their machines do.
+    """
+    cell = ours["cell"]
+    fields = [
+        Difference(cell=cell, field=path, old=a, new=b)
+        for path, a, b in _leaves(content_of(old, ours), content_of(new, theirs))
+    ]
+    if fields or known:
+        return fields
+    # The hash is made of something that run.json does not tell: another lab made it.
+    before, after = (
+        f"{row['fingerprint']} ({run.meta.get('lab_version')})"
+        for run, row in ((old, ours), (new, theirs))
+    )
+    return [Difference(cell=cell, field="fingerprint (lab_version)", old=before, new=after)]
 
 
 def told(found: Sequence[Difference]) -> list[str]:
@@ -100,11 +93,9 @@ def by_cell(run: Run) -> dict[str, list[Row]]:
     return found
 
 
-def _described(run: Run, cell: str, rows: Sequence[Row]) -> dict[str, Any]:
-    content = {
-        k: v for k, v in (run.meta.get("cells") or {}).get(cell, {}).items() if k not in _FREE
-    }
-    return content | {"dataset": rows[0]["dataset"]}
+def prints(run: Run) -> dict[str, set[str]]:
+    """Return the fingerprints of each cell's trials; a cell has one, if not of several labs."""
+    return {cell: {fingerprint_of(run, row) for row in rows} for cell, rows in by_cell(run).items()}
 
 
 def _leaves(old: Any, new: Any, path: str = "") -> Iterable[tuple[str, Any, Any]]:

@@ -1,5 +1,11 @@
-"""The limits that control groups, version 1 or 2, put on this process."""
+"""The limits that control groups, version 1 or 2, put on this process.
 
+A group and every group above it limit; the tightest counts. Groups above a container's own mount
+are not visible from inside.
+"""
+
+import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,14 +26,36 @@ def cores(read: Read) -> float | None:
     quotas: list[float] = []
     for version, folder in _folders(read, "cpu"):
         if version == 2:
-            words = (read(f"{folder}/cpu.max") or "").split()
+            text = read(f"{folder}/cpu.max")
         else:
             names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-            words = [read(f"{folder}/{name}") or "" for name in names]
-        # "max" (version 2), "-1" (version 1) and absent files do not limit.
-        if len(words) == 2 and all(word.isdigit() for word in words) and int(words[1]) > 0:
-            quotas.append(int(words[0]) / int(words[1]))
+            text = " ".join(read(f"{folder}/{name}") or "" for name in names)
+        quota = quota_cores(text)
+        if quota is not None:
+            quotas.append(quota)
     return min(quotas, default=None)
+
+
+def quota_cores(text: str | None) -> float | None:
+    """Return the cores of a quota and its period in microseconds, as cpu.max has them.
+
+    None where that does not limit: `max` (version 2), -1 (version 1), or no such text.
+    """
+    words = (text or "").split()
+    if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
+        return None
+    return int(words[0]) / int(words[1])
+
+
+def usable_cores(read: Read, affinity: int) -> float:
+    """Return how many cores' time this process has: those of its affinity, held to the quota."""
+    quota = cores(read)
+    return affinity if quota is None else min(affinity, quota)
+
+
+def usable_cores_here() -> float:
+    """Return how many cores' time this process has on this machine."""
+    return usable_cores(read_text, len(os.sched_getaffinity(0)))
 
 
 def memory_bytes(read: Read) -> int | None:
@@ -55,13 +83,22 @@ def memory_left_bytes(read: Read) -> int | None:
     return min(left, default=None)
 
 
+# Version 1 writes "no limit" as the largest multiple of a page below 2^63; no machine has a
+# quarter of that.
+_NO_LIMIT_BYTES = 1 << 61
+
+
 def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:
-    """Yield (version, folder, bytes) of every group that has a limit."""
+    """Yield (version, folder, bytes) of every group that has a limit.
+
+    Above memory.high a group is held up until it has given memory back: a limit as well.
+    """
     for version, folder in _folders(read, "memory"):
-        name = "memory.max" if version == 2 else "memory.limit_in_bytes"
-        limit = _number(read(f"{folder}/{name}"))
-        if limit is not None:
-            yield version, folder, limit
+        names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)
+        for name in names:
+            limit = _number(read(f"{folder}/{name}"))
+            if limit is not None and limit < _NO_LIMIT_BYTES:
+                yield version, folder, limit
 
 
 def _number(text: str | None) -> int | None:
@@ -70,17 +107,60 @@ def _number(text: str | None) -> int | None:
 
 
 def _folders(read: Read, controller: str) -> Iterator[tuple[int, str]]:
-    """Yield (version, folder) of this process's group and of every group above it; each limits.
-
-    Inside a container the path in `/proc/self/cgroup` may lie outside of what is mounted; the
-    mount's own root is among the folders, so the container's limit is seen nevertheless.
-    """
+    """Yield (version, folder) of this process's group and of every visible group above it."""
+    mounts = list(_mounts(read))
     for line in (read("/proc/self/cgroup") or "").splitlines():
         _, controllers, group = (*line.split(":", 2), "", "")[:3]
-        names = [name for name in group.split("/") if name]
-        for depth in range(len(names), -1, -1):
-            below = "/".join(names[:depth])
-            if controllers == "":
-                yield 2, f"/sys/fs/cgroup/{below}".rstrip("/")
-            elif controller in controllers.split(","):
-                yield 1, f"/sys/fs/cgroup/{controller}/{below}".rstrip("/")
+        version = 1 if controllers else 2
+        if version == 1 and controller not in controllers.split(","):
+            continue
+        for kind, mounted, root, place in mounts:
+            if kind == version and (version == 2 or controller in mounted):
+                yield from ((version, folder) for folder in _upwards(group, root, place))
+
+
+def _upwards(group: str, root: str, place: str) -> Iterator[str]:
+    """Yield the folders of a group and of those above it, in a hierarchy mounted at `place`.
+
+    Args:
+        group: the path in /proc/self/cgroup.
+        root: the group that the mount shows as its top. Where it is not above the group, as in a
+            container whose host wrote the path, the mount's top is this container's own group.
+        place: the mount point.
+    """
+    names, above = _names(group), _names(root)
+    below = names[len(above) :] if names[: len(above)] == above else []
+    for depth in range(len(below), -1, -1):
+        yield "/".join([place, *below[:depth]])
+
+
+def _names(group: str) -> list[str]:
+    return [name for name in group.split("/") if name]
+
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def _mounts(read: Read) -> Iterator[tuple[int, tuple[str, ...], str, str]]:
+    """Yield (version, controllers, root, mount point) of every mounted hierarchy.
+
+    Without /proc/self/mountinfo, those that systemd and container engines mount.
+    """
+    text = read("/proc/self/mountinfo")
+    for line in (text or "").splitlines():
+        mount, _, source = line.partition(" - ")
+        words, (kind, _, options) = mount.split(), (*source.split(), "", "", "")[:3]
+        if len(words) < 5 or kind not in ("cgroup", "cgroup2"):
+            continue
+        # Blanks in paths are written in octal.
+        root, place = (_OCTAL.sub(lambda code: chr(int(code[1], 8)), word) for word in words[3:5])
+        version = 1 if kind == "cgroup" else 2
+        yield version, tuple(options.split(",")), root, place
+    if text:
+        return
+    yield from ((2, (), "/", f"/sys/fs/cgroup{below}") for below in ("", "/unified"))
+    for line in (read("/proc/self/cgroup") or "").splitlines():
+        joined = (*line.split(":", 2), "", "")[1]
+        controllers = tuple(filter(None, joined.split(",")))
+        for folder in {joined, *controllers} - {""}:
+            yield 1, controllers, "/", f"/sys/fs/cgroup/{folder}"

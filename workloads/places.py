@@ -6,6 +6,8 @@ has its datasets and runs there.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,26 @@ class Place:
     why: str
 
 
+_here: Path | None = None
+"""Where a command began; None: places are seen from the current folder."""
+
+
+@contextmanager
+def seen_from(folder: Path) -> Iterator[None]:
+    """See all places from a folder, wherever the process goes, until this is left."""
+    global _here
+    before, _here = _here, folder
+    try:
+        yield
+    finally:
+        _here = before
+
+
+def here() -> Path:
+    """Return the folder in which the command began; without a command, the current one."""
+    return _here or Path.cwd()
+
+
 def user_folder() -> Path:
     """Return the folder of all that the lab keeps for a user."""
     data = os.environ.get("XDG_DATA_HOME", "")
@@ -31,28 +53,27 @@ def user_folder() -> Path:
     return base / "lab"
 
 
-def catalogue(here: Path | None = None) -> Place:
-    """Return where datasets lie, seen from a folder; None: from the current one."""
-    return _place(ROOT_VARIABLE, "data", "data", here)
+def catalogue(folder: Path | None = None) -> Place:
+    """Return where datasets lie, seen from a folder; None: from `here`."""
+    return _place(ROOT_VARIABLE, "data", "data", folder)
 
 
-def runs(here: Path | None = None) -> Place:
-    """Return where runs lie, seen from a folder; None: from the current one.
+def runs(folder: Path | None = None) -> Place:
+    """Return where runs lie, seen from a folder; None: from `here`.
 
     A path in the checkout that one stands in is relative, for it is printed often.
     """
-    return _place(RUNS_VARIABLE, "results/runs", "runs", here)
+    return _place(RUNS_VARIABLE, "results/runs", "runs", folder)
 
 
-def _place(variable: str, in_checkout: str, of_user: str, here: Path | None) -> Place:
+def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
     given = os.environ.get(variable)
     if given:
         return Place(path=Path(given), why=f"${variable}")
-    below = _checkout(Path.cwd() if here is None else here.absolute())
+    below = _checkout(here() if folder is None else folder.absolute())
     if below is None:
         return Place(path=user_folder() / of_user, why="the same from every folder")
-    here = Path.cwd()
-    path = Path(in_checkout) if below == here else below / in_checkout
+    path = Path(in_checkout) if below == Path.cwd() else below / in_checkout
     return Place(path=path, why=f"in the lab's checkout {below}, where you stand")
 
 

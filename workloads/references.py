@@ -16,6 +16,7 @@ from types import ModuleType
 
 from workloads.edited import as_files_are
 from workloads.model.errors import ModelError
+from workloads.places import here
 
 ATTRIBUTE = "WORKLOAD"
 """What a file is asked for where its reference names nothing."""
@@ -98,8 +99,8 @@ def place(error: BaseException) -> str:
 def _module(name: str) -> ModuleType:
     where = "among the installed packages"
     if not sys.flags.safe_path:
-        _search(Path.cwd())
-        where = f"in {Path.cwd()} and {where}"
+        _search(here())
+        where = f"in {here()} and {where}"
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:  # whatever the module does when it is imported
@@ -110,7 +111,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _file(path: Path) -> ModuleType:
-    path = path.absolute()
+    path = Path(here(), path)
     try:
         content = path.read_bytes()
     except OSError as error:

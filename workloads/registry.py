@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint
-from pathlib import Path
 
 from workloads import references
 from workloads.announced import announced
 from workloads.edited import as_files_are
 from workloads.meant import meant
 from workloads.model import ModelError, Workload
+from workloads.places import here
 
 GROUP = "lab.workloads"
 LONGEST_NAME_BYTES = 64
@@ -56,7 +56,7 @@ def workload(reference: str) -> Workload:
     """
     if references.is_name(reference):
         return _by_name(reference).bound({})
-    where = references.absolute(reference, Path.cwd())
+    where = references.absolute(reference, here())
     found = _as_workload(references.load(where), where)
     _check_name(found, where)
     return replace(found, reference=where).bound({})

@@ -9,9 +9,12 @@ import re
 import sys
 from importlib import import_module
 from io import StringIO, TextIOWrapper
+from typing import Any
 
 import click
 
+from lab.cli.output import drop_output, own_output, reader_is_gone
+from lab.cli.paths import absolute_places
 from lab.interrupt import keep_interrupts
 
 EXIT_OK = 0
@@ -21,6 +24,8 @@ EXIT_WRONG_OUTPUT = 4
 EXIT_GATE = 5
 EXIT_INCONCLUSIVE = 6
 EXIT_INTERRUPTED = 130
+EXIT_CLOSED_PIPE = 141
+"""As of a process that SIGPIPE ends."""
 
 # name: (module:attribute, what `lab --help` says without importing it).
 _COMMANDS = {
@@ -48,6 +53,10 @@ _COMMANDS = {
 }
 
 
+class _PipeError(Exception):
+    """A pipe has no reader: its cause says which, standard output or a child's."""
+
+
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS]  # `list` is a module of this package, once it is imported
@@ -70,6 +79,12 @@ class _LazyGroup(click.Group):
             raise click.UsageError(f"no command {args[0]!r}; {remedy}", ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # which click takes for that of standard output
+            raise _PipeError from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
@@ -82,7 +97,7 @@ def cli(ctx: click.Context) -> None:
     """Benchmark suite and comparison lab for parallel stream processing.
 
     Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed, 6 a
-    gate could not tell, 130 interrupted.
+    gate could not tell, 130 interrupted, 141 the reader of its output is gone.
     """
     if os.environ.get("NO_COLOR"):  # no-color.org; Rich looks at it itself
         ctx.color = False
@@ -91,19 +106,40 @@ def cli(ctx: click.Context) -> None:
 def main() -> None:
     """Run the command line and leave with its exit code."""
     keep_interrupts()
-    sys.exit(call(sys.argv[1:]))
+    code = call(sys.argv[1:])
+    if code == EXIT_CLOSED_PIPE:
+        drop_output()
+    sys.exit(code)
 
 
 def call(arguments: list[str]) -> int:
     """Run the command line in this process and return its exit code.
+
+    Relative paths, of the environment too, are seen from the folder in which it begins.
 
     What the output's encoding lacks is shown escaped: names of files need not be text.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    before = sys.stdout, sys.stderr
     try:
-        code = cli.main(arguments, prog_name="lab", standalone_mode=False)
+        code = _call(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (BrokenPipeError, _PipeError, SystemExit) as error:
+        # Click replaces the streams, and leaves with 1, where a pipe closes before a command runs.
+        sys.stdout, sys.stderr = before
+        if reader_is_gone():
+            return EXIT_CLOSED_PIPE
+        raise (error.__cause__ or error) from None
+    return code
+
+
+def _call(arguments: list[str]) -> int:
+    try:
+        with absolute_places(), own_output():
+            code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:
         told = StringIO()
         error.show(file=told)

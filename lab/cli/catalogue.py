@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from lab.cli.paths import AbsolutePath
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.executor import AUTO, WAYS
 from workloads.datasets.progress import Progress
@@ -17,7 +18,7 @@ from workloads.places import ROOT_VARIABLE
 
 root_option = click.option(
     "--root",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     help=f"Folder of the catalogue.  [default: ${ROOT_VARIABLE}, else as docs/data.md says]",
 )
 master_option = click.option(

@@ -7,6 +7,7 @@ import click
 
 from lab.cli import EXIT_OK
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_option
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ NOT_COMPARABLE = "NOT COMPARABLE"
     type=click.Choice(METRIC_NAMES),
     help="Compare only this; may be repeated. Default: all that both runs have.",
 )
-@click.option("--force", is_flag=True, help="Go on where runs differ, and mark the output.")
+@click.option("--force", is_flag=True, help="Compare what differs, too, and mark the output.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     help="Also write compare.md and a picture for every metric (SVG, PNG) here.",
 )
 @runs_option("--runs", about="Where runs are looked for by name")
@@ -42,13 +43,13 @@ def compare(
     """Compare run B with run A: ratios of medians over fresh processes, with intervals.
 
     A run is a directory, the name of a stored run or a part of it, or `latest`. Only verified
-    trials count. Runs of other hosts, inputs or settings are refused, naming the field. Exit
-    codes: 0 compared (whatever it shows; `lab gate` fails on regressions), 2 refused.
+    trials count. Runs of machines of another speed are refused, naming the field; cells of other
+    inputs or settings are listed and left out. Exit codes: 0 compared (whatever it shows; `lab
+    gate` fails on regressions), 2 no cell can be compared.
     """
     import numpy as np
 
     from lab.cli.writing import writing
-    from lab.parent.host import comparable
     from results.compare import METRICS
     from results.compare import compare as compare_runs
     from results.store import read_run
@@ -58,7 +59,6 @@ def compare(
         old,
         new,
         np.random.default_rng(SEED),
-        comparable=comparable,
         metrics=[METRICS[name] for name in names or METRIC_NAMES],
         force=force,
     )
@@ -78,12 +78,17 @@ def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     from lab.gate.render import aligned
     from lab.gate.stored import planted_notes
     from reports.summary import BY_REFERENCE, cells_by_reference
+    from results.differences import told
 
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
     if found.differences:
         lines += [f"**{NOT_COMPARABLE}**: these differ, so ratios say nothing about the revision:"]
         lines += [f"- {difference}" for difference in found.differences] + [""]
     lines += [f"- {note}" for note in planted_notes(old, new)]
+    if found.unlike:
+        lines += ["these cells differ in more than the revision, and are left out (--force):"]
+        lines += [f"- {text}" for text in told(found.unlike)] + [""]
+    lines += [f"- {note}" for note in found.notes]
     lines += [f"- the code of {key} differs" for key in _edited(old, new)]
     lines += [f"- {cell}: {BY_REFERENCE}" for cell in cells_by_reference([*old.rows, *new.rows])]
     lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in found.answers]

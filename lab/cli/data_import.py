@@ -12,6 +12,7 @@ from lab.cli.columns import columns_of
 from lab.cli.data_table import table
 from lab.cli.data_view import print_id
 from lab.cli.once import Once
+from lab.cli.paths import AbsolutePath
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 
@@ -21,7 +22,7 @@ _OPTIONS = (
         "files",
         multiple=True,
         required=True,
-        type=click.Path(path_type=Path),
+        type=AbsolutePath(),
         help="A raw file: plain, gzip or xz, alone or in a tar or zip archive; several are read "
         "one after the other.",
     ),

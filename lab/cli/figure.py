@@ -7,6 +7,7 @@ import click
 
 from lab.cli import EXIT_INTERRUPTED, EXIT_OK
 from lab.cli.complete import FIGURES, RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_root
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.argument("figure_id", metavar="FIGURE", **FIGURES)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     help="Folder for the drawing and its record; default: results/figures.",
 )
 @click.option(
@@ -100,11 +101,11 @@ def figure(
     from lab.figures.record import Made, claim_line, write
     from lab.figures.registry import facts_of, find, lacking
     from lab.figures.verdict import conclude
-    from lab.parent.host import host
+    from workloads.control_group import usable_cores_here
 
     found = find(figure_id)
     chosen = Options(
-        cores=host()["cores_usable"],
+        cores=max(1, int(usable_cores_here())),
         workers=workers,
         repetitions=repetitions,
         scale=scale,
@@ -182,10 +183,11 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
 
     from lab.figures.errors import FigureError
     from lab.figures.options import stamped
+    from results.machines import usable_cores
 
     for run in runs:
         stamp = stamped(run.meta)
-        cores = (run.meta.get("host") or {}).get("cores_usable") or chosen.cores
+        cores = max(1, int(usable_cores(run.meta.get("host") or {}) or chosen.cores))
         if stamp is None:
             chosen = replace(chosen, cores=cores)
             continue

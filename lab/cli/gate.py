@@ -12,6 +12,7 @@ import click
 
 from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_option
 from lab.gate.errors import GateError
 
@@ -26,12 +27,12 @@ COUNTS = BASELINES / "instructions.json"
 
 
 @click.command()
-@click.argument("matrix", required=False, type=click.Path(path_type=Path))
+@click.argument("matrix", required=False, type=AbsolutePath())
 @click.option("--against", metavar="REV", help="Build this revision and measure both in turn.")
 @click.option(
     "--repo",
     metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=AbsolutePath(exists=True, file_okay=False),
     help="With --against: gate the repository in this folder, not the lab's own source.",
 )
 @click.option(
@@ -57,7 +58,7 @@ COUNTS = BASELINES / "instructions.json"
 @click.option(
     "--run", "run_name", metavar="RUN", help="With --baseline: gate this stored run.", **RUNS
 )
-@click.option("--instructions", type=click.Path(path_type=Path), help="Gate this file of counts.")
+@click.option("--instructions", type=AbsolutePath(), help="Gate this file of counts.")
 @click.option("--pytest-benchmark", "benchmarks", multiple=True, help="Gate these files (globs).")
 @click.option(
     "--metric",
@@ -80,11 +81,11 @@ COUNTS = BASELINES / "instructions.json"
     show_default=True,
     help="Fresh processes per arm, cell and stage; at least 4.",
 )
-@click.option("--accept", type=click.Path(path_type=Path), help="List of accepted regressions.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
-@click.option("--json", type=click.Path(path_type=Path), help="Write JSON here.")
-@click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page here.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Append a Markdown summary here.")
+@click.option("--accept", type=AbsolutePath(), help="List of accepted regressions.")
+@click.option("--junit", type=AbsolutePath(), help="Write JUnit XML here.")
+@click.option("--json", type=AbsolutePath(), help="Write JSON here.")
+@click.option("--page", type=AbsolutePath(), help="Write an HTML page here.")
+@click.option("--markdown", type=AbsolutePath(), help="Append a Markdown summary here.")
 @click.option(
     "--allow-inconclusive", is_flag=True, help="End with 0, not 6, when nothing could be told."
 )
@@ -265,7 +266,13 @@ def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRep
     from lab.gate.against import in_words
     from lab.gate.decide import hold
     from lab.gate.outcome import GateReport
-    from lab.gate.stored import check_baseline, fresh_run, pair_runs, planted_notes
+    from lab.gate.stored import (
+        check_baseline,
+        fresh_run,
+        machine_notes,
+        pair_runs,
+        planted_notes,
+    )
     from lab.gate.trials import check_cells
     from results.store import read_run
 
@@ -298,7 +305,7 @@ def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRep
         new=str(new.path),
         rule=in_words(criteria.rule, two_stages=not given["run_name"]),
         lines=lines,
-        notes=(note, *checks(pairs), *planted_notes(old, new)),
+        notes=(note, *machine_notes(old, new), *checks(pairs), *planted_notes(old, new)),
     )
 
 

@@ -7,6 +7,7 @@ import click
 
 from lab.cli import EXIT_OK
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_option, whole
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "energy", "rss")
 )
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=AbsolutePath(dir_okay=False),
     help="The file to write; history.html in the folder of runs by default.",
 )
 @runs_option("--runs", "root", about="Where runs are")
@@ -39,18 +40,18 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     """
     from lab.cli.compare import SEED
     from lab.cli.writing import check_file, writing
-    from lab.parent.host import comparable
     from reports.page.history import write_history
     from reports.steps import in_time, one_machine, refuse_other_machines
+    from results.machines import exact_fields
 
     check_file(out, "the history")
     found, left_out = _named(runs, root) if runs else _stored(root)
     ordered = in_time(found)
-    machine = comparable(dict(ordered[-1].meta["host"]))
     if runs:
-        refuse_other_machines(ordered, comparable)
-    own, others = one_machine(ordered, machine, comparable)
-    left_out += [f"{run.path.name}: made on another machine" for run in others]
+        refuse_other_machines(ordered)
+    own, others = one_machine(ordered)
+    machine = exact_fields(ordered[-1].meta["host"])
+    left_out += [f"{run.path.name}: made on another machine ({said})" for run, said in others]
     target = root / "history.html" if out is None else out
     with writing("the history", target):
         written = write_history(

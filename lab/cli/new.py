@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.paths import AbsolutePath
 
 _in = click.option(
     "--in",
     "place",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     default=Path(),
     help="Where the folder is made; the current one by default.",
 )

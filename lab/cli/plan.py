@@ -8,6 +8,7 @@ import click
 
 from lab.cli import EXIT_OK
 from lab.cli.complete import DATASETS, WORKLOADS
+from lab.cli.paths import AbsolutePath
 
 if TYPE_CHECKING:
     from workloads.datasets.dataset import Dataset
@@ -48,8 +49,8 @@ MOST_EVENTS = 10**15
 )
 @click.option("--combine", type=click.Choice(("always", "never")), help="Of a graph: as for a run.")
 @click.option("--soundness", type=click.Choice(("typed", "none")), help="Of a graph: as for a run.")
-@click.option("--dot", type=click.Path(path_type=Path, dir_okay=False), help="Write Graphviz here.")
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write SVG here.")
+@click.option("--dot", type=AbsolutePath(dir_okay=False), help="Write Graphviz here.")
+@click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG here.")
 def plan(
     workload: str,
     workers: int,

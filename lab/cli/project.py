@@ -8,6 +8,7 @@ import click
 
 from lab.cli import EXIT_OK
 from lab.cli.complete import DATASETS, WORKLOADS
+from lab.cli.paths import AbsolutePath
 
 if TYPE_CHECKING:
     from lab.project.projection import Setting
@@ -103,7 +104,7 @@ class Numbers(click.ParamType[list[int]]):
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Of the simulation.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AbsolutePath(file_okay=False),
     help="Write projection.csv, .json, .svg and .png into this folder.",
 )
 def project(

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from lab.cli.complete import RUNS
+from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_root
 
 
@@ -12,7 +13,7 @@ from lab.cli.stored_runs import find_run, runs_root
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", **RUNS)
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=AbsolutePath(dir_okay=False),
     help="The file to write; by default report.html in the run's directory, of several runs "
     "comparison.html in that of the last.",
 )
@@ -49,7 +50,6 @@ def _one(run_dir: Path, out: Path | None) -> Path:
 
 def _several(run_dirs: list[Path], out: Path | None) -> Path:
     from lab.cli.compare import SEED
-    from lab.parent.host import comparable
     from reports.page.comparison import write_comparison
     from reports.side_by_side import LETTERS
     from results.store import read_run
@@ -67,4 +67,4 @@ def _several(run_dirs: list[Path], out: Path | None) -> Path:
         )
     runs = [read_run(path) for path in run_dirs]
     target = run_dirs[-1] / "comparison.html" if out is None else out
-    return write_comparison(runs, target, comparable=comparable, seed=SEED)
+    return write_comparison(runs, target, seed=SEED)

@@ -10,6 +10,7 @@ import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
 from lab.cli.complete import RUNS, WORKLOADS
+from lab.cli.paths import AbsolutePath
 from lab.cli.run_workload import is_workload, one_workload, refuse_options, workload_options
 from lab.cli.stored_runs import find_run, runs_option
 from workloads.meant import meant
@@ -33,7 +34,7 @@ class Executed:
 @click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
 @click.option(
     "--real-data",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=AbsolutePath(exists=True, file_okay=False),
     help="With --demo: also run on the imported page views and edits found in this folder.",
 )
 @click.option("--only", multiple=True, help="Run only cells whose id matches; may be repeated.")
@@ -104,7 +105,7 @@ def run(
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
-        folder = None if matrix is None else matrix.parent
+        folder = None if matrix is None else matrix.parent.absolute()
         request = RunRequest(
             text=text, source=source, folder=folder, only=only, keep_outputs=keep_outputs
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from lab.cli.paths import AbsolutePath
 from workloads.meant import meant
 from workloads.places import RUNS_VARIABLE, runs
 
@@ -15,14 +16,14 @@ _SHOWN = "$LAB_RUNS, else as docs/running.md says"
 
 def runs_root() -> Path:
     """Return the folder of runs: LAB_RUNS, the checkout's that one stands in, else the user's."""
-    return runs().path
+    return runs().path.absolute()
 
 
 def runs_option(*names: str, about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option of a command that names the folder of runs."""
     return click.option(
         *names,
-        type=click.Path(path_type=Path, file_okay=False),
+        type=AbsolutePath(file_okay=False),
         envvar=RUNS_VARIABLE,
         default=runs_root,
         show_default=_SHOWN,
@@ -40,7 +41,7 @@ def find_run(name: str, *roots: Path) -> Path:
     from results.store import list_runs
 
     if (Path(name) / "run.json").is_file():
-        return whole(Path(name))
+        return whole(Path(name).absolute())
     known = [path for root in roots for path in list_runs(root)]
     if name == LATEST and known:
         return whole(max(known, key=lambda path: ((path / "run.json").stat().st_mtime, path)))

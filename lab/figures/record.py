@@ -12,6 +12,7 @@ from lab.figures.options import Options
 from lab.figures.systems import System, absent, named
 from lab.figures.verdict import INCONCLUSIVE, INDICATION, NOT_COMPARABLE, Claim, FigureVerdict
 from reports.published import Facts
+from results.machines import usable_cores
 from results.stats.intervals import CONFIDENCE
 
 FORMATS = ("png", "svg", "pdf")
@@ -142,7 +143,7 @@ def _run(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "run": path.name,
         "cpu_model": host.get("cpu_model"),
-        "cores": host.get("cores_usable"),
+        "cores": usable_cores(host),
         "commit": vcs.get("commit"),
         "dirty": vcs.get("dirty_diff_sha256") is not None,
         "datasets": {key: value["id"] for key, value in (meta.get("datasets") or {}).items()},

@@ -10,6 +10,7 @@ Both arms are built this way, also the working tree: an editable install would d
 in its paths and in its import machinery.
 """
 
+import fcntl
 import json
 import os
 import platform
@@ -17,7 +18,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -49,16 +51,27 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     Raises:
         GateError: it does not build; the message names the log.
     """
-    tree = source_tree(repository, revision)
-    root = tree.parent
-    tools = toolchain()
-    stamp = root / "built.json"
-    if _read(stamp) != tools:
-        say(f"building {revision.shown} in {root}")
-        stamp.unlink(missing_ok=True)  # it would vouch for what a stopped build leaves
-        _build(revision, root)
-        stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
+    with alone(repository, revision):
+        tree = source_tree(repository, revision)
+        root = tree.parent
+        tools = toolchain()
+        stamp = root / "built.json"
+        if _read(stamp) != tools:
+            say(f"building {revision.shown} in {root}")
+            stamp.unlink(missing_ok=True)  # it would vouch for what a stopped build leaves
+            _build(revision, root)
+            stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
     return site_arm(name=name, revision=revision.shown, folder=root / "site", tree=tree)
+
+
+@contextmanager
+def alone(repository: Path, revision: Revision) -> Iterator[None]:
+    """Have other gates that make this revision here wait until the block ends."""
+    folder = repository / "build" / "gate"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{revision.commit}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed
+        yield
 
 
 def source_tree(repository: Path, revision: Revision) -> Path:

@@ -14,9 +14,10 @@ from lab.gate.errors import GateError
 from lab.gate.trials import Say, find_inputs
 from lab.matrix.cells import Cell
 from lab.matrix.matrix import Matrix
-from lab.parent.host import comparable
+from lab.parent.host import host
 from results.compare import CELL
 from results.differences import by_cell, differences, told
+from results.machines import compare_machines
 from results.store import Row, Run, read_run
 
 
@@ -26,13 +27,9 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
     Raises:
         GateError: the runs may not be compared, or have no cell in common.
     """
-    found = differences(old, new, comparable=comparable)
+    found = differences(old, new)
     if found:
-        listed = "\n  ".join(told(found))
-        raise GateError(
-            f"{new.path} (B) may not be gated against {old.path} (A):\n  {listed}\n"
-            "measure a new baseline on this machine, or use --against REV"
-        )
+        raise _refusal(f"{new.path} (B)", old, told(found))
     before, after = by_cell(old), by_cell(new)
     if not set(before) & set(after):
         raise GateError(
@@ -46,10 +43,11 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
 
 
 def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
-    """Refuse, before anything is measured, cells that a baseline cannot be compared in.
+    """Refuse, before anything is measured, a baseline that this machine's cells cannot be held to.
 
     Raises:
-        GateError: the baseline lacks cells; the message names them, and those that it has.
+        GateError: the baseline lacks cells, or is of another machine; the message names what
+            differs.
     """
     before = by_cell(old)
     missing = [cell.id for cell in cells if cell.id not in before]
@@ -59,6 +57,21 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
             f"  only in the matrix: {_listed(missing)}\n  {old.path} has {_listed(before)}\n"
             "measure a new baseline with this matrix, or choose cells of the baseline with --only"
         )
+    if unlike := compare_machines(old.meta["host"], host()).decisive:
+        raise _refusal("this machine (B)", old, list(map(str, unlike)))
+
+
+def _refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
+    listed = "\n  ".join(reasons)
+    return GateError(
+        f"{new} may not be gated against {old.path} (A):\n  {listed}\n"
+        "measure a new baseline on this machine, or use --against REV"
+    )
+
+
+def machine_notes(old: Run, new: Run) -> tuple[str, ...]:
+    """Return in what the machines of two runs differ that does not decide speed."""
+    return tuple(map(str, compare_machines(old.meta["host"], new.meta["host"]).notes))
 
 
 def fresh_run(

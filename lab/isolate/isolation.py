@@ -45,6 +45,14 @@ class Isolation:
         if self.memory is not None:
             memory_bytes(self.memory)
 
+    @property
+    def cores(self) -> int | None:
+        """Return how many cores a container has; None: those that the lab itself may use."""
+        if self.kind != CONTAINER or self.cpus is None:
+            return None
+        spans = [[int(end) for end in span.split("-")] for span in self.cpus.split(",")]
+        return len({core for span in spans for core in range(span[0], span[-1] + 1)})
+
 
 def memory_bytes(text: str) -> int:
     """Return a memory limit such as `512m` in bytes; k, m and g are powers of 1024.

@@ -21,6 +21,7 @@ from lab.host.git import environment
 from lab.interrupt import LOOK_S, check, deferred
 from lab.isolate import supervisor
 from lab.isolate.errors import IsolationError
+from workloads.places import here
 
 PATIENCE_S = 30.0
 """For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""
@@ -130,6 +131,7 @@ def _supervised(
                 # A signal for the lab's whole process group must leave it alive.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
+                cwd=here(),
             )
         except BaseException:
             os.close(tell)

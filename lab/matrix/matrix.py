@@ -65,6 +65,7 @@ from lab.measure.energy.estimate import Estimate
 from workloads import references
 from workloads.datasets.dataset import Dataset
 from workloads.model import ModelError, Workload
+from workloads.places import here
 from workloads.registry import short_name
 from workloads.registry import workload as find_workload
 
@@ -216,13 +217,13 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     seed = run.seed("seed", 1)
     settings = _settings(run)
     run.done()
-    here = Path.cwd() if folder is None else folder.absolute()
+    base = here() if folder is None else folder.absolute()
     matrix = Matrix(
         source=source,
-        folder=here,
+        folder=base,
         name=name,
         workloads=tuple(
-            _workload(TomlTable(source, f"[[workload]] {number}", table), seed, here)
+            _workload(TomlTable(source, f"[[workload]] {number}", table), seed, base)
             for number, table in enumerate(workloads, 1)
         ),
         engines=tuple(

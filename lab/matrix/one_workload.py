@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from workloads import references
+from workloads.places import here
 from workloads.registry import short_name
 
 ONE_WORKER = frozenset({"reference"})
@@ -47,7 +47,7 @@ def matrix_text(asked: OneWorkload) -> str:
     Raises:
         ModelError: the workload cannot be found or loaded.
     """
-    reference = references.absolute(asked.reference, Path.cwd())
+    reference = references.absolute(asked.reference, here())
     run = {"name": short_name(reference), "repetitions": asked.repetitions}
     workload = {
         "name": reference,

@@ -14,10 +14,11 @@ from typing import Any
 
 from lab.matrix.cells import Cell, describe
 from lab.matrix.matrix import Settings
-from lab.parent.host import comparable, host
+from lab.parent.host import host
 from lab.parent.inputs import is_made
 from results.errors import ResultsError
 from results.fit import encodable
+from results.machines import compare_machines
 from results.meta import check_meta
 from results.schema import CRASH, OOM
 from results.store import Row, finished, list_runs, read_meta
@@ -54,7 +55,7 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
         settings: of the matrix.
         root: where runs are stored; damaged ones are passed over.
     """
-    machine = comparable(host())
+    machine = host()
     wanted = {cell.id: cell for cell in cells if cell.refusal is None}
     essences = {name: _essence(encodable(describe(cell))) for name, cell in wanted.items()}
     known: dict[str, float] = {}
@@ -100,7 +101,7 @@ def _times(
         meta = read_meta(run_dir)
         check_meta(run_dir, meta)
         same = {name for name in wanted if _essence(meta["cells"].get(name)) == essences[name]}
-        if not same or comparable(dict(meta["host"])) != machine:
+        if not same or not compare_machines(meta["host"], machine).same:
             return {}
         rows = sorted(finished(run_dir).values(), key=lambda row: int(row["order_index"]))
         took = list(_spent(rows, meta["sessions"], meta["settings"]["idle_s"]))

@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from lab.host.git import GitError, git, git_bytes
+from workloads import control_group
 
 SOURCE = Path(__file__).resolve().parents[2]
 """The folder that holds the packages: the checkout, or the folder that they are installed in."""
@@ -28,7 +29,7 @@ SOURCE_PARTS = (
 
 
 def host() -> dict[str, Any]:
-    """Return what the machine is. Values that cannot be read are None."""
+    """Return what the machine is, for `results.machines`. Values that cannot be read are None."""
     return {
         "cpu_model": _cpu_field("model name"),
         "microcode": _cpu_field("microcode"),
@@ -41,19 +42,13 @@ def host() -> dict[str, Any]:
         "virtualised": "hypervisor" in (_cpu_field("flags") or "").split(),
         "hypervisor": _text("/sys/class/dmi/id/sys_vendor"),
         "memory_bytes": psutil.virtual_memory().total,
-        "cgroup_memory_max": _text("/sys/fs/cgroup/memory.max"),
-        "cgroup_cpu_max": _text("/sys/fs/cgroup/cpu.max"),
+        "memory_limit_bytes": control_group.memory_bytes(control_group.read_text),
+        "cpu_quota_cores": control_group.cores(control_group.read_text),
         "kernel": platform.release(),
         "os": _os_name(),
         "architecture": platform.machine(),
         "loadavg": list(os.getloadavg()),
     }
-
-
-def comparable(host: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of `host()` that must be equal for results to be compared."""
-    keys = ("cpu_model", "cores_usable", "governor", "smt", "virtualised", "memory_bytes")
-    return {key: host.get(key) for key in keys}
 
 
 def software() -> dict[str, Any]:

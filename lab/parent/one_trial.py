@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from lab.parent.spawn import Ended, run_trial
 from lab.trial.spec import EngineTrial
 from results import schema
 from results.store import Row
+from workloads.control_group import usable_cores_here
 from workloads.datasets.dataset import Dataset
 
 MOST_ATTEMPTS = 5
@@ -166,7 +166,7 @@ def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Datase
         "probe": trial.probe,
         "vote": trial.vote,
         "started_at": now(),
-        "oversubscribed": cell.workers > len(os.sched_getaffinity(0)),
+        "oversubscribed": cell.workers > (session.settings.isolation.cores or usable_cores_here()),
         "dataset": dataset.id,
         "seed": dataset.origin.get("seed"),
         "fingerprint": fingerprint(cell, dataset, meta),

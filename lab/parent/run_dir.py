@@ -1,7 +1,6 @@
 """Starts a run's directory, or opens one to go on with it."""
 
 import fcntl
-import hashlib
 import json
 import os
 import shutil
@@ -17,8 +16,10 @@ from typing import Any
 from lab.errors import LabError, ResumeError
 from lab.matrix.cells import Cell, describe
 from lab.matrix.matrix import Matrix, WorkloadEntry
-from lab.parent.host import comparable, host, revision, software
+from lab.parent.host import host, revision, software
+from results import fingerprints
 from results.fit import encodable
+from results.machines import compare_machines
 from results.meta import check_meta
 from results.store import read_meta, write_meta
 from workloads.datasets.dataset import Dataset
@@ -71,24 +72,33 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
         LabError: it cannot be made.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_made(root, error) from error
     for attempt in range(100):
         suffix = f"-{attempt}" if attempt else ""
         run_dir = root / f"{stamp}-{meta['name']}{suffix}"
-        if run_dir.exists():
-            continue
         try:
-            run_dir.mkdir(parents=True)
+            run_dir.mkdir()  # of several that begin now, one makes it and the others try the next
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _not_made(run_dir, error) from error
+        try:
             for part in ("trials", "logs", "series", "outputs"):
                 (run_dir / part).mkdir()
             write_meta(run_dir, meta)
         except OSError as error:
             shutil.rmtree(run_dir, ignore_errors=True)
-            said = error.strerror or error
-            raise LabError(
-                f"{run_dir}: cannot make the run: {said}; make room there, or use --out"
-            ) from error
+            raise _not_made(run_dir, error) from error
         return run_dir
     raise LabError(f"{root} already has 100 runs called {stamp}-{meta['name']}; use another name")
+
+
+def _not_made(run_dir: Path, error: OSError) -> LabError:
+    said = error.strerror or error
+    return LabError(f"{run_dir}: cannot make the run: {said}; make room there, or use --out")
 
 
 @contextmanager
@@ -147,10 +157,11 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
             stored["vcs"]["dirty_diff_sha256"],
             meta["vcs"]["dirty_diff_sha256"],
         ),
-        ("host", comparable(stored["host"]), comparable(meta["host"])),
         ("packages", stored["software"]["packages"], meta["software"]["packages"]),
     ]
     _refuse_edited(run_dir, stored.get("code", {}), encodable(meta["code"]))
+    unlike = compare_machines(stored["host"], meta["host"]).decisive
+    pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in unlike]
     for name, before, after in pairs:
         found = _difference(name, before, after)
         if found:
@@ -199,18 +210,18 @@ def record_dataset(meta: dict[str, Any], key: str, dataset: Dataset) -> None:
 
 
 def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
-    """Return a hash of what must be equal for two results to be compared, revision apart."""
-    content = describe(cell)
-    for key in ("repetitions", "timeout_s", "workload"):
-        del content[key]
-    content |= {
-        "dataset": dataset.id,
-        "host": comparable(dict(meta["host"])),
-        "isolation": meta["settings"]["isolation"],
-    }
-    if cell.entry.name != dataset.workload:  # several workloads take this input
-        content["program"] = cell.entry.name
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    """Return a hash of what must be equal for two results to be compared.
+
+    Without the source revision, and the machine: that is compared with tolerances.
+    """
+    content = fingerprints.conditions_of_cell(
+        describe(cell),
+        dataset.id,
+        meta["settings"]["isolation"],
+        # Several workloads may take this input.
+        cell.entry.name if cell.entry.name != dataset.workload else None,
+    )
+    return fingerprints.fingerprint(content)
 
 
 def run_fingerprint(meta: Mapping[str, Any]) -> str:
@@ -218,10 +229,9 @@ def run_fingerprint(meta: Mapping[str, Any]) -> str:
     content = {
         "cells": meta["cells"],
         "datasets": {key: value["id"] for key, value in meta["datasets"].items()},
-        "host": comparable(dict(meta["host"])),
         "isolation": meta["settings"]["isolation"],
     }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    return fingerprints.fingerprint(content)
 
 
 def open_session(meta: dict[str, Any]) -> None:

@@ -2,16 +2,18 @@
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from lab.parent.host import comparable, host
+from lab.parent.host import host
 from lab.project.calibration import Calibration, Told, calibrate
 from lab.project.subject import Subject
 from lab.project.validation import Measured, measure, numbers_of_workers
+from results.machines import exact_fields
 from workloads.model.fingerprint import code_of
 from workloads.places import user_folder
 
@@ -38,7 +40,7 @@ def place(subject: Subject, processes: int) -> Path:
     """Return where the measurements of a subject on this machine are kept."""
     said = {
         "version": VERSION,
-        "machine": comparable(host()),
+        "machine": exact_fields(host()),
         "subject": asdict(subject),
         "processes": processes,
         "code": code_of(subject.workload().program),
@@ -79,7 +81,7 @@ def measurements(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
+    partial = path.with_suffix(f".{os.getpid()}.partial")
     partial.write_bytes(msgspec.json.encode(kept))
     partial.replace(path)
     return kept

@@ -22,27 +22,23 @@ from reports.side_by_side import (
 )
 from reports.summary import BY_REFERENCE, cells_by_reference
 from results.compare import BETTER, WORSE
-from results.differences import Comparable
 from results.store import Run
 
 _COLOURS = {"better": BETTER_COLOUR, "worse": WORSE_COLOUR}
 
 
-def write_comparison(
-    runs: Sequence[Run], target: Path, *, comparable: Comparable, seed: int
-) -> Path:
+def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
     """Write runs side by side as one HTML file and return its path.
 
     Args:
         runs: at least two, the one that the others are compared with first.
         target: the file.
-        comparable: which fields of the host must be equal for a ratio.
         seed: of the intervals.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
     """
-    found = side_by_side(runs, comparable=comparable, seed=seed)
+    found = side_by_side(runs, seed=seed)
     facts = [
         {f"{part.title}: {fact.key}": fact.text for part in sections(noted(run.meta))
          for fact in part.facts}

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -53,7 +54,7 @@ def _templates() -> Environment:
 def write_whole(target: Path, page: str) -> Path:
     """Write a page whole or not at all, and return its path."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".partial")
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     partial.write_text(page, encoding="utf-8")
     partial.replace(target)
     return target

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,7 +56,7 @@ def test_it_is_made_by_a_command_that_the_reason_names(place):
     assert made == place / "engines" / "mine"
     assert environment.lacking("mine", wanted) is None
     assert environment.versions("mine", ("opinion",)) == "opinion 1.0"
-    assert not made.with_name("mine.partial").exists()
+    assert list(made.parent.iterdir()) == [made]
 
 
 @pytest.mark.full
@@ -128,6 +130,23 @@ def test_what_is_built_after_the_installation_belongs_to_it(place):
     assert (made / "built").read_text() == "yes"
 
 
+def test_two_processes_that_make_it_at_once_leave_a_whole_one(place):
+    (place / "empty.txt").touch()
+    barrier = threading.Barrier(2)
+
+    def build(folder: Path) -> None:
+        barrier.wait(timeout=60)
+        (folder / "built").touch()
+
+    wanted = Environment(lock=place / "empty.txt", build=build)
+    for _ in range(2):  # where none is, and where one is
+        with ThreadPoolExecutor(2) as pool:
+            made = list(pool.map(environment.make, ["mine"] * 2, [wanted] * 2))
+        assert made[0] == made[1] and (made[0] / "built").exists()
+        assert environment.lacking("mine", wanted) is None
+        assert list(made[0].parent.iterdir()) == [made[0]]
+
+
 def test_one_that_cannot_be_made_leaves_the_one_before(place):
     made = environment.make("mine", locked(place, "1.0"))
 
@@ -137,7 +156,7 @@ def test_one_that_cannot_be_made_leaves_the_one_before(place):
     with pytest.raises(EngineError, match="no javac"):
         environment.make("mine", locked(place, "2.0", build=fail))
     assert (made / "opinion.py").read_text() == "VERSION = '1.0'\n"
-    assert not made.with_name("mine.partial").exists()
+    assert list(made.parent.iterdir()) == [made]
 
 
 def test_a_package_that_cannot_be_had_is_told_with_the_lock_and_the_remedy(place):

@@ -66,7 +66,7 @@ def test_pages_of_several_runs_name_the_cells_without_an_oracle(tmp_path, trial)
     runs = [run("a"), run("b", **REFERENCE)]
     said = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."
     page = tmp_path / "page.html"
-    write_comparison(runs, page, comparable=dict, seed=1)
+    write_comparison(runs, page, seed=1)
     assert said in page.read_text(encoding="utf-8")
     write_history(runs, page, metric="throughput", seed=1, machine={}, left_out=())
     assert said in page.read_text(encoding="utf-8")

@@ -150,6 +150,18 @@ def test_other_machines_and_damaged_runs_are_left_out_by_name(runs, make_run, tr
     assert page.count('<th scope="row" class="num">') == 3
 
 
+def test_a_machine_after_an_update_is_still_the_same_machine(runs, make_run, trial):
+    host = META["host"] | {"memory_bytes": 8 << 30, "kernel": "6.1"}
+    make_run([trial()], name="before", meta=META | {"host": host, "started_at": "2030-01-01"})
+    updated = host | {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6"}
+    make_run([trial()], name="after", meta=META | {"host": updated, "started_at": "2030-01-02"})
+    halved = updated | {"cpu_quota_cores": 0.5}
+    make_run([trial()], name="half", meta=META | {"host": halved, "started_at": "2025-01-01"})
+    page = page_of()
+    assert "before: made" not in page
+    assert "half: made on another machine (host.cpu_quota_cores is 0.5, not" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -21,9 +21,9 @@ def stored(tmp_path, monkeypatch):
     """A function that stores a run of one cell and returns its name."""
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
 
-    def make(name, rates, *, cpu_model="A fast one", **columns):
+    def make(name, rates, *, cpu_model="A fast one", host=(), **columns):
         run_dir = tmp_path / name
-        host = {**HOST, "cpu_model": cpu_model}
+        host = {**HOST, "cpu_model": cpu_model, **dict(host)}
         meta = {"name": name, "host": host, "cells": {CELL: {"workers": 2}}, "lab_version": "0"}
         vcs = {"commit": "0123456789abcdef", "dirty_diff_sha256": None}
         write_meta(run_dir, {**meta, "vcs": vcs, "complete": True})
@@ -99,6 +99,44 @@ def test_compare_refuses_runs_of_other_hosts_and_force_marks_everything(stored, 
     assert said.count("NOT COMPARABLE") == 2 and "host.cpu_model" in said
     assert "NOT COMPARABLE" in (out / "compare.md").read_text()
     assert "NOT COMPARABLE" in (out / "ratios-cpu.svg").read_text()
+
+
+UPDATED = {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6"}
+
+
+@pytest.mark.parametrize("command", ["compare", "gate"])
+def test_the_same_machine_after_an_update_is_compared_with_a_note(stored, capsys, command):
+    names = [stored("old", RATES, host={"kernel": "6.1"}), stored("new", RATES, host=UPDATED)]
+    asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
+    assert call([command, *asked]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "host.kernel is '6.1' in A, '6.6' in B" in said and "host.memory_bytes is" in said
+
+
+@pytest.mark.parametrize("command", ["compare", "gate"])
+def test_half_a_core_is_not_compared_with_a_whole_one(stored, capsys, command):
+    limits = [{"cpu_quota_cores": None}, {"cpu_quota_cores": 0.5}]
+    names = [stored(name, RATES, host=own) for name, own in zip("ab", limits, strict=True)]
+    asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
+    assert call([command, *asked]) == EXIT_USER_ERROR
+    assert "host.cpu_quota_cores is None in A, 0.5 in B" in capsys.readouterr().err
+
+
+def test_compare_lists_cells_of_other_settings_and_compares_the_rest(stored, tmp_path, capsys):
+    for name, dataset in (("old", "d1"), ("new", "d2")):
+        own = {"cell": "other", "dataset": dataset, "fingerprint": dataset}
+        stored(name, RATES, **own)
+        (tmp_path / name / "run.json").unlink()
+        for number, rate in enumerate(RATES):
+            row = {"cell": CELL, "status": "ok", "fingerprint": "f", "throughput_eps": float(rate)}
+            more = {"dataset": "d", "repetition": number + 1, "order_index": 10 + number}
+            write_trial(tmp_path / name, f"more{number}", row | more)
+        stored(name, RATES, **own)
+    assert call(["compare", "old", "new"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "- dataset is 'd1' in A, 'd2' in B (other)" in said
+    assert f"| {CELL} | throughput" in said and "| other" not in said
+    assert "NOT COMPARABLE" not in said and "only in" not in said
 
 
 def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
@@ -212,6 +250,19 @@ name = "event_window"
 [[engine]]
 name = "multicore"
 """
+
+
+def test_a_baseline_of_another_host_is_refused_before_anything_is_measured(
+    stored, tmp_path, capsys
+):
+    stored("old", RATES)
+    matrix = tmp_path / "m.toml"
+    matrix.write_text(f'{MATRIX}variants = ["dgs"]\nworkers = [2]\nbatch = [4096]\n')
+    before = sorted(tmp_path.iterdir())
+    assert call(["gate", "--baseline", "old", str(matrix)]) == EXIT_USER_ERROR
+    said = capsys.readouterr().err
+    assert "this machine (B) may not be gated against" in said and "host.cpu_model is" in said
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_cells_that_the_baseline_lacks_are_named_before_anything_is_measured(

@@ -1,5 +1,6 @@
 """Builds of the gate that do not come to their end."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -10,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.gate.build import source_tree
-from lab.gate.source import resolve
+from lab.gate.build import alone, source_tree
+from lab.gate.source import Revision, resolve
 from lab.host.git import git
 from tests.processes import Popen
 
@@ -36,6 +37,16 @@ def test_a_checkout_that_git_did_not_finish_is_made_again(clone):
     (tree / "lab" / "parent" / "host.py").unlink()
     assert source_tree(clone, head) == tree
     assert git(tree, "status", "--porcelain") == ""
+
+
+def test_two_gates_do_not_make_a_revision_at_once(tmp_path):
+    revision = Revision(commit="0" * 40, shown="one")
+    with alone(tmp_path, revision):
+        lock = os.open(tmp_path / "build" / "gate" / f"{revision.commit}.lock", os.O_RDWR)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(lock)
 
 
 BUILD = """

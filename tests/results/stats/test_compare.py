@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from lab.parent.host import comparable
 from results.compare import METRICS, IncomparableError, compare, sustainable
+from results.fingerprints import fingerprint
 from results.schema import COLUMNS
 from results.store import Run
 
@@ -46,7 +46,7 @@ def a_run(tmp_path):
 
 
 def compared(old, new, **options):
-    return compare(old, new, np.random.default_rng(1), comparable=comparable, **options)
+    return compare(old, new, np.random.default_rng(1), **options)
 
 
 def only(comparison, metric):
@@ -107,6 +107,85 @@ def test_runs_of_other_hosts_are_refused_and_the_field_is_named(a_run):
     forced = compared(old, new, force=True)
     assert [d.field for d in forced.differences] == ["host.cpu_model"]
     assert only(forced, "throughput").ratio == 1
+
+
+UPDATED = {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6", "microcode": "0x2", "os": "Next"}
+
+
+def test_the_same_machine_after_an_update_is_compared_and_what_differs_is_listed(a_run):
+    old, new = a_run("a", rows(SLOW)), a_run("b", rows(FAST), host=HOST | UPDATED)
+    found = compared(old, new)
+    assert only(found, "throughput").word == "better"
+    assert {field.name for field in found.notes} == {"memory_bytes", "kernel", "microcode", "os"}
+    assert "host.kernel is '6.1' in A, '6.6' in B" in map(str, found.notes)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "field"),
+    [
+        ({"cpu_quota_cores": 0.5}, {"cpu_quota_cores": None}, "cpu_quota_cores"),
+        ({"cpu_quota_cores": 0.5}, {"cpu_quota_cores": 1.0}, "cpu_quota_cores"),
+        ({"cpu_quota_cores": None}, {"cpu_quota_cores": 1.5}, "cpu_quota_cores"),
+        ({}, {"cpu_quota_cores": 0.5}, "cpu_quota_cores"),
+        ({"cgroup_cpu_max": "50000 100000"}, {"cpu_quota_cores": None}, "cpu_quota_cores"),
+        ({"memory_limit_bytes": 1 << 30}, {"memory_limit_bytes": None}, "memory_limit_bytes"),
+        ({"memory_limit_bytes": 1 << 30}, {"memory_limit_bytes": 2 << 30}, "memory_limit_bytes"),
+        ({"memory_bytes": 8 << 30}, {"memory_bytes": 7 << 30}, "memory_bytes"),
+        ({"cores_usable": 2}, {"cores_usable": 4}, "cores_usable"),
+        ({"turbo_off": "0"}, {"turbo_off": "1"}, "turbo_off"),
+        ({"governor": "powersave"}, {"governor": "performance"}, "governor"),
+        ({"architecture": "x86_64"}, {"architecture": "aarch64"}, "architecture"),
+    ],
+)
+def test_machines_of_another_speed_are_refused_and_the_field_is_named(a_run, ours, theirs, field):
+    old = a_run("a", rows(SLOW), host=HOST | ours)
+    new = a_run("b", rows(SLOW), host=HOST | theirs)
+    with pytest.raises(IncomparableError, match=rf"host\.{field} is .* in A, .* in B"):
+        compared(old, new)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({"cpu_quota_cores": 0.5}, {"cpu_quota_cores": 0.5}),
+        ({"cpu_quota_cores": None}, {"cpu_quota_cores": 4.0}),  # of two cores
+        ({"cgroup_cpu_max": "50000 100000"}, {"cpu_quota_cores": 0.5}),
+        ({"cgroup_cpu_max": "max 100000"}, {"cpu_quota_cores": None}),
+        ({"cgroup_cpu_max": None}, {"cpu_quota_cores": None}),
+        ({"memory_limit_bytes": None}, {"memory_limit_bytes": 8 << 30}),
+        ({"cgroup_memory_max": str(1 << 30)}, {"memory_limit_bytes": 1 << 30}),
+        ({"architecture": "x86_64"}, {}),
+        ({"loadavg": [1]}, {"loadavg": [2]}),
+    ],
+)
+def test_limits_that_are_equal_in_effect_do_not_keep_runs_apart(a_run, ours, theirs):
+    old = a_run("a", rows(SLOW), host=HOST | ours)
+    assert compared(old, a_run("b", rows(SLOW), host=HOST | theirs)).ratios
+
+
+def test_cells_that_match_are_compared_and_the_others_are_listed(a_run):
+    def trials(changed):
+        own = rows(SLOW, cell="other", fingerprint=changed, dataset=changed)
+        return [*rows(SLOW), *own, *rows(SLOW, cell=f"only {changed}", fingerprint=changed + "o")]
+
+    found = compared(a_run("a", trials("d1")), a_run("b", trials("d2")))
+    assert {ratio.cell for ratio in found.ratios} == {CELL}
+    assert [str(item) for item in found.unlike] == ["other: dataset is 'd1' in A, 'd2' in B"]
+    assert (found.only_old, found.only_new) == (("only d1",), ("only d2",))
+    assert found.differences == ()
+
+
+OF_OLDER_LABS = ("cpu_model", "cores_usable", "governor", "smt", "virtualised", "memory_bytes")
+
+
+def test_a_run_of_an_older_lab_whose_fingerprints_hold_the_host_is_compared(a_run):
+    content = {"workers": 2, "dataset": "d1", "isolation": None}
+    older = fingerprint(content | {"host": {name: HOST[name] for name in OF_OLDER_LABS}})
+    old = a_run("a", rows(SLOW, fingerprint=older))
+    new = a_run("b", rows(SLOW, fingerprint=fingerprint(content)), host=HOST | UPDATED)
+    assert compared(old, new).ratios
+    renamed = a_run("b", rows(SLOW, cell="renamed", fingerprint=fingerprint(content)))
+    assert compared(old, renamed).ratios
 
 
 @pytest.mark.parametrize(

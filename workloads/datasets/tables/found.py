@@ -5,6 +5,7 @@ from pathlib import Path
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.raw import check_readable
+from workloads.places import here
 
 Paths = tuple[str, ...]
 """Files, folders and globs, as given."""
@@ -56,7 +57,7 @@ def found_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
 def archive_of(path: str) -> tuple[str, str]:
     """Return the file of a path, and the pattern of the members that are wanted of it."""
     archive, mark, pattern = path.partition("!")
-    return (archive, pattern) if mark and not Path(path).exists() else (path, "*")
+    return (archive, pattern) if mark and not Path(here(), path).exists() else (path, "*")
 
 
 def first_file(paths: Paths) -> Path:
@@ -66,26 +67,26 @@ def first_file(paths: Paths) -> Path:
         DatasetError: there is none, or it cannot be read.
     """
     first, _ = archive_of(paths[0])
-    here = Path(first).absolute()
-    inside = sorted(here.rglob("*.parquet")) or sorted(here.rglob("*.arrow"))
-    file = inside[0] if here.is_dir() and inside else _files(first, None)[0]
+    place = Path(here(), first)
+    inside = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
+    file = inside[0] if place.is_dir() and inside else _files(first, None)[0]
     check_readable(file)
     return file
 
 
 def _files(path: str, suffix: str | None) -> list[Path]:
-    here = Path(path).absolute()
-    if _is_glob(path) and not here.exists():
-        matching = sorted(Path(found) for found in glob.glob(str(here), recursive=True))  # noqa: PTH207 - of any path
+    place = Path(here(), path)
+    if _is_glob(path) and not place.exists():
+        matching = sorted(Path(found) for found in glob.glob(str(place), recursive=True))  # noqa: PTH207 - of any path
         files = [file for file in matching if file.is_file() and not file.name.startswith(".")]
         if not files:
             raise DatasetError(f"{path} matches no file")
         return files
-    if not here.is_dir():
-        return [here]
+    if not place.is_dir():
+        return [place]
     if suffix is None:
         raise DatasetError(f"{path} is a folder; name its files, such as {path.rstrip('/')}/*.csv")
-    inside = sorted(here.rglob(f"*{suffix}"))
+    inside = sorted(place.rglob(f"*{suffix}"))
     files = [file for file in inside if file.is_file() and not file.name.startswith((".", "_"))]
     if not files:
         raise DatasetError(f"{path} is a folder without any file *{suffix}")

@@ -1,0 +1,50 @@
+"""Paths of a command: absolute from its beginning, for a workload may change the current folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
+from workloads.places import ROOT_VARIABLE, RUNS_VARIABLE, seen_from
+
+VARIABLES = (ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, "LAB_CACHE", "TMPDIR")
+"""Environment variables that hold a path, of the lab and of what it starts."""
+
+LISTS = ("PYTHONPATH",)
+"""Environment variables that hold several paths."""
+
+
+class AbsolutePath(click.Path):
+    """The path that an option or argument gives, as a `pathlib.Path`; links are not followed."""
+
+    def __init__(
+        self, *, exists: bool = False, file_okay: bool = True, dir_okay: bool = True
+    ) -> None:
+        """Take the conditions of `click.Path`."""
+        super().__init__(exists=exists, file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, seen from the current folder."""
+        return Path(os.fsdecode(super().convert(value, param, ctx))).absolute()
+
+
+@contextmanager
+def absolute_places() -> Iterator[None]:
+    """Make the environment's paths absolute, and see all places from here until it is left."""
+    try:
+        folder = Path.cwd()
+    except OSError:  # it was removed
+        yield
+        return
+    for name in (*VARIABLES, *LISTS):
+        if given := os.environ.get(name):
+            parts = given.split(os.pathsep) if name in LISTS else [given]
+            absolute = os.pathsep.join(str(Path(part).absolute()) for part in parts)
+            if absolute != given:
+                os.environ[name] = absolute
+    with seen_from(folder):
+        yield

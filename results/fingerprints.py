@@ -1,0 +1,64 @@
+"""Fingerprints of cells: a hash of all that must be equal for two results, machine and code apart.
+
+Machines are compared by `results.machines`, with tolerances that no hash has.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from results.store import Row, Run
+
+FREE = ("repetitions", "timeout_s", "workload")
+"""Of a described cell, what says how often, how long, and what the dataset's id says better."""
+
+_HOST_OF_OLDER_LABS = (
+    "cpu_model",
+    "cores_usable",
+    "governor",
+    "smt",
+    "virtualised",
+    "memory_bytes",
+)
+"""What older labs hashed of the host, exactly."""
+
+
+def conditions_of_cell(
+    described: Mapping[str, Any], dataset: str, isolation: Any, program: str | None
+) -> dict[str, Any]:
+    """Return all that must be equal, by name.
+
+    Args:
+        described: the cell as run.json has it (`lab.matrix.cells.describe`).
+        dataset: its id.
+        isolation: of the matrix's settings.
+        program: the workload, where the dataset was made for another one.
+    """
+    content = {key: value for key, value in described.items() if key not in FREE}
+    content |= {"dataset": dataset, "isolation": isolation}
+    return content if program is None else content | {"program": program}
+
+
+def fingerprint(content: Mapping[str, Any]) -> str:
+    """Return the hash of JSON values."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def content_of(run: Run, row: Row) -> dict[str, Any]:
+    """Return what must be equal of a stored trial, by name, as far as run.json says it."""
+    described = (run.meta.get("cells") or {}).get(row["cell"]) or {}
+    isolation = (run.meta.get("settings") or {}).get("isolation")
+    return conditions_of_cell(described, row["dataset"], isolation, None)
+
+
+def fingerprint_of(run: Run, row: Row) -> str:
+    """Return the fingerprint of a stored trial; one of an older lab without the host in it."""
+    stored = str(row["fingerprint"] or "")
+    host = run.meta.get("host") or {}
+    machine = {"host": {name: host.get(name) for name in _HOST_OF_OLDER_LABS}}
+    content = content_of(run, row)
+    for program in ({}, {"program": row["workload"]}):
+        if stored == fingerprint(content | machine | program):
+            return fingerprint(content | program)
+    return stored

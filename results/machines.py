@@ -1,0 +1,139 @@
+"""Compares the machines of two runs: what decides speed must be equal, all else is a note.
+
+Reads the `host` of run.json, which `lab.parent.host` writes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isclose
+from typing import Any
+
+Host = Mapping[str, Any]
+
+EXACT = (
+    "cpu_model",
+    "architecture",
+    "cores_usable",
+    "governor",
+    "turbo_off",
+    "smt",
+    "virtualised",
+)
+"""Fields that decide speed and have few values."""
+
+QUOTA, LIMIT, MEMORY = "cpu_quota_cores", "memory_limit_bytes", "memory_bytes"
+
+TOLERANCE = {QUOTA: 1e-3, MEMORY: 0.02, LIMIT: 0.02}
+"""Of fields that decide speed by their size. A quota is a number of whole microseconds in a period.
+Kernels and firmware set aside some tenths of a percent of the memory, after each update another
+amount; the next larger machine or memory module that is sold has a tenth more."""
+
+NOT_RECORDED = "not recorded"
+"""The value of a field that an older lab did not write."""
+
+_OLDER = {QUOTA: "cgroup_cpu_max", LIMIT: "cgroup_memory_max"}
+"""What older labs recorded of the limits: the text of one file of version 2."""
+
+_IGNORED = ("loadavg", *_OLDER.values())
+"""The load of a moment, which each trial records, is no property of a machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of the host in which two machines differ, with both values."""
+
+    name: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        return f"host.{self.name} is {self.old!r} in A, {self.new!r} in B"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machines:
+    """How the machines of two runs differ.
+
+    Attributes:
+        decisive: what decides speed; results may not be compared where there is any.
+        notes: everything else.
+    """
+
+    decisive: tuple[Field, ...]
+    notes: tuple[Field, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether results of both may be compared."""
+        return not self.decisive
+
+
+def compare_machines(old: Host, new: Host) -> Machines:
+    """Return how the machines of two runs differ; the one rule of all comparisons.
+
+    A field that one of the runs does not record is a note, except for a limit that the other run
+    had: the first may have had none.
+    """
+    before, after = _in_effect(old), _in_effect(new)
+    decisive: list[Field] = []
+    notes: list[Field] = []
+    for name in dict.fromkeys((*before, *after)):
+        field = Field(name=name, old=before.get(name), new=after.get(name))
+        if field.old != field.new:
+            (decisive if _decides(field) else notes).append(field)
+        elif old.get(name) != new.get(name) and name in old and name in new:  # has no effect
+            notes.append(Field(name=name, old=old[name], new=new[name]))
+    return Machines(decisive=tuple(decisive), notes=tuple(notes))
+
+
+def exact_fields(host: Host) -> dict[str, Any]:
+    """Return the fields that decide speed and have no tolerance, as a key of measurements."""
+    effective = _in_effect(host)
+    return {name: effective[name] for name in (*EXACT, QUOTA)}
+
+
+def usable_cores(host: Host) -> float | None:
+    """Return how many cores' time a run's machine gave it; None where that is not recorded."""
+    cores, quota = host.get("cores_usable"), _in_effect(host)[QUOTA]
+    return float(quota) if isinstance(quota, int | float) else cores
+
+
+def _decides(field: Field) -> bool:
+    values = (field.old, field.new)
+    if field.name in EXACT:
+        return NOT_RECORDED not in values
+    if field.name not in TOLERANCE:
+        return False
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if len(numbers) == 2:
+        return not isclose(*numbers, rel_tol=TOLERANCE[field.name])
+    return field.name in _OLDER and bool(numbers)
+
+
+def _in_effect(host: Host) -> dict[str, Any]:
+    """Return a host with limits that limit nothing as None, and what it lacks as not recorded."""
+    decisive = {name: host.get(name, NOT_RECORDED) for name in (*EXACT, MEMORY)}
+    limits = {
+        QUOTA: _limit(host, QUOTA, host.get("cores_usable")),
+        LIMIT: _limit(host, LIMIT, host.get(MEMORY)),
+    }
+    rest = {name: value for name, value in host.items() if name not in _IGNORED}
+    return {**decisive, **limits, **{k: v for k, v in rest.items() if k not in limits}}
+
+
+def _limit(host: Host, name: str, most: float | None) -> Any:
+    value = host[name] if name in host else _of_older_lab(host.get(_OLDER[name]))
+    without_effect = isinstance(value, int | float) and (
+        most is not None and value >= most * (1 - TOLERANCE[name])
+    )
+    return None if without_effect else value
+
+
+def _of_older_lab(text: str | None) -> float | str | None:
+    """Return the limit in a file of version 2, of which only the outermost group's was read."""
+    number, *period = (text or "").split() or [""]
+    if number == "max":
+        return None
+    if not number.isdigit():
+        return NOT_RECORDED
+    return int(number) / int(period[0]) if period else int(number)
