@@ -40,7 +40,12 @@ def absolute(reference: str, folder: Path) -> str:
     found = _FILE.fullmatch(reference)
     if found is None:
         return reference
-    path = Path(folder.absolute(), Path(found["path"]).expanduser())
+    try:
+        path = Path(folder.absolute(), Path(found["path"]).expanduser())
+    except RuntimeError as error:  # no HOME, or no such user
+        raise ModelError(
+            f"{reference!r}: the home folder of ~ is not known; write the whole path"
+        ) from error
     attribute = found["attribute"]
     return str(path) if attribute in (None, ATTRIBUTE) else f"{path}:{attribute}"
 

@@ -13,6 +13,7 @@ from io import StringIO, TextIOWrapper
 import click
 
 from lab.interrupt import keep_interrupts
+from workloads.places import set_cache_variables
 
 EXIT_OK = 0
 EXIT_USER_ERROR = 2
@@ -102,6 +103,9 @@ def call(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    warning = set_cache_variables()
+    if warning is not None:
+        click.echo(f"lab: {warning}", err=True)
     try:
         code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:
@@ -135,11 +139,16 @@ def _code_of(error: Exception) -> int | None:
         return EXIT_USER_ERROR
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return EXIT_USER_ERROR
+    if _lacks_folder(error):
+        return EXIT_USER_ERROR
     return None
 
 
 _ROOM = "make room there, or use another disk"
-_PLACE = "name another place (--out, --root, LAB_RUNS, LAB_DATA, TMPDIR), or give the right to it"
+_PLACE = (
+    "name another place (--out, --root, LAB_RUNS, LAB_DATA, LAB_CACHE, TMPDIR), "
+    "or give the right to it"
+)
 _REFUSALS = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
@@ -156,7 +165,20 @@ _REFUSALS = {
 """What a file system may refuse anywhere, which is no defect of the lab, and the remedies."""
 
 
+def _lacks_folder(error: Exception) -> bool:
+    """Return whether the current folder is gone, or no folder takes temporary files.
+
+    Python reports both without the name of a file; a file that is gone has one.
+    """
+    return isinstance(error, FileNotFoundError) and error.filename is None
+
+
 def _said(error: Exception) -> str:
+    if _lacks_folder(error):
+        return (
+            f"the current folder is gone, or no folder takes temporary files: {error}; go to a "
+            "folder that exists, and set TMPDIR to one that can be written"
+        )
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename or "a file that the lab writes"

@@ -242,8 +242,8 @@ class Catalog:
         index = self._index(recipe)
         index.parent.mkdir(exist_ok=True)
         text = json.dumps({"recipe": asdict(recipe), "dataset": dataset_id}, indent=2)
-        with tempfile.NamedTemporaryFile("w", dir=index.parent, delete=False) as new:
-            new.write(text + "\n")
+        with tempfile.NamedTemporaryFile(dir=index.parent, delete=False) as new:
+            new.write(f"{text}\n".encode())
         Path(new.name).chmod(0o644)
         Path(new.name).replace(index)
 
