@@ -11,6 +11,7 @@ one: a private folder among the temporary files. All other code asks here and ne
 import os
 import pwd
 import stat
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -129,6 +130,22 @@ def _usable(folder: Path, *, shared: bool = False) -> bool:
 @memoize
 def _new_cache() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-cache-"))
+
+
+def check_text(place: Path) -> None:
+    """Check that a folder's path is text, as libraries that read and write Parquet there need it.
+
+    Raises:
+        DatasetError: it has bytes that are no UTF-8, or that this locale has no characters for.
+    """
+    try:
+        str(place).encode()
+    except UnicodeEncodeError as error:
+        raise DatasetError(
+            f"{place}: this path has bytes that {sys.getfilesystemencoding()} has no text for, and "
+            f"Parquet files cannot be written there; name another folder with {ROOT_VARIABLE} "
+            f"(datasets) or {RUNS_VARIABLE} (runs), or set LC_ALL=C.UTF-8 if the bytes are UTF-8"
+        ) from error
 
 
 def catalogue(here: Path | None = None) -> Place:

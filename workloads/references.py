@@ -7,6 +7,7 @@ user's, with the place.
 import hashlib
 import importlib
 import importlib.util
+import os
 import re
 import sys
 from importlib import import_module
@@ -123,7 +124,7 @@ def _file(path: Path) -> ModuleType:
             f"{path} cannot be read: {error.strerror or error}; a workload is given by the path of "
             "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
         ) from error
-    digest = hashlib.sha256(b"\0".join((str(path).encode(), content))).hexdigest()
+    digest = hashlib.sha256(b"\0".join((os.fsencode(path), content))).hexdigest()
     name = f"{_MODULES}{digest[:32]}"
     loaded = sys.modules.get(name)
     if loaded is not None:

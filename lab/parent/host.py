@@ -11,6 +11,8 @@ from typing import Any
 
 import psutil
 
+from lab.isolate.source import source_bytes
+
 SOURCE = Path(__file__).resolve().parents[2]
 """The folder that holds the packages: the checkout, or the folder that they are installed in."""
 
@@ -86,7 +88,7 @@ def revision() -> dict[str, Any]:
     assert isinstance(commit, bytes) and isinstance(diff, bytes) and isinstance(untracked, bytes)
     digest = hashlib.sha256(diff)
     for name in filter(None, untracked.split(b"\0")):
-        digest.update(name + b"\0" + (SOURCE / name.decode()).read_bytes())
+        digest.update(name + b"\0" + source_bytes(SOURCE / os.fsdecode(name)))
     dirty = digest.hexdigest() if diff or untracked else None
     return {"commit": commit.decode().strip(), "dirty_diff_sha256": dirty, "reason": None}
 

@@ -198,8 +198,9 @@ def _explain(
 @memoize
 def _own_fingerprint() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(Path(__file__).parents[1].rglob("[!.]*.py")):
+        if path.is_file():
+            digest.update(path.read_bytes())
     digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
     return digest.hexdigest()
 
