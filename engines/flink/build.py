@@ -39,7 +39,12 @@ def compile_programs(folder: Path) -> None:
         *map(str, SOURCES),
     ]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     if done.returncode:
         said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])

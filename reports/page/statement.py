@@ -22,9 +22,9 @@ class Statement:
     Attributes:
         what: what was run.
         verdict: which numbers are verified.
-        mark: the colour of the verdict, by the worst that it says. `bad`: a cell failed, or none has
-            a number; `doubt`: something is missing, marked or empty; `good`: nothing of these.
-            Cells that are unsupported are not wrong.
+        mark: the colour of the verdict, by the worst that it says. `bad`: a cell failed, or no cell
+            has a number; `doubt`: something is missing, marked or empty. Unsupported cells are
+            neither.
     """
 
     what: str

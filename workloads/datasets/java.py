@@ -100,7 +100,12 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
     command = [str(executable), *flags, "-XshowSettings:properties", "-version"]
     try:
         told = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PROBE_TIMEOUT_S, check=True
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=_PROBE_TIMEOUT_S,
+            check=True,
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return None

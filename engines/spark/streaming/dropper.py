@@ -50,7 +50,8 @@ class Dropper:
             [sys.executable, "-I", "-S", __file__, str(plan)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         assert self._process.stdout is not None
         self._process.stdout.readline()

@@ -94,7 +94,7 @@ class PerfCounters:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             env={**os.environ, "LC_ALL": "C"},
         )
