@@ -96,7 +96,7 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
                 f"number from {LEAST_S:g} to {MOST_S:g}; run this benchmark again"
             )
         medians[name] = float(median)
-    return path, machine, {encodable(name): median for name, median in medians.items()}
+    return path, machine, medians
 
 
 def _content(path: Path) -> Any:

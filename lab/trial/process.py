@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,8 @@ Result = dict[str, Any]
 def main(arguments: list[str]) -> None:
     """Run the trial and leave the process without further ceremony."""
     faulthandler.enable()
+    if isinstance(sys.stdout, TextIOWrapper):  # a workload may print what the locale lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     spec_path, result_path = map(Path, arguments)
     result: Result = {}
     try:

@@ -162,7 +162,8 @@ def test_a_name_with_half_a_surrogate_pair_is_shown_escaped(tmp_path, capsys):
         content["benchmarks"][0]["fullname"] = "bench_\ud800"
 
     files = [edited(tmp_path, change, name) for name in ("old", "new")]
-    page = tmp_path / "gate.html"
-    sides = ["--pytest-benchmark", files[1], "--baseline", files[0], "--page", str(page)]
-    assert call(["gate", *sides]) == EXIT_INCONCLUSIVE
-    assert r"bench_\ud800" in page.read_text(encoding="utf-8")
+    sides = ["--pytest-benchmark", files[1], "--baseline", files[0]]
+    for form in ("page", "json", "markdown", "junit"):
+        written = tmp_path / form
+        assert call(["gate", *sides, f"--{form}", str(written)]) == EXIT_INCONCLUSIVE
+        assert r"bench_\ud800" in written.read_text(encoding="utf-8").replace("\\\\", "\\")
