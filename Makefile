@@ -91,6 +91,7 @@ pytest: $(INSTALLED)
 
 lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 lab workloads engines results reports # files name their encoding
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports

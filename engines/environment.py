@@ -141,7 +141,8 @@ def _install(name: str, lock: Path, target: Path) -> None:
         ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     if done.returncode:

@@ -29,7 +29,7 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.progress import Progress
 from workloads.datasets.session import DEFAULT_MASTER
 from workloads.model import Workload
-from workloads.places import runs
+from workloads.places import runs, set_cache_variables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,6 +165,7 @@ def run(
         )
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
+    set_cache_variables()
     run_dir, result = execute(
         parsed,
         RunRequest(

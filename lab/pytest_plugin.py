@@ -193,7 +193,8 @@ def _run(matrix: str, folder: Path, data: Path) -> Row:
         env={**os.environ, DATA_VARIABLE: str(data)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     lines = done.stdout.strip().splitlines()

@@ -1,18 +1,31 @@
-"""Where what a user keeps lies: datasets, runs, environments of engines.
+"""The default places of a user's files: datasets, runs, environments of engines, caches.
 
-One place for a user, whatever folder they stand in: `$XDG_DATA_HOME/lab`, else `~/.local/share/lab`
-(XDG Base Directory Specification, 0.8). Who stands in a checkout of the lab works on the lab, and
-has its datasets and runs there.
+Data lie in `$XDG_DATA_HOME/lab`, else `~/.local/share/lab`, whatever the current folder is (XDG
+Base Directory Specification, 0.8). In a checkout of the lab its own datasets and runs are the
+default.
+
+Without a home folder there is no default for data, and an error names the variables. Caches have
+one: a private folder among the temporary files. All other code asks here and never looks at HOME.
 """
 
 import os
+import pwd
+import stat
+import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache as memoize
 from pathlib import Path
+
+from workloads.datasets.errors import DatasetError
 
 ROOT_VARIABLE = "LAB_DATA"
 RUNS_VARIABLE = "LAB_RUNS"
+CACHE_VARIABLE = "LAB_CACHE"
+_TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
+"""Variables of libraries that keep caches below the home folder, and the folders they get here."""
 _MARKS = ("pyproject.toml", "lab/demo.toml", "workloads/suite")
 """What a checkout of the lab holds, and no other folder."""
 
@@ -45,12 +58,115 @@ def here() -> Path:
     return _here or Path.cwd()
 
 
+def home_folder() -> Path | None:
+    """Return the user's home folder, from HOME or the list of users; None: the user has none."""
+    home = os.environ.get("HOME", "")
+    if not home:
+        with suppress(KeyError):  # a container's user needs no name
+            home = pwd.getpwuid(os.getuid()).pw_dir
+    return Path(home) if home.startswith("/") else None
+
+
 def user_folder() -> Path:
-    """Return the folder of all that the lab keeps for a user."""
+    """Return the folder of all that the lab keeps for a user.
+
+    Raises:
+        DatasetError: the user has no home folder.
+    """
     data = os.environ.get("XDG_DATA_HOME", "")
-    # The specification has relative paths ignored.
-    base = Path(data) if data.startswith("/") else Path.home() / ".local" / "share"
-    return base / "lab"
+    if data.startswith("/"):  # the specification has relative paths ignored
+        return Path(data) / "lab"
+    home = home_folder()
+    if home is None:
+        given = f"HOME is {os.environ['HOME']!r}" if os.environ.get("HOME") else "HOME is not set"
+        raise DatasetError(
+            f"{given} and user {os.getuid()} has no home folder, so there is no default place; set "
+            f"HOME to an absolute path, or {ROOT_VARIABLE} (datasets) and {RUNS_VARIABLE} (runs)"
+        )
+    return home / ".local" / "share" / "lab"
+
+
+def cache_folder() -> Path:
+    """Return the folder of the lab's caches: compiled kernels, a wrapper of Java.
+
+    It is the first that this user can write, and nobody else: LAB_CACHE (which may be shared),
+    `$XDG_CACHE_HOME/stream-lab`, else `~/.cache/stream-lab`, `lab-<user id>` among the temporary
+    files, a new folder there.
+    """
+    given = os.environ.get(CACHE_VARIABLE)
+    own = Path(given).absolute() if given else _user_cache()
+    if own is not None and _usable(own, shared=bool(given)):
+        return own
+    temporary = Path(tempfile.gettempdir()) / f"lab-{os.getuid()}"
+    return temporary if _usable(temporary) else _new_cache()
+
+
+def set_cache_variables() -> str | None:
+    """Set the variables of caches for libraries and child processes where the home has no room.
+
+    Children have temporary folders of their own, so their default would be empty each time.
+
+    Returns:
+        A warning where LAB_CACHE is a folder that cannot be written.
+    """
+    usual = _user_cache()
+    homeless = usual is None or not _usable(usual)
+    if not homeless and CACHE_VARIABLE not in os.environ:
+        return None
+    given = os.environ.get(CACHE_VARIABLE)
+    try:
+        cache = cache_folder()
+    except OSError:  # no temporary files: a command fails where it needs them
+        return None
+    os.environ[CACHE_VARIABLE] = str(cache)
+    for name, below in _TOOLS.items() if homeless else ():
+        os.environ.setdefault(name, str(cache / below))
+    if given and cache != Path(given).absolute():
+        return f"{CACHE_VARIABLE}={given} cannot be written; caches lie in {cache}"
+    return None
+
+
+def _user_cache() -> Path | None:
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if cache.startswith("/"):
+        return Path(cache) / "stream-lab"
+    home = home_folder()
+    return None if home is None else home / ".cache" / "stream-lab"
+
+
+def _usable(folder: Path, *, shared: bool = False) -> bool:
+    """Make a folder and return whether this user can write there, and nobody else unless shared."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        link, info = folder.lstat(), folder.stat()
+    except OSError:
+        return False
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    # What is in a cache is run: another user's link or file would run as this user.
+    owned = link.st_uid == info.st_uid == os.getuid()
+    return shared or (owned and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+@memoize
+def _new_cache() -> Path:
+    return Path(tempfile.mkdtemp(prefix="lab-cache-"))
+
+
+def check_text(place: Path) -> None:
+    """Check that a folder's path is text, as libraries that read and write Parquet there need it.
+
+    Raises:
+        DatasetError: it has bytes that are no UTF-8, or that this locale has no characters for.
+    """
+    try:
+        str(place).encode()
+    except UnicodeEncodeError as error:
+        raise DatasetError(
+            f"{place}: this path has bytes that {sys.getfilesystemencoding()} has no text for, and "
+            f"Parquet files cannot be written there; name another folder with {ROOT_VARIABLE} "
+            f"(datasets) or {RUNS_VARIABLE} (runs), or set LC_ALL=C.UTF-8 if the bytes are UTF-8"
+        ) from error
 
 
 def catalogue(folder: Path | None = None) -> Place:

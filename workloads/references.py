@@ -7,6 +7,7 @@ user's, with the place.
 import hashlib
 import importlib
 import importlib.util
+import os
 import re
 import sys
 from importlib import import_module
@@ -41,7 +42,12 @@ def absolute(reference: str, folder: Path) -> str:
     found = _FILE.fullmatch(reference)
     if found is None:
         return reference
-    path = Path(folder.absolute(), Path(found["path"]).expanduser())
+    try:
+        path = Path(folder.absolute(), Path(found["path"]).expanduser())
+    except RuntimeError as error:  # no HOME, or no such user
+        raise ModelError(
+            f"{reference!r}: the home folder of ~ is not known; write the whole path"
+        ) from error
     attribute = found["attribute"]
     return str(path) if attribute in (None, ATTRIBUTE) else f"{path}:{attribute}"
 
@@ -119,7 +125,7 @@ def _file(path: Path) -> ModuleType:
             f"{path} cannot be read: {error.strerror or error}; a workload is given by the path of "
             "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
         ) from error
-    digest = hashlib.sha256(b"\0".join((str(path).encode(), content))).hexdigest()
+    digest = hashlib.sha256(b"\0".join((os.fsencode(path), content))).hexdigest()
     name = f"{_MODULES}{digest[:32]}"
     loaded = sys.modules.get(name)
     if loaded is not None:

@@ -9,7 +9,7 @@ from engines.environment import Environment
 from engines.errors import EngineError
 
 HERE = Path(__file__).parent
-SOURCES = tuple(sorted((HERE / "java").rglob("*.java")))
+SOURCES = tuple(sorted((HERE / "java").rglob("[!.]*.java")))
 RELEASE = 17
 """The oldest Java that the lab takes; Flink 2.3 runs on 17 and 21."""
 
@@ -39,7 +39,12 @@ def compile_programs(folder: Path) -> None:
         *map(str, SOURCES),
     ]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     if done.returncode:
         said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])

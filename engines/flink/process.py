@@ -55,7 +55,11 @@ class FlinkProcess:
             *("-cp", class_path(environment.folder("flink")), MAIN, str(folder)),
         ]
         self._process: subprocess.Popen[str] | None = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
         )
 
     def ready(self) -> None:

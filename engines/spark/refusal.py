@@ -9,6 +9,7 @@ from engines.spark.operators import registry
 from engines.spark.operators.clock import beyond, out_of_range
 from engines.spark.pipelines import registry as pipelines
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.session import refusal_of_user
 from workloads.model import (
     Dataflow,
     ListType,
@@ -80,6 +81,9 @@ def wrong_options(options: Mapping[str, object]) -> str | None:
 
 def refusal(task: Task) -> str | None:
     """Return why a task cannot be run, or None. Starts nothing."""
+    nameless = refusal_of_user()
+    if nameless is not None:
+        return nameless
     name = task.workload.name
     if task.variant in GENERIC:
         return wrong_options(task.options) or _refused_generic(task)

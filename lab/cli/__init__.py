@@ -16,6 +16,7 @@ import click
 from lab.cli.output import drop_output, own_output, reader_is_gone
 from lab.cli.paths import absolute_places
 from lab.interrupt import keep_interrupts
+from workloads.places import set_cache_variables
 
 EXIT_OK = 0
 EXIT_USER_ERROR = 2
@@ -139,6 +140,9 @@ def call(arguments: list[str]) -> int:
 def _call(arguments: list[str]) -> int:
     try:
         with absolute_places(), own_output():
+            warning = set_cache_variables()
+            if warning is not None:
+                click.echo(f"lab: {warning}", err=True)
             code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:
         told = StringIO()
@@ -171,11 +175,16 @@ def _code_of(error: Exception) -> int | None:
         return EXIT_USER_ERROR
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return EXIT_USER_ERROR
+    if _lacks_folder(error):
+        return EXIT_USER_ERROR
     return None
 
 
 _ROOM = "make room there, or use another disk"
-_PLACE = "name another place (--out, --root, LAB_RUNS, LAB_DATA, TMPDIR), or give the right to it"
+_PLACE = (
+    "name another place (--out, --root, LAB_RUNS, LAB_DATA, LAB_CACHE, TMPDIR), "
+    "or give the right to it"
+)
 _REFUSALS = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
@@ -192,7 +201,20 @@ _REFUSALS = {
 """What a file system may refuse anywhere, which is no defect of the lab, and the remedies."""
 
 
+def _lacks_folder(error: Exception) -> bool:
+    """Return whether the current folder is gone, or no folder takes temporary files.
+
+    Python reports both without the name of a file; a file that is gone has one.
+    """
+    return isinstance(error, FileNotFoundError) and error.filename is None
+
+
 def _said(error: Exception) -> str:
+    if _lacks_folder(error):
+        return (
+            f"the current folder is gone, or no folder takes temporary files: {error}; go to a "
+            "folder that exists, and set TMPDIR to one that can be written"
+        )
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename or "a file that the lab writes"

@@ -188,5 +188,5 @@ def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]
         written += [out / f"ratios-{name}.svg", out / f"ratios-{name}.png"]
         pictures.append(f"![{name}](ratios-{name}.svg)")
     text = "\n".join(["# B against A", "", *_lines(old, new, found), "", *pictures]) + "\n"
-    written[0].write_text(text, encoding="utf-8")
+    written[0].write_text(text, encoding="utf-8", errors="backslashreplace")
     return written

@@ -135,7 +135,7 @@ def gate(**given: Any) -> int:
     from lab.cli.writing import check_file, writing
     from lab.gate.accept import apply_accepted, read_accepted
     from lab.gate.advice import advice
-    from lab.gate.outcome import Headline
+    from lab.gate.outcome import Headline, legible
     from lab.gate.page import write_page
     from lab.gate.render import as_text, write_json, write_junit, write_markdown
 
@@ -152,7 +152,7 @@ def gate(**given: Any) -> int:
         check_file(path, f"--{name}")
     report = apply_accepted(_held(given, accepted), accepted, datetime.now(UTC).date())
     stored = not given["matrix"] or bool(given["run_name"])
-    report = replace(report, notes=(*advice(report, one_stage=stored), *report.notes))
+    report = legible(replace(report, notes=(*advice(report, one_stage=stored), *report.notes)))
     click.echo(as_text(report))
     for name, path in files:
         with writing(f"--{name}", path):

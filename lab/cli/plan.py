@@ -286,7 +286,7 @@ def pairs(params: Sequence[str]) -> dict[str, object]:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise click.FileError(str(path), error.strerror or str(error)) from error
     click.echo(f"wrote {path}")

@@ -1,19 +1,30 @@
-"""Probe of where datasets and runs lie, seen from the current folder."""
+"""Probe of where datasets, runs and caches lie, seen from the current folder."""
 
 import os
 from pathlib import Path
 
 from lab.doctor.finding import Finding, missing, ok
 from lab.host.machine import Machine
-from workloads.places import ROOT_VARIABLE, RUNS_VARIABLE, catalogue, runs
+from workloads.datasets.errors import DatasetError
+from workloads.places import (
+    ROOT_VARIABLE,
+    RUNS_VARIABLE,
+    cache_folder,
+    catalogue,
+    runs,
+)
 
 
 def places(machine: Machine) -> Finding:
     """Report where datasets and runs lie and why, and whether they can be written there."""
-    found = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
+    try:
+        found = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
+    except DatasetError as error:
+        return missing("places", "no home folder", str(error))
     seen = "; ".join(
         f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in found.items()
     )
+    seen += f"; caches in {cache_folder()}"
     refused = [name for place, name in found.values() if not _writable(place.path.absolute())]
     if refused:
         return missing("places", seen, f"not writable: name another with {' and '.join(refused)}")

@@ -124,7 +124,8 @@ def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
         probe = subprocess.run(
             [str(arm.python), "-c", _PROBE, *modules],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
             timeout=PROBE_TIMEOUT_S,
             env=environment() | arm.environment(),

@@ -122,7 +122,9 @@ def compiler_version() -> str:
     # `CXX="ccache g++"` is two words to CMake as well.
     command = [*shlex.split(compiler), "--version"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=60
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise GateError(
             f"no C++ compiler to build revisions with: {compiler} --version: {error}; install one "

@@ -1,9 +1,10 @@
 """What a gate says: one line a cell and metric, and one of three headlines over all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from results.fit import encodable
 from results.stats.intervals import Interval
 
 
@@ -137,3 +138,17 @@ class GateReport:
         return sum(
             bool(line.metric) and not line.advisory and line.n is not None for line in self.lines
         )
+
+
+def legible(report: GateReport) -> GateReport:
+    """Return a report whose texts every format can hold: paths and names need not be text."""
+    lines = [
+        replace(line, cell=encodable(line.cell), note=encodable(line.note)) for line in report.lines
+    ]
+    return replace(
+        report,
+        old=encodable(report.old),
+        new=encodable(report.new),
+        lines=lines,
+        notes=tuple(map(encodable, report.notes)),
+    )

@@ -121,7 +121,7 @@ def _build(
     assert recipe.command is not None
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))
-    log.write_text(f"# {command}\n", encoding="utf-8")
+    log.write_bytes(os.fsencode(f"# {command}\n"))
     # Its compilers are started by others, which do not pass an interrupt on: all of it is one tree.
     outcome = run_isolated(
         ["/bin/sh", "-c", f"cd {shlex.quote(str(source))} && {{ {command}\n}}"],

@@ -27,7 +27,7 @@ def _run(command: Sequence[str]) -> str | None:
             list(command),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=PROGRAM_TIMEOUT_S,
             check=False,

@@ -21,6 +21,7 @@ from lab.isolate.errors import IsolationError
 from lab.isolate.isolation import Isolation
 from lab.isolate.process import Outcome, guarded, oom_kills
 from lab.isolate.source import SOURCE
+from workloads.places import cache_folder
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -75,7 +76,8 @@ def run_contained(
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
-    cache = _cache_folder(os.environ)
+    # Apart from the lab's own: the image has other versions of what compiles.
+    cache = cache_folder() / "container"
     cache.mkdir(parents=True, exist_ok=True)
     mounts = [
         *mounts,
@@ -218,17 +220,6 @@ def _ends(container: "Container", deadline: float) -> bool:
             if time.monotonic() - began < wait_s / 2:
                 time.sleep(0.1)  # The connection was lost, not the time up.
     return False
-
-
-def _cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return where kernels that were compiled in containers are kept, apart from the lab's own.
-
-    Beside those of `engines.multicore.kernels.compile.cache_root`, which is slow to import.
-    """
-    if environ.get("LAB_CACHE"):
-        return Path(environ["LAB_CACHE"]) / "container"
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stream-lab" / "container"
 
 
 def _as_process(code: int) -> int:

@@ -34,9 +34,20 @@ def source_digest(root: Path = SOURCE) -> str:
     """
     digest = hashlib.sha256()
     for name, path in sorted(_files(root)):
-        content = path.read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+        content = source_bytes(path)
+        digest.update(os.fsencode(f"{name}\0{len(content)}\0") + content)
     return digest.hexdigest()
+
+
+def source_bytes(path: Path) -> bytes:
+    """Return the content of a source file; nothing of what no interpreter can read.
+
+    That is a link to nowhere (an Emacs lock), a folder, a pipe, or a file without the right to it.
+    """
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""
 
 
 def _files(root: Path) -> list[tuple[str, Path]]:

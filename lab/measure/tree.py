@@ -39,7 +39,9 @@ def _children(pid: int) -> list[int] | None:
         return []
     for index, thread in enumerate(threads):
         try:
-            children += [int(word) for word in (thread / "children").read_text().split()]
+            children += [
+                int(word) for word in (thread / "children").read_text(encoding="ascii").split()
+            ]
         except FileNotFoundError:
             if index == 0 and thread.exists():
                 return None

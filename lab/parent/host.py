@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from lab.host.git import GitError, git, git_bytes
+from lab.isolate.source import source_bytes
 from workloads import control_group
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -83,7 +84,7 @@ def revision() -> dict[str, Any]:
         return {"commit": None, "dirty_diff_sha256": None, "reason": f"no checkout: {error}"}
     digest = hashlib.sha256(diff)
     for name in filter(None, untracked.split(b"\0")):
-        digest.update(name + b"\0" + (SOURCE / os.fsdecode(name)).read_bytes())
+        digest.update(name + b"\0" + source_bytes(SOURCE / os.fsdecode(name)))
     dirty = digest.hexdigest() if diff or untracked else None
     return {"commit": commit, "dirty_diff_sha256": dirty, "reason": None}
 

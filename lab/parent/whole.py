@@ -13,6 +13,7 @@ from lab.parent.run_dir import hold, new_meta, record_dataset, reopen, start
 from lab.parent.runner import RunResult, Watcher, run
 from lab.parent.session import surroundings
 from workloads.datasets.progress import Progress
+from workloads.places import catalogue, check_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,8 @@ def execute(
             held.enter_context(hold(resume))
             meta = reopen(resume, meta)
         meta["container"] = surroundings(matrix.settings, cells)
+        for place in (resume or out, catalogue().path):
+            check_text(place.absolute())
         entries = entries_of(cells)
         check_inputs(entries)
         check_room_for(entries)

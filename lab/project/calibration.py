@@ -3,6 +3,7 @@
 What is measured is kept for each machine, workload and input, with the conditions of the day.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -134,7 +135,7 @@ def _in_a_process(subject: Subject) -> Report:
     with tempfile.TemporaryDirectory(prefix="lab-project-") as name:
         folder = Path(name)
         asked, report, log = folder / "job.json", folder / "report.json", folder / "log"
-        asked.write_bytes(msgspec.json.encode(job))
+        asked.write_text(json.dumps(msgspec.to_builtins(job)), encoding="ascii")  # bytes of paths
         path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH", "")]))
         outcome = run_isolated(
             [sys.executable, "-m", "lab.project.child", str(asked), str(report)],

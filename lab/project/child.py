@@ -5,6 +5,7 @@ then two workers on one core, which shows what it takes to give a core from one 
 run finds what a trial of the lab does: nothing of its input in caches, and cores that sleep.
 """
 
+import json
 import os
 import sys
 import time
@@ -81,7 +82,7 @@ class Report:
 def main(arguments: list[str]) -> None:
     """Measure what the job says and write the report."""
     job_path, report_path = map(Path, arguments)
-    job = msgspec.json.decode(job_path.read_bytes(), type=Job)
+    job = msgspec.convert(json.loads(job_path.read_text(encoding="ascii")), type=Job)
     report_path.write_bytes(msgspec.json.encode(measure(job)))
 
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ Result = dict[str, Any]
 def main(arguments: list[str]) -> None:
     """Run the trial and leave the process without further ceremony."""
     faulthandler.enable()
+    if isinstance(sys.stdout, TextIOWrapper):  # a workload may print what the locale lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     spec_path, result_path = map(Path, arguments)
     result: Result = {}
     try:

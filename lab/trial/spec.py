@@ -1,5 +1,6 @@
 """What the lab tells a child process to do, as JSON: a trial, an oracle's answer, or a ceiling."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -85,13 +86,14 @@ class EditedError(Exception):
 
 
 def write_job(job: Job, path: Path) -> None:
-    """Write a job as JSON."""
-    path.write_bytes(msgspec.json.encode(job, enc_hook=_text))
+    """Write a job as JSON; bytes of a path that are no text stay as they are, as surrogates."""
+    path.write_text(json.dumps(msgspec.to_builtins(job, enc_hook=_text)), encoding="ascii")
 
 
 def read_job(path: Path) -> Job:
     """Read what `write_job` wrote."""
-    job: Job = msgspec.json.decode(path.read_bytes(), type=Job, dec_hook=_value)
+    fields = json.loads(path.read_text(encoding="ascii"))
+    job: Job = msgspec.convert(fields, type=Job, dec_hook=_value)
     return job
 
 

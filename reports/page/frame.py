@@ -55,7 +55,7 @@ def write_whole(target: Path, page: str) -> Path:
     """Write a page whole or not at all, and return its path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    partial.write_text(page, encoding="utf-8")
+    partial.write_text(page, encoding="utf-8", errors="backslashreplace")
     partial.replace(target)
     return target
 

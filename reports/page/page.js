@@ -81,7 +81,7 @@
       });
     }
     if (rows.length < 6) return;
-    const box = make("input", { type: "search", placeholder: "engine, workload, status" });
+    const box = make("input", { type: "search", placeholder: "any column" });
     const told = make("output", {});
     const label = make("label", { className: "filter" });
     label.append("Filter ", box, " ", told);
@@ -89,14 +89,16 @@
     box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
     box.addEventListener("input", () => {
       const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const fits = (row) => {
-        const text = (row.dataset.find ?? row.textContent).toLowerCase();
+      // All columns and the remark below, and of the group what the row itself does not show.
+      const fits = (unit) => {
+        const cells = unit.flatMap((row) => [...row.cells].map((cell) => cell.textContent));
+        const text = [unit[0].dataset.find ?? "", ...cells].join(" ").toLowerCase();
         return words.every((word) => text.includes(word));
       };
       let left = 0;
       for (const { body, rows: own } of bodies) {
         for (const unit of own) {
-          const hidden = !fits(unit[0]);
+          const hidden = !fits(unit);
           for (const row of unit) row.hidden = hidden;
           left += !hidden;
         }

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from reports.numbers import number_of
 from reports.search import Search
@@ -22,12 +22,14 @@ class Statement:
     Attributes:
         what: what was run.
         verdict: which numbers are verified.
-        good: whether nothing went wrong; cells that are unsupported are not wrong.
+        mark: the colour of the verdict, by the worst that it says. `bad`: a cell failed, or no cell
+            has a number; `doubt`: something is missing, marked or empty. Unsupported cells are
+            neither.
     """
 
     what: str
     verdict: str
-    good: bool
+    mark: Literal["good", "doubt", "bad"]
 
 
 def not_run(
@@ -59,7 +61,7 @@ def statement(
         return Statement(
             what="No trial was recorded.",
             verdict="There is nothing to verify." + _rest(missing, complete),
-            good=False,
+            mark="bad",
         )
     trials = sum(sum(cell.statuses.values()) for cell in every)
     workers = sorted({cell.workers for cell in every})
@@ -76,14 +78,17 @@ def statement(
     weak = sum(one.verified and one.checked_by == REFERENCE for one in every)
     empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
+    doubts = (
+        _nothing_compared(empty),
+        _marked(marked),
+        _without_answer(found),
+        _rest(missing, complete),
+    )
+    sound = rated > 0 and set(failed) <= {UNSUPPORTED}
     return Statement(
         what=what,
-        verdict=_verdict(rated, failed, weak)
-        + _nothing_compared(empty)
-        + _marked(marked)
-        + _without_answer(found)
-        + _rest(missing, complete),
-        good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing and not empty,
+        verdict=_verdict(rated, failed, weak) + "".join(doubts),
+        mark="bad" if not sound else "doubt" if any(doubts) else "good",
     )
 
 

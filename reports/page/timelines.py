@@ -7,7 +7,6 @@ from reports.figures.timeline import draw_timeline
 from reports.page.inline_svg import engine_variable
 from reports.palette import Colour
 from reports.trial_series import read_timeline
-from reports.verdicts import sign
 from results.errors import ResultsError
 from results.schema import OK, VERIFIED
 from results.store import Row, Run
@@ -22,14 +21,13 @@ class Drawn:
 
     Attributes:
         name: the cell and which of its trials.
-        status, sign, reason: of the trial.
+        status, reason: of the trial.
         scaled: whether values are written at the axes; not where the trial was not verified.
         svg: the drawing.
     """
 
     name: str
     status: str
-    sign: str
     reason: str
     scaled: bool
     svg: str
@@ -101,7 +99,6 @@ def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
     return Drawn(
         name=name,
         status=row["status"],
-        sign=sign(row["status"]),
         reason=row["reason"] or "",
         scaled=scaled,
         svg=svg,

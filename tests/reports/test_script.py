@@ -96,6 +96,24 @@ def test_a_filter_keeps_the_rows_that_have_every_word(page_of_run, typical):
     assert seen[4][0] == "" and len(seen[4][1]) == 39
 
 
+def test_a_filter_looks_at_all_columns_and_at_remarks(page_of_run, trial):
+    rows = [trial(workers=n, eps=n * 1e8) for n in (1, 2, 3, 4, 5)]
+    rows.append(trial(workers=6, eps=9.87e5))
+    rows.append(trial(workers=7, status="crash", reason="the pool is empty"))
+    seen = ask(
+        page_of_run(rows),
+        START
+        + """
+        const found = [];
+        for (const words of ['987 k/s', 'pool empty', '4,096', 'multicore crash', '500 987']) {
+          type(words);
+          found.push(cells().map(name => name.split('/w')[1].split('/')[0]));
+        }
+        return found;""",
+    )
+    assert seen == [["6"], ["7"], ["1", "2", "3", "4", "5", "6", "7"], ["7"], []]
+
+
 def test_a_remark_moves_and_hides_with_its_row(page_of_run, offered):
     late = {"status": "unsustained", "reason": "backlog grows by 900 events/s"}
     rows = [offered(rate_eps=eps, **(late if eps == 3e4 else {})) for eps in
@@ -141,7 +159,7 @@ def test_hostile_text_stays_text_whatever_the_script_does_with_it(page_of_run, t
         }
         return [document.title, all('img').length, all('script').length, cells().length];""",
     )
-    assert seen == ["Stream lab: sample", 0, 2, 8]
+    assert seen == ["Stream lab: sample", 0, 2, 9]  # its reason has the words, too
 
 
 def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(page_of_run, typical):

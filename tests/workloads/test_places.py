@@ -1,14 +1,25 @@
-"""Where datasets and runs lie."""
+"""Where datasets, runs and caches lie."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.doctor.places import places
 from lab.host.machine import Machine
-from workloads.places import catalogue, runs
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.session import refusal_of_user, spark_session
+from workloads.places import cache_folder, catalogue, runs
 
 ROOT = Path(__file__).parents[2]
+CACHES = ("LAB_CACHE", "NUMBA_CACHE_DIR", "MPLCONFIGDIR")
+
+
+def nobody(uid):
+    """Look up a user in a system that knows none."""
+    raise KeyError(uid)
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +75,74 @@ def test_the_doctor_names_the_places(user, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "file" / "runs"))
     assert "LAB_RUNS" in places(Machine()).remedy
+
+
+@pytest.fixture
+def homeless(tmp_path, monkeypatch):
+    """A user without a home folder and without a name, as containers have; returns their TMPDIR."""
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", *CACHES):
+        monkeypatch.setenv(name, "")  # so that it is as before at the end, set or not
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("home", [None, "", "relative/home"])
+def test_without_a_home_a_command_names_the_variables(homeless, monkeypatch, capsys, home):
+    if home is not None:
+        monkeypatch.setenv("HOME", home)
+    assert call(["list", "runs"]) == EXIT_USER_ERROR
+    error = capsys.readouterr().err
+    assert all(name in error for name in ("HOME", "LAB_DATA", "LAB_RUNS")) and "Trace" not in error
+    assert "set HOME" in places(Machine()).remedy
+
+
+def test_without_a_home_caches_lie_among_the_temporary_files_for_all_processes(
+    homeless, monkeypatch
+):
+    monkeypatch.setenv("LAB_RUNS", str(homeless / "runs"))
+    assert call(["list", "runs"]) == EXIT_OK
+    folder = homeless / f"lab-{os.getuid()}"
+    assert cache_folder() == folder and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    found = [Path(os.environ[name]) for name in CACHES]
+    assert found == [folder, folder / "numba", folder / "matplotlib"]
+
+
+def test_a_cache_that_cannot_be_written_is_reported_and_another_one_used(
+    homeless, monkeypatch, capsys
+):
+    (homeless / "file").touch()
+    monkeypatch.setenv("LAB_CACHE", str(homeless / "file" / "cache"))
+    monkeypatch.setenv("LAB_RUNS", str(homeless / "runs"))
+    assert call(["list", "runs"]) == EXIT_OK
+    assert f"LAB_CACHE={homeless}/file/cache cannot be written" in capsys.readouterr().err
+    assert cache_folder().is_relative_to(homeless) and cache_folder().is_dir()
+
+
+def test_another_users_folder_is_no_cache(homeless, monkeypatch):
+    theirs = homeless / "theirs"
+    theirs.mkdir(mode=0o700)
+    link = homeless / f"lab-{os.getuid()}"
+    link.symlink_to(theirs)
+    assert cache_folder() == link  # our own link to our own folder
+    theirs.chmod(0o777)
+    assert not cache_folder().resolve().is_relative_to(theirs)
+
+
+def test_a_folder_that_is_gone_is_no_defect_of_the_lab(tmp_path, monkeypatch, capsys):
+    gone = folder(tmp_path / "gone")
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert call(["list", "runs"]) == EXIT_USER_ERROR
+    assert "the current folder is gone" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+
+
+def test_spark_refuses_a_user_without_a_name(monkeypatch):
+    assert refusal_of_user() is None
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert "/etc/passwd" in refusal_of_user()
+    with pytest.raises(DatasetError, match="has no name"):
+        spark_session("test", conf={})

@@ -28,7 +28,7 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
 from workloads.meant import meant
-from workloads.places import ROOT_VARIABLE, catalogue
+from workloads.places import ROOT_VARIABLE, catalogue, check_text
 
 LARGEST_SEED = 2**63 - 1
 """Results keep seeds as signed 64-bit numbers, and NumPy takes none below 0."""
@@ -170,6 +170,7 @@ class Catalog:
         Raises:
             DatasetError: the catalogue's folder cannot be made or written.
         """
+        check_text(self.root)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             self._sweep()
@@ -242,8 +243,8 @@ class Catalog:
         index = self._index(recipe)
         index.parent.mkdir(exist_ok=True)
         text = json.dumps({"recipe": asdict(recipe), "dataset": dataset_id}, indent=2)
-        with tempfile.NamedTemporaryFile("w", dir=index.parent, delete=False) as new:
-            new.write(text + "\n")
+        with tempfile.NamedTemporaryFile(dir=index.parent, delete=False) as new:
+            new.write(f"{text}\n".encode())
         Path(new.name).chmod(0o644)
         Path(new.name).replace(index)
 

@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloads.datasets.errors import DatasetError
+from workloads.places import cache_folder
 
 OLDEST = 17
 _VECTOR = "--add-modules=jdk.incubator.vector"
@@ -100,7 +100,12 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
     command = [str(executable), *flags, "-XshowSettings:properties", "-version"]
     try:
         told = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PROBE_TIMEOUT_S, check=True
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=_PROBE_TIMEOUT_S,
+            check=True,
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return None
@@ -113,36 +118,19 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
 
 def _wrapper(java: Path) -> Path:
     """Return a folder to be used as JAVA_HOME, made once for each runtime."""
-    text = (
+    text = os.fsencode(
         "#!/bin/sh\n"
         f'for a do shift; [ "$a" = {_VECTOR} ] || set -- "$@" "$a"; done\n'
         f'exec "{java}" "$@"\n'
     )
-    name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    home = _private_folder() / name
+    name = f"java-{hashlib.sha256(text).hexdigest()[:16]}"
+    home = cache_folder() / name
     target = home / "bin" / "java"
-    if target.is_file() and target.read_text() == text and os.access(target, os.X_OK):
+    if target.is_file() and target.read_bytes() == text and os.access(target, os.X_OK):
         return home
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as new:
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as new:
         new.write(text)
     Path(new.name).chmod(0o755)
     Path(new.name).replace(target)  # whole or not at all, also with several processes at once
     return home
-
-
-def _private_folder() -> Path:
-    """Return a folder that only this user can write: a cache, else one for temporary files."""
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    for folder in (Path(cache) / "stream-lab", Path(tempfile.gettempdir()) / f"lab-{os.getuid()}"):
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError:
-            continue
-        if folder.lstat().st_uid != os.getuid():  # a link that somebody else has laid
-            continue
-        info = folder.stat()
-        writable_by_others = info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if info.st_uid == os.getuid() and not writable_by_others and os.access(folder, os.W_OK):
-            return folder
-    return Path(tempfile.mkdtemp(prefix="lab-java-"))

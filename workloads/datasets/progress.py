@@ -23,7 +23,7 @@ class Progress(Protocol):
 def report(path: Path, done: int) -> None:
     """Tell from a task how far it is, at `path`."""
     new = path.with_suffix(".new")
-    new.write_text(str(done))
+    new.write_text(str(done), encoding="ascii")
     new.replace(path)
 
 
@@ -54,5 +54,5 @@ def _reported(folder: Path) -> int:
     done = 0
     for path in folder.glob("*.done"):
         with contextlib.suppress(OSError, ValueError):  # replaced while it was read
-            done += int(path.read_text())
+            done += int(path.read_text(encoding="ascii"))
     return done

@@ -1,6 +1,7 @@
 """Starts and stops Spark, quietly and with bounded memory."""
 
 import os
+import pwd
 import re
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def spark_session(
     file without a name, which is shown when it does not start.
 
     Raises:
-        DatasetError: no Java, or Spark does not start.
+        DatasetError: no Java, no name of the user, or Spark does not start.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # has no stubs
     from pyspark import SparkConf, SparkContext  # heavy
@@ -65,6 +66,9 @@ def spark_session(
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
+    refusal = refusal_of_user()
+    if refusal is not None:
+        raise DatasetError(refusal)
     os.environ["JAVA_HOME"] = str(find_java().path)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -93,6 +97,22 @@ def spark_session(
             ) from None
     session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     return session
+
+
+def refusal_of_user() -> str | None:
+    """Return why Spark cannot run for this user; None: it can.
+
+    Its file systems are Hadoop's, which logs in by the system's list of users, whatever its
+    variables are: a container's user need not be in that list.
+    """
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        return (
+            f"user {os.getuid()} has no name, and Spark needs one; add to /etc/passwd the line "
+            f"user:x:{os.getuid()}:{os.getgid()}::/tmp:/bin/sh"
+        )
+    return None
 
 
 def _without_loopback() -> str:

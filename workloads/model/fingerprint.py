@@ -178,7 +178,7 @@ class _Placed(_Exact):
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from super().code(code)
-        yield f"{shown_file(code.co_filename)}:{code.co_firstlineno}".encode()
+        yield os.fsencode(f"{shown_file(code.co_filename)}:{code.co_firstlineno}")
         yield code.co_linetable
 
 

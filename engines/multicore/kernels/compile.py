@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache as memoize
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
@@ -29,6 +30,7 @@ from engines.multicore.kernels import emitter, members, memory, parts
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
 from workloads.model.fingerprint import UnstableError, fingerprint, names_of
+from workloads.places import cache_folder
 
 _loaded: dict[tuple[Path, str], Any] = {}
 """Kernels of this process by their place in the cache, which names their content, and signature."""
@@ -193,20 +195,12 @@ def _explain(
     )
 
 
-def cache_root() -> Path:
-    """Return the directory of the kernel cache: below LAB_CACHE, XDG_CACHE_HOME or ~/.cache."""
-    given = os.environ.get("LAB_CACHE")
-    if given:
-        return Path(given) / "kernels"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stream-lab" / "kernels"
-
-
 @memoize
 def _own_fingerprint() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(Path(__file__).parents[1].rglob("[!.]*.py")):
+        if path.is_file():
+            digest.update(path.read_bytes())
     digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
     return digest.hexdigest()
 
@@ -230,13 +224,15 @@ def _cached_source(
         return None
     constants = repr(sorted((name, _constant(value)) for name, value in names.items()))
     key = hashlib.sha256("\0".join((_own_fingerprint(), *stable, source, constants)).encode())
-    path = cache_root() / f"{key.hexdigest()[:32]}.py"
-    if not path.exists():
-        try:
+    path = cache_folder() / "kernels" / f"{key.hexdigest()[:32]}.py"
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(f".{os.getpid()}.tmp")
             temporary.write_text(source, encoding="utf-8")
             temporary.replace(path)
-        except OSError:
-            return None  # a read-only home only costs compile time
+    except OSError:  # a cache without room only costs compile time
+        with suppress(OSError):
+            temporary.unlink()
+        return None
     return path

@@ -58,7 +58,10 @@ def sealed_cfunc(
 
 class _SealedCFunc(CFunc):
     def enable_caching(self, *, width: bool = False) -> None:
-        self._cache = SealedCache(self.__wrapped__, width=width)
+        with suppress(
+            RuntimeError
+        ):  # no folder of Numba's can be written: it is compiled each time
+            self._cache = SealedCache(self.__wrapped__, width=width)
 
     def compile(self) -> None:
         cache = self._cache
@@ -149,7 +152,7 @@ def _in_turn(source: Path, kept: Callable[[], bool]) -> Iterator[None]:
     """
     with ExitStack() as held:
         with suppress(OSError):
-            file = held.enter_context(source.open())
+            file = held.enter_context(source.open("rb"))
             waited = _lock(file)
             held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # a forked child has the file as well
             if waited and not kept():
@@ -157,7 +160,7 @@ def _in_turn(source: Path, kept: Callable[[], bool]) -> Iterator[None]:
         yield
 
 
-def _lock(file: IO[str]) -> bool:
+def _lock(file: IO[bytes]) -> bool:
     """Take the lock of a file; return whether it had to be waited for, in vain after a while."""
     until = time.monotonic() + _PATIENCE_S
     waited = False

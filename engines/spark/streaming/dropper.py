@@ -44,12 +44,14 @@ class Dropper:
 
     def __init__(self, planned_ns: Sequence[int], moves: object, plan: Path) -> None:
         """Write the plan and start the process."""
-        plan.write_text(json.dumps({"planned_ns": list(planned_ns), "moves": moves}))
+        content = json.dumps({"planned_ns": list(planned_ns), "moves": moves})
+        plan.write_text(content, encoding="utf-8")
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, str(plan)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         assert self._process.stdout is not None
         self._process.stdout.readline()

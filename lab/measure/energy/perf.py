@@ -71,7 +71,7 @@ class Perf:
 
     def _remedy(self) -> str:
         try:
-            paranoid = int((self.root / PARANOID).read_text())
+            paranoid = int((self.root / PARANOID).read_text(encoding="ascii"))
         except (OSError, ValueError):
             paranoid = 0
         return "sudo sysctl kernel.perf_event_paranoid=0" if paranoid > 0 else BARE_METAL
@@ -94,7 +94,7 @@ class PerfCounters:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             env={**os.environ, "LC_ALL": "C"},
         )

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
+from lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
 from lab.gate.errors import GateError
 from lab.gate.instructions import Counts, compare_counts, read_counts
 from lab.gate.outcome import Word
@@ -97,48 +97,6 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
     arguments = ["gate", "--instructions", new, "--baseline", old, "--accept", str(accepted)]
     assert call(arguments) == EXIT_OK
     assert "accepted up to 1.06: push instructions: 1.050" in capsys.readouterr().out
-
-
-def bench_file(tmp_path, name, *, cpu="A fast one", **medians):
-    content = {
-        "machine_info": {"node": name, "cpu": {"brand_raw": cpu, "count": 2}},
-        "benchmarks": [
-            {"fullname": bench, "stats": {"median": median}} for bench, median in medians.items()
-        ],
-    }
-    path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps(content))
-    return str(path)
-
-
-def test_one_file_a_side_is_shown_and_is_inconclusive(tmp_path, capsys):
-    old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=2.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE
-    said = capsys.readouterr().out
-    assert "2.000" in said and "INCONCLUSIVE: 1 of 1" in said and "a file each" in said
-
-
-def test_several_files_a_side_gate(tmp_path, capsys):
-    for k in range(6):
-        bench_file(tmp_path, f"old{k}", push=1.0 + k / 1000, pop=1.0 + k / 1000)
-        bench_file(tmp_path, f"new{k}", push=1.1 + k / 1000, pop=1.0 + k / 999)
-    sides = ["--pytest-benchmark", str(tmp_path / "new*"), "--baseline", str(tmp_path / "old*")]
-    assert call(["gate", *sides]) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert said.count("REGRESSION") == 1 and "Gate FAILED: 1 of 2" in said
-
-
-def test_a_benchmark_that_is_gone_from_the_new_files_fails(tmp_path, capsys):
-    old, new = bench_file(tmp_path, "o", a=1.0, b=1.0), bench_file(tmp_path, "n", a=1.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_GATE
-    assert "has no such benchmark" in capsys.readouterr().out
-
-
-def test_benchmark_files_of_two_machines_are_refused(tmp_path, capsys):
-    old = bench_file(tmp_path, "o", a=1.0)
-    new = bench_file(tmp_path, "n", cpu="Another", a=1.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
-    assert "different machines" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

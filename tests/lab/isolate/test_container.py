@@ -1,5 +1,6 @@
 """Trials in containers, on a real engine (Podman's service behind the Docker SDK)."""
 
+import errno
 import json
 import os
 import signal
@@ -420,3 +421,29 @@ def test_digest_changes_with_the_source_and_with_nothing_else(tmp_path):
     assert renamed != first
     (tmp_path / "lab/b.py").write_text("changed")
     assert source_digest(tmp_path) not in (first, renamed)
+
+
+def test_digest_passes_over_what_no_interpreter_can_read(tmp_path):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "nowhere.py").symlink_to("me@host:1")
+    (tmp_path / "lab" / "itself.py").symlink_to("itself.py")
+    (tmp_path / "lab" / "folder.py").mkdir()
+    os.mkfifo(tmp_path / "lab" / "pipe.py")
+    (tmp_path / "lab" / os.fsdecode(b"bytes\xff.py")).touch()
+    first = source_digest(tmp_path)
+    (tmp_path / "lab" / os.fsdecode(b"bytes\xff.py")).write_text("x = 1", encoding="ascii")
+    assert source_digest(tmp_path) != first
+
+
+def test_a_file_without_the_right_to_it_counts_as_empty(tmp_path, monkeypatch):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "a.py").touch()
+    empty = source_digest(tmp_path)
+    (tmp_path / "lab" / "a.py").write_text("x = 1", encoding="ascii")
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    assert source_digest(tmp_path) == empty
+
+
+def refused(path):
+    """Read a file as a user without the right to it; root may read everything."""
+    raise PermissionError(errno.EACCES, "Permission denied", str(path))

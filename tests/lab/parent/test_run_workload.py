@@ -1,6 +1,7 @@
 """`lab run` with engines: a workload of one's own, run without a matrix."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -261,3 +262,25 @@ def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path:
     code, _, err = run_lab(capsys, path, *asked)
     assert code == EXIT_USER_ERROR
     assert "has the kinds reading, reset, workload sensors reads reading, clearing" in err
+
+
+def test_a_folder_whose_name_is_no_text_runs_and_is_shown_escaped(
+    capsys, tmp_path: Path, monkeypatch
+):
+    path = sensors(tmp_path / os.fsdecode(b"raw\xff"))
+    monkeypatch.chdir(path.parent)
+    code, out, err = run_lab(capsys, path.name, "--engine", "multicore", "--report")
+    assert code == EXIT_OK, (out, err)
+    assert r"raw\udcff" in (Path(out[-1]) / "run.json").read_text(encoding="utf-8")
+    assert call(["check", str(path)]) == EXIT_OK
+    assert call(["plan", str(path), "-w", "2", "--svg", "plan.svg"]) == EXIT_OK
+
+
+@pytest.mark.parametrize("variable", ["LAB_RUNS", "LAB_DATA"])
+def test_results_and_data_need_a_path_that_is_text(
+    capsys, tmp_path: Path, path: Path, monkeypatch, variable
+):
+    monkeypatch.setenv(variable, str(tmp_path / os.fsdecode(b"to\xff")))
+    assert call(["run", str(path), "--engine", "multicore"]) == EXIT_USER_ERROR
+    error = capsys.readouterr().err
+    assert "has no text for" in error and r"to\udcff" in error and variable in error

@@ -47,7 +47,7 @@ def read_parquet(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[s
         raise DatasetError("Parquet needs --columns, such as ts=time,item=product")
     row, size = 0, path.stat().st_size
     try:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as raw, pq.ParquetFile(raw) as file:
             _check(path, file.schema_arrow, options)
             wanted = list(dict.fromkeys(options.columns.values()))
             for batch in file.iter_batches(batch_size=_ROWS, columns=wanted):

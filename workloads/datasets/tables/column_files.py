@@ -1,5 +1,6 @@
 """Parquet and Arrow IPC files as tables, each file with the types that it has."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -61,7 +62,7 @@ class ColumnFiles:
 def _parquet(path: Path) -> Iterator[Part]:
     import pyarrow.parquet as pq
 
-    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+    with _reading(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
         names = tuple(file.schema_arrow.names)
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
@@ -79,7 +80,7 @@ def _parquet(path: Path) -> Iterator[Part]:
 def _arrow(path: Path) -> Iterator[Part]:
     import pyarrow as pa
 
-    with _reading(path, "Arrow IPC"), pa.memory_map(str(path)) as file:
+    with _reading(path, "Arrow IPC"), pa.memory_map(os.fsencode(path)) as file:
         start = file.read(len(_FILE_MARK))
         file.seek(0)
         if start == _FILE_MARK:

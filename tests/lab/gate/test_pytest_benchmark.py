@@ -1,0 +1,169 @@
+"""Gates on files of pytest-benchmark, and on files that are none."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_USER_ERROR, call
+
+
+def bench_file(tmp_path, name, *, cpu="A fast one", **medians):
+    content = {
+        "machine_info": {"node": name, "cpu": {"brand_raw": cpu, "count": 2}},
+        "benchmarks": [
+            {"fullname": bench, "stats": {"median": median}} for bench, median in medians.items()
+        ],
+    }
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+def test_one_file_a_side_is_shown_and_is_inconclusive(tmp_path, capsys):
+    old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=2.0)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE
+    said = capsys.readouterr().out
+    assert "2.000" in said and "INCONCLUSIVE: 1 of 1" in said and "a file each" in said
+
+
+def test_several_files_a_side_gate(tmp_path, capsys):
+    for k in range(6):
+        bench_file(tmp_path, f"old{k}", push=1.0 + k / 1000, pop=1.0 + k / 1000)
+        bench_file(tmp_path, f"new{k}", push=1.1 + k / 1000, pop=1.0 + k / 999)
+    sides = ["--pytest-benchmark", str(tmp_path / "new*"), "--baseline", str(tmp_path / "old*")]
+    assert call(["gate", *sides]) == EXIT_GATE
+    said = capsys.readouterr().out
+    assert said.count("REGRESSION") == 1 and "Gate FAILED: 1 of 2" in said
+
+
+def test_a_benchmark_that_is_gone_from_the_new_files_fails(tmp_path, capsys):
+    old, new = bench_file(tmp_path, "o", a=1.0, b=1.0), bench_file(tmp_path, "n", a=1.0)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_GATE
+    assert "has no such benchmark" in capsys.readouterr().out
+
+
+def test_benchmark_files_of_two_machines_are_refused(tmp_path, capsys):
+    old = bench_file(tmp_path, "o", a=1.0)
+    new = bench_file(tmp_path, "n", cpu="Another", a=1.0)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
+    assert "different machines" in capsys.readouterr().err
+
+
+def edited(tmp_path, change, name="edited"):
+    """Write a sound file of pytest-benchmark after a change to its content."""
+    path = Path(bench_file(tmp_path, name, push=1.0))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+NUMBERS = (math.inf, -math.inf, math.nan, 1e300, 10**400, 5e-324, 0, -1.0, True, "0.5", None, [1.0])
+
+
+@pytest.mark.parametrize("median", NUMBERS, ids=lambda number: repr(number)[:8])
+def test_a_median_that_is_no_time_is_refused_by_name(tmp_path, capsys, median):
+    def change(content):
+        content["benchmarks"][0]["stats"]["median"] = median
+
+    old, new = bench_file(tmp_path, "old", push=1.0), edited(tmp_path, change)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
+    error = capsys.readouterr().err
+    assert "edited.json: push has a median of" in error and "expected a number from" in error
+
+
+def test_a_name_that_a_file_has_twice_is_refused(tmp_path, capsys):
+    old = bench_file(tmp_path, "old", push=1.0)
+    new = edited(tmp_path, lambda content: content["benchmarks"].append(content["benchmarks"][0]))
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
+    assert "edited.json: push is in it twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        {"arch": "ARM_8", "bits": 64, "count": 4, "arch_string_raw": "aarch64"},
+        {"brand": "An old one", "count": 4},
+        {"hardware_raw": "BCM2711"},
+        {},
+    ],
+)
+def test_machines_whose_processors_have_no_brand_are_gated(tmp_path, cpu):
+    def change(content):
+        content["machine_info"] = {"machine": "aarch64", "cpu": cpu}
+
+    files = [edited(tmp_path, change, name) for name in ("old", "new")]
+    code = call(["gate", "--pytest-benchmark", files[1], "--baseline", files[0]])
+    assert code == EXIT_INCONCLUSIVE  # one file a side
+    other = bench_file(tmp_path, "another", push=1.0)
+    code = call(["gate", "--pytest-benchmark", other, "--baseline", files[0]])
+    assert code == EXIT_USER_ERROR
+
+
+def test_a_file_that_names_no_processor_is_refused(tmp_path, capsys):
+    file = edited(tmp_path, lambda content: content.update(machine_info={"user": "me"}))
+    old = bench_file(tmp_path, "old", push=1.0)
+    assert call(["gate", "--pytest-benchmark", file, "--baseline", old]) == EXIT_USER_ERROR
+    assert "names no processor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks_are_passed_over(tmp_path, encoding):
+    old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=1.0)
+    Path(new).write_text(Path(old).read_text(encoding="utf-8"), encoding=encoding)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE
+
+
+OTHER_TOOLS = {
+    "Google Benchmark": {"context": {}, "benchmarks": [{"name": "a", "real_time": 1.0}]},
+    "pyperf": {"benchmarks": [{"runs": [{"values": [0.1]}]}], "metadata": {}, "version": "1.0"},
+    "hyperfine": {"results": [{"command": "sleep 1", "mean": 1.0, "median": 1.0}]},
+    "JMH": [{"jmhVersion": "1.37", "benchmark": "a", "primaryMetric": {"score": 1.0}}],
+    "Criterion.rs": {name: {} for name in ("mean", "median", "slope", "std_dev")},
+    "BenchmarkDotNet": {"Title": "a", "HostEnvironmentInfo": {}, "Benchmarks": []},
+    "asv": {"commit_hash": "1", "result_columns": [], "results": {}},
+    "other JSON": {"benchmarks": 7},
+    "JSON that begins with int": 7,
+}
+
+
+@pytest.mark.parametrize("tool", OTHER_TOOLS)
+def test_other_tools_files_are_named_as_such(tmp_path, capsys, tool):
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(OTHER_TOOLS[tool]), encoding="utf-8")
+    old = bench_file(tmp_path, "old", push=1.0)
+    assert call(["gate", "--pytest-benchmark", str(file), "--baseline", old]) == EXIT_USER_ERROR
+    error = capsys.readouterr().err
+    assert f"other.json: {tool}" in error.replace("output of ", "")
+    assert "pytest --benchmark-json" in error
+
+
+@pytest.mark.parametrize("content", [b"", b"goos: linux", b"\xff\xfe\x00", b"[" * 100_000, b"\x80"])
+def test_what_is_no_json_is_refused_by_name(tmp_path, capsys, content):
+    file = tmp_path / "odd.json"
+    file.write_bytes(content)
+    old = bench_file(tmp_path, "old", push=1.0)
+    assert call(["gate", "--pytest-benchmark", str(file), "--baseline", old]) == EXIT_USER_ERROR
+    assert "odd.json: cannot be read as JSON" in capsys.readouterr().err
+
+
+def test_a_file_on_both_sides_is_refused(tmp_path, capsys):
+    file = bench_file(tmp_path, "both", push=1.0)
+    (tmp_path / "link.json").symlink_to(file)
+    sides = ["--pytest-benchmark", file, "--baseline", str(tmp_path / "link.json")]
+    assert call(["gate", *sides]) == EXIT_USER_ERROR
+    assert "on both sides" in capsys.readouterr().err
+
+
+def test_a_name_with_half_a_surrogate_pair_is_shown_escaped(tmp_path, capsys):
+    def change(content):
+        content["benchmarks"][0]["fullname"] = "bench_\ud800"
+
+    files = [edited(tmp_path, change, name) for name in ("old", "new")]
+    sides = ["--pytest-benchmark", files[1], "--baseline", files[0]]
+    for form in ("page", "json", "markdown", "junit"):
+        written = tmp_path / form
+        assert call(["gate", *sides, f"--{form}", str(written)]) == EXIT_INCONCLUSIVE
+        assert r"bench_\ud800" in written.read_text(encoding="utf-8").replace("\\\\", "\\")

@@ -1,0 +1,52 @@
+"""The colours of verdicts, and what stands beside them."""
+
+import pytest
+
+from reports.page.statement import statement
+from reports.summary import summarise
+from results.schema import COLUMNS
+
+
+def cells(rows):
+    """Sum rows up as they are read from a run: with every column."""
+    return summarise([dict.fromkeys(column.name for column in COLUMNS) | row for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("status", "mark", "words"),
+    [
+        ("ok", "good", "all are right"),
+        ("unsteady", "doubt", "not every cell kept up"),
+        ("unsustained", "doubt", "not every cell kept up"),
+        ("unsupported", "bad", "No cell has a verified number"),
+        ("crash", "bad", "No cell has a verified number"),
+    ],
+)
+def test_a_verdicts_colour_goes_with_its_words(offered, status, mark, words):
+    said = statement(cells([offered(status=status)]))
+    assert said.mark == mark and words in said.verdict
+
+
+def test_what_is_missing_is_neither_good_nor_a_failure(trial):
+    once = cells([trial()])
+    for incomplete in ({"missing": ["another"]}, {"complete": False}):
+        said = statement(once, **incomplete)
+        assert said.mark == "doubt" and "incomplete" in said.verdict
+
+
+def test_an_unsupported_cell_beside_a_right_one_is_no_failure(trial):
+    rows = [trial(), trial("spark", variant="streaming", status="unsupported")]
+    assert statement(cells(rows)).mark == "good"
+
+
+@pytest.mark.parametrize(
+    ("status", "colour"),
+    [("unsteady", "marked"), ("unsupported", "unsupported"), ("crash", "bad"), ("ok", "ok")],
+)
+def test_a_status_has_one_colour_wherever_the_page_shows_it(page_of_run, trial, status, colour):
+    reason = None if status == "ok" else "why"
+    rows = [trial(variant="numpy", batch=None), trial(status=status, reason=reason)]
+    page = page_of_run(rows).read_text(encoding="utf-8")
+    spans = [part.partition("</span>")[0] for part in page.split('<span class="status ')[1:]]
+    colours = {span.partition('"')[0] for span in spans if status in span.partition(">")[2]}
+    assert colours == {colour}
