@@ -64,6 +64,8 @@ $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
 	@echo "set-up: building the C++ core and installing the lab into $(VENV)"
 	@mkdir -p $(CORE) && touch $@.new  # as old as what is read: a source that is saved meanwhile is newer
 	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+	@sed -i '1i """PYTEST_DONT_REWRITE: it is imported before pytest, which warns of such modules of a plugin."""' \
+		$(VENV)/lib/python*/site-packages/_editable_skbc_stream_lab.py
 	@mv $@.new $@
 
 setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ core

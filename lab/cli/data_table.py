@@ -1,6 +1,5 @@
 """`lab data import table`: any table as the input of any workload."""
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -9,7 +8,7 @@ from rich.console import Console
 from lab.cli.catalogue import catalog_at, root_option, step_bar
 from lab.cli.columns import columns_of
 from lab.cli.complete import WORKLOADS
-from lab.cli.data_view import print_id
+from lab.cli.data_view import print_id, print_times
 from lab.cli.once import Once
 from workloads.datasets.dataset import Dataset
 
@@ -78,7 +77,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
 @click.option(
     "--time-format",
     help="How times are written: iso; s, ms, us or ns since 1970; or a pattern such as "
-    "'%m/%d/%y %H:%M'. Else it is seen from the first row.",
+    "'%m/%d/%y %H:%M'. Else it is recognized.",
 )
 @click.option(
     "--zone", default="UTC", show_default=True, help="Zone of times that name none, by IANA name."
@@ -173,28 +172,8 @@ def _print(dataset: Dataset) -> None:
     for kind, name in enumerate(dataset.alphabet.kinds):
         if not any(stream.rows for stream in dataset.streams if kind in stream.kinds):
             console.print(f"warning: no row is of kind {name}", markup=False)
-    console.print(f"times: {origin['times']}; {_span(dataset)}", markup=False)
+    print_times(dataset, console)
     keys = f"keys: {dataset.alphabet.keys:,}"
     numbered = ", ".join(file.name for file in dataset.dictionaries)
     console.print(f"{keys}; dictionaries: {numbered or 'none'}")
     print_id(dataset)
-
-
-def _span(dataset: Dataset) -> str:
-    """Return the first and the last event time in words, as dates where they can be some."""
-    present = [stream for stream in dataset.streams if stream.rows]
-    first = min(stream.ts_min for stream in present)
-    last = max(stream.ts_max for stream in present)
-    unit = str(dataset.origin["unit"])
-    second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
-    shown = f"event time from {first} to {last} {unit}"
-    try:
-        dates = [
-            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=ts // second)
-            for ts in (first, last)
-        ]
-    except OverflowError:
-        return shown
-    if dates[1].year == 1970:  # counted from something else
-        return shown
-    return f"{shown}, {dates[0]:%Y-%m-%d %H:%M:%S} to {dates[1]:%Y-%m-%d %H:%M:%S} UTC"

@@ -8,6 +8,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import ID_SHOWN, dictionaries
+from workloads.datasets.times import span_of
 
 _MOST_FILES = 5
 """Files of an import that are named; `show --json` has all."""
@@ -26,6 +27,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
         "origin": origin_words(dataset),
         "invented": invented_words(dataset.origin, dataset.events),
         "times": str(dataset.origin.get("times", "")),
+        "span": str(span_of(dataset) or ""),
         "source": dataset.source,
         "licence": dataset.licence,
         "folder": str(catalog.folder(dataset.id)),
@@ -45,6 +47,22 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
             stream.path.name,
         )
     console.print(table)
+
+
+def print_times(dataset: Dataset, console: Console) -> None:
+    """Print how the times of an import were read, their span, and what is odd about them."""
+    origin, span = dataset.origin, span_of(dataset)
+    words = [str(part) for part in (origin.get("times"), span) if part]
+    if words:
+        console.print(f"times: {'; '.join(words)}", markup=False)
+    if repeated := origin.get("repeated_times"):
+        console.print(
+            f"warning: times in an hour that clocks of {origin['zone']} show twice are taken for "
+            f"the first: {repeated:,}, such as {origin['first_repeated_time']}",
+            markup=False,
+        )
+    if span is not None and (warning := span.warning()):
+        console.print(f"warning: {warning}", markup=False)
 
 
 def as_record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:

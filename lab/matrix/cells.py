@@ -130,7 +130,7 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         cell
         for entry in matrix.workloads
         for number, engine in enumerate(matrix.engines, 1)
-        if engine.takes(entry)
+        if entry in matrix.workloads_of(engine)
         for variant in _variants(matrix, number, engine, entry, adapters[engine.name])
         for offer in _offers(matrix, entry, engine, variant)
         for cell in _cells(entry, engine, variant, offer)

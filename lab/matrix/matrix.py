@@ -29,7 +29,7 @@ variants = ["dgs"]         # default: the engine's first that runs the workload'
 workers = [1, 2]           # default: 1; "doubling": 1, 2, 4, ... and all cores of the machine
 batch = [4096]             # default: 4096; only for variants that use it
 options = {}               # passed to the engine
-workloads = ["event_*"]    # patterns on name or name@label; default: all
+workloads = ["event_*"]    # patterns on name@label; one that matches none of these, on name
 repetitions = 1            # instead of the run's
 timeout_s = 600            # instead of the run's
 label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
@@ -140,12 +140,6 @@ class EngineEntry:
     timeout_s: float = DEFAULT_TIMEOUT_S
     label: str | None = None
 
-    def takes(self, entry: WorkloadEntry) -> bool:
-        """Return whether this engine is to run the workload."""
-        if self.workloads is None:
-            return True
-        return any(fnmatchcase(entry.key, pattern) for pattern in self.workloads)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -182,6 +176,22 @@ class Matrix:
     engines: tuple[EngineEntry, ...]
     loads: tuple[LoadEntry, ...] = (LoadEntry(mode=CATCH_UP),)
     settings: Settings = field(default_factory=Settings)
+
+    def workloads_of(self, engine: EngineEntry) -> tuple[WorkloadEntry, ...]:
+        """Return the workloads that an engine is to run, in order."""
+        if engine.workloads is None:
+            return self.workloads
+        chosen = [entry for pattern in engine.workloads for entry in self.matching(pattern)]
+        return tuple(entry for entry in self.workloads if entry in chosen)
+
+    def matching(self, pattern: str) -> tuple[WorkloadEntry, ...]:
+        """Return the workloads whose key matches a pattern; where none does, whose name does.
+
+        So `event_window` is the table without a label where there is one, and all tables of the
+        workload where all have labels, as those of imported datasets do.
+        """
+        by_key = tuple(entry for entry in self.workloads if fnmatchcase(entry.key, pattern))
+        return by_key or tuple(e for e in self.workloads if fnmatchcase(e.name, pattern))
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -341,7 +351,7 @@ def _check_keys(matrix: Matrix) -> None:
             )
     for number, engine in enumerate(matrix.engines, 1):
         for pattern in engine.workloads or ():
-            if not any(fnmatchcase(key, pattern) for key in keys):
+            if not matrix.matching(pattern):
                 raise MatrixError(
                     f"{matrix.source}: [[engine]] {number}, key workloads has {pattern!r}, which "
                     f"matches none of {', '.join(keys)}"

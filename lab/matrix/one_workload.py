@@ -6,6 +6,7 @@ from typing import Any
 
 import tomli_w
 
+from lab.errors import LabError
 from workloads import references
 from workloads.places import here
 from workloads.registry import short_name
@@ -26,6 +27,9 @@ class OneWorkload:
         repetitions: fresh processes a cell.
         options: of engines; those of one engine alone as `engine.option`.
         events, params, seed, dataset, query: as in a matrix.
+
+    Raises:
+        LabError: a number of workers or a batch is not a whole number of at least 1.
     """
 
     reference: str
@@ -39,6 +43,14 @@ class OneWorkload:
     seed: int | None = None
     dataset: str | None = None
     query: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, numbers in (("workers", self.workers), ("batch", self.batch)):
+            if not isinstance(numbers, list | tuple) or not all(map(_is_count, numbers)):
+                raise LabError(
+                    f"{name} is {numbers!r}; give whole numbers of at least 1, such as "
+                    f"--{name} 1,2 ({name}=[1, 2])"
+                )
 
 
 def matrix_text(asked: OneWorkload) -> str:
@@ -99,6 +111,10 @@ def _engine(asked: OneWorkload, engine: str) -> dict[str, Any]:
             "options": options,
         }
     )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _given(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -183,18 +183,32 @@ def test_trials_are_interleaved_with_every_second_repetition_backwards():
     ]
 
 
-def test_imported_dataset_is_labelled_with_its_id_and_patterns_can_tell_it_apart():
+@pytest.mark.parametrize(
+    ("pattern", "inputs"),
+    [
+        ("page_view_join", [""]),
+        ("page_*", ["", "@3f2a9c00"]),
+        ("page_view_join@3f2a9c00", ["@3f2a9c00"]),
+        ("*@3f*", ["@3f2a9c00"]),
+    ],
+)
+def test_patterns_of_engines_tell_inputs_of_one_workload_apart(pattern: str, inputs: list[str]):
     found = cells(
         '[[workload]]\nname = "page_view_join"\n'
         '[[workload]]\nname = "page_view_join"\ndataset = "3f2a9c0011"\n'
-        '[[engine]]\nname = "fake"\n'
+        '[[workload]]\nname = "event_window"\n'
+        f'[[engine]]\nname = "reference"\nworkloads = ["{pattern}"]'
+    )
+    wanted = [f"page_view_join{label}/reference/sequential/w1" for label in inputs]
+    assert [cell.id for cell in found] == wanted
+
+
+def test_an_engine_takes_a_labelled_dataset_by_the_name_of_its_workload():
+    (cell,) = cells(
+        '[[workload]]\nname = "page_view_join"\ndataset = "3f2a9c0011"\n'
         '[[engine]]\nname = "reference"\nworkloads = ["page_view_join"]'
     )
-    assert [cell.id for cell in found] == [
-        "page_view_join/fake/correct/w1",
-        "page_view_join/reference/sequential/w1",
-        "page_view_join@3f2a9c00/fake/correct/w1",
-    ]
+    assert cell.id == "page_view_join@3f2a9c00/reference/sequential/w1"
 
 
 W = '[[workload]]\nname = "event_window"\n'

@@ -101,11 +101,18 @@ def test_a_helper_may_be_edited_between_two_runs_of_one_process(tmp_path, monkey
     del sys.modules["helper_of_own"]
 
 
+HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
+
+
 @pytest.mark.parametrize(
     ("positional", "named", "said"),
     [
         ((), {}, "workloads is (); give a list"),
         ((), {"workloads": "wordcount", "engines": ["fake"]}, "workloads is 'wordcount'; give a"),
+        *(
+            ((), {**HERE, "workers": workers}, f"workers is {workers!r}; give whole numbers of at")
+            for workers in (0, [0], [-1], [1.5], ["2"])
+        ),
         (("m.toml",), {"workers": [1]}, "workers goes with workloads, not with a matrix"),
         ((), {"worker": [1]}, "lab.run: there is no argument 'worker'; did you mean workers"),
         (("m.toml", "o"), {}, "lab.run: only matrix may be given without its name, got 2 values"),

@@ -193,7 +193,11 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         (["m.toml", "-w", "2"], "--workers goes with a WORKLOAD, not with a matrix"),
         (["--demo", "--engine", "fake"], "--engine goes with a WORKLOAD, not with a matrix"),
         (["wordcount", "--engine", "fake", "-w", "two"], "'two' is no list of whole numbers"),
-        (["wordcount", "--engine", "fake", "-w", "0"], "key workers is [0]"),
+        *(
+            (["wordcount", "--engine", engine, "-w", number], f"workers is [{number}]; give whole")
+            for engine, number in (("fake", "0"), ("reference", "0"), ("multicore", "-1"))
+        ),
+        (["wordcount", "--engine", "reference", "--batch", "0"], "batch is [0]; give whole"),
         (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
         (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is given twice"),
         (["wordcount", "--engine", "none"], "no engine 'none'"),

@@ -1,5 +1,6 @@
 """The plugin inside a pytest session of its own, on the lab's own engines."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ pytest_plugins = ["pytester"]
 
 # Of the finder of an editable install, and of the plugin, which this process has imported before.
 IMPORTED = "ignore:Module already imported so cannot be rewritten"
+
+
+def test_pytest_is_told_not_to_warn_about_the_finder_of_an_editable_install():
+    finder = sys.modules.get("_editable_skbc_stream_lab")
+    if finder is None:
+        pytest.skip("the lab is not installed from its tree")
+    assert "PYTEST_DONT_REWRITE" in (finder.__doc__ or ""), "`make setup` marks it"
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ class TestImport:
         path = tmp_path / "sales.parquet"
         table = {name: [1, None] for name in COLUMNS.values()}
         pq.write_table(pa.table(table), path)
-        with pytest.raises(DatasetError, match=r"sales.parquet: row 2: '' is not a time"):
+        with pytest.raises(DatasetError, match=r"sales.parquet: row 2: is empty"):
             imported(catalog, path)
 
     def test_a_table_of_products_that_contradicts_itself_is_refused(
@@ -210,7 +210,7 @@ class TestImport:
     ("more", "message"),
     [
         ({"columns": {"ts": "time"}}, "does not say which column is ticket, item, net_paid"),
-        ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of auto, iso"),
+        ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of iso, s"),
         ({"settings": {"product_columns": "item=a,category=b"}}, "--products, which is missing"),
     ],
 )

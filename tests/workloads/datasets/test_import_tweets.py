@@ -17,10 +17,9 @@ from tests.workloads.datasets.files import real, text_file
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.run import import_files
-from workloads.datasets.imports.times import time_ms
 from workloads.datasets.manifest import dictionaries
 from workloads.model import ListColumn
 from workloads.model.oplus import answer
@@ -128,8 +127,8 @@ def test_csv_with_named_columns_and_text_of_several_lines(
     rows = [
         ["id", "when", "who", "body"],
         ["1", "2015-04-09T01:31:05Z", "ann", 'two\nlines, "quoted"'],
-        ["2", "1428543061", "bob", "seconds"],
-        ["3", "1428543062500", "ann", "milliseconds"],
+        ["2", "Thu Apr 09 01:31:01 +0000 2015", "bob", "as Twitter"],
+        ["3", "2015-04-09 03:31:02.5+02:00", "ann", "elsewhere"],
     ]
     sink = StringIO()
     csv.writer(sink).writerows(rows)
@@ -159,7 +158,7 @@ REFUSED = {
     "no column nothing; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
     "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
     "tweets has no column price; it takes ts, user, text": (["a"], {"price": "a"}),
-    r"t\.csv:2: 'noon' is not a time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
+    r"t\.csv:2: 'noon' is no time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
     r"t\.csv:2: not CSV \(unexpected end": (["a,b", '1,"x'], {"ts": "a", "text": "b"}),
     r"t\.csv:2: not of the form id": (["1|Thu Apr 09 01:31:00 +0000 2015|x", "1|2"], {}),
 }
@@ -182,26 +181,18 @@ def test_a_truncated_archive_is_refused(catalog: Catalog, tmp_path: Path):
         imported(catalog, "tweets", tmp_path / "t.tar.xz")
 
 
-@pytest.mark.parametrize(
-    ("text", "form", "ms"),
-    [
-        ("2015-04-09T01:31:00.5+02:00", "auto", APRIL_MS - 7_199_500),
-        ("Thu Apr 09 01:31:00 +0130 2015", "auto", APRIL_MS - 5_400_000),
-        ("-1.5", "auto", -1500),
-        ("99999999999", "auto", 99_999_999_999_000),
-        ("100000000000", "auto", 100_000_000_000),
-        ("5", "ms", 5),
-        ("0.0019", "s", 1),
-    ],
-)
-def test_times_in_their_forms(text: str, form: str, ms: int):
-    assert time_ms(text, form) == ms
-
-
-@pytest.mark.parametrize("text", ["", "1e5", "Thu Foo 09 01:31:00 +0000 2015", "2015-02-30"])
-def test_what_is_no_time(text: str):
-    with pytest.raises(BadRowError):
-        time_ms(text)
+def test_a_time_of_another_unit_is_refused_with_both_lines(catalog: Catalog, tmp_path: Path):
+    file = text_file(tmp_path / "t.csv", "at,body", "1536507914000,a", "1536507917123000,b")
+    columns = {"ts": "at", "text": "body"}
+    said = (
+        r"t\.csv:3: 1536507917123000 looks like microseconds since 1970, but 1536507914000 "
+        r"\(t\.csv:2\) looks like milliseconds since 1970; --time ms takes all for milliseconds"
+    )
+    with pytest.raises(DatasetError, match=said):
+        imported(catalog, "tweets", file, columns=columns)
+    dataset = imported(catalog, "tweets", file, columns=columns, max_bad=1)
+    assert dataset.origin["times"] == "milliseconds since 1970 (recognized)"
+    assert (dataset.origin["bad_rows"], dataset.origin["unit"]) == (1, "ms")
 
 
 def test_comments_of_edits_in_two_streams(catalog: Catalog, tmp_path: Path):

@@ -137,6 +137,7 @@ ACCESS_LOG = ImportKind(
     ),
     keys="pages",
     streams=streams,
+    unit="s",
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     invents=("update",),
 )

@@ -26,7 +26,6 @@ from workloads.datasets.imports.json_lines import object_of, text_of
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.times import time_ms
 from workloads.inputs.ads.schema import TYPES
 
 
@@ -73,7 +72,7 @@ def parse(event: Event, options: ImportOptions) -> Row:
         raise BadRowError(f"field event_type is {kind!r}; there are {', '.join(TYPES)}")
     if ad not in event.campaigns:
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
-    ts = _time(found.get("event_time"))
+    ts = _time(found.get("event_time"), options)
     page, address = text_of(found, "page_id"), text_of(found, "ip_address")
     return (
         ts,
@@ -85,10 +84,10 @@ def parse(event: Event, options: ImportOptions) -> Row:
     )
 
 
-def _time(value: Any) -> int:
+def _time(value: Any, options: ImportOptions) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadRowError(f"field event_time is {value!r}, not milliseconds since 1970")
-    return time_ms(str(value), "ms")
+    return options.time(str(value))
 
 
 def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
@@ -116,5 +115,6 @@ AD_EVENTS = import_of_ads(
             help="JSON objects with the campaign of each ad (ad-to-campaign-ids.txt).",
         ),
     ),
+    time="ms",
     sorts=True,
 )

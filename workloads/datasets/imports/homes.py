@@ -248,6 +248,7 @@ DEBS_2014 = ImportKind(
     dictionaries=(),
     keys=_keys_of,
     streams=streams,
+    unit="s",
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     settings=(
         Setting(name="houses", default=40, help="Houses; those from this number on are left out."),

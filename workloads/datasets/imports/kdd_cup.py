@@ -150,6 +150,7 @@ KDD_CUP = ImportKind(
     dictionaries=tuple(Dictionary(name=n, column=n) for n in ("combination", *TEXTS, "label")),
     keys=None,
     streams=streams,
+    unit=None,
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     settings=(Setting(name="check-every", default=20_000, help="Rows between two checks."),),
     invents=("check",),

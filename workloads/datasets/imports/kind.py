@@ -9,6 +9,7 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.raw import At, check_readable
 from workloads.datasets.remedy import workload_taking
 from workloads.datasets.split import check_streams
+from workloads.datasets.times import TimeReader, check_form
 from workloads.model import Alphabet, Block, ColumnType
 from workloads.registry import workload
 
@@ -77,6 +78,15 @@ class Setting:
     file: bool = False
 
 
+TIME_SETTING = Setting(
+    name="time",
+    default="auto",
+    help="How times are written: iso; s, ms, us or ns since 1970; hhmmss; or a pattern such as "
+    "'%d/%m/%Y %H:%M'. auto recognizes all but patterns and hhmmss, see `lab data import table`.",
+)
+"""For kinds whose files have times in several forms, to be among their `settings`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
     """What a person may choose.
@@ -90,6 +100,7 @@ class ImportOptions:
         licence: of the data, likewise.
         columns: for CSV, the column of each role (`ImportKind.roles`).
         settings: the kind's own options, by name; complete after `ImportKind.complete`.
+        times: reads event times; as the kind's option `time` says after `ImportKind.complete`.
     """
 
     files: tuple[Path, ...]
@@ -100,6 +111,18 @@ class ImportOptions:
     licence: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    times: TimeReader = field(default_factory=TimeReader)
+
+    def time(self, text: str) -> int:
+        """Return the event time of a text.
+
+        Raises:
+            BadRowError: it is no time.
+        """
+        found = self.times.read(text)
+        if isinstance(found, str):
+            raise BadRowError(found)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +187,8 @@ class ImportKind:
         alphabet: kinds and keys for a number of keys.
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
+        time: the form of times where `settings` has no `time`.
+        unit: of event time since 1970; None: event time is that of no clock.
         sorts: whether its files are expected in any order, and always sorted.
         invents: kinds whose events are in no line of the files: the import invents them.
     """
@@ -182,6 +207,8 @@ class ImportKind:
     prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
+    time: str = "iso"
+    unit: str | None = "ms"
     sorts: bool = False
     invents: tuple[str, ...] = ()
 
@@ -216,4 +243,9 @@ class ImportKind:
         files = tuple(path.absolute() for path in options.files)
         for path in (*files, *(Path(settings[name]) for name in named if settings[name])):
             check_readable(path)
-        return replace(options, files=files, settings=settings, sort=options.sort or self.sorts)
+        form = str(settings.get(TIME_SETTING.name, self.time))
+        if form != TIME_SETTING.default:
+            check_form(form, f"--{TIME_SETTING.name}")
+        times = TimeReader(None if form == TIME_SETTING.default else form)
+        sort = options.sort or self.sorts
+        return replace(options, files=files, settings=settings, sort=sort, times=times)

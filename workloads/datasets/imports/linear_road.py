@@ -108,5 +108,6 @@ LINEAR_ROAD = ImportKind(
     dictionaries=(),
     keys=None,
     streams=streams,
+    unit=None,
     alphabet=lambda keys: Alphabet(kinds=(RECORD,), keys=keys),
 )

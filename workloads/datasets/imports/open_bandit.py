@@ -25,7 +25,6 @@ from workloads.datasets.imports.ad_rows import (
 from workloads.datasets.imports.csv_rows import Cells, read_csv
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
 from workloads.datasets.imports.raw import At, Part
-from workloads.datasets.imports.times import time_ms
 from workloads.inputs.ads.schema import VIEW
 
 ITEMS = "item_context.csv"
@@ -85,7 +84,7 @@ def parse(impression: Impression, options: ImportOptions) -> Row:
         raise BadRowError(f"item {item!r} is not in the table of items ({ITEMS})")
     user = "/".join(cells[name] for name in USER_FEATURES)
     return (
-        time_ms(cells["ts"]),
+        options.time(cells["ts"]),
         with_lookup("user", user, cells[options.settings["location"]]),
         f"position {cells['position'].strip()}",
         with_lookup("item", item, campaign),

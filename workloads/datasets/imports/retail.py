@@ -22,6 +22,7 @@ import numpy as np
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells
 from workloads.datasets.imports.kind import (
+    TIME_SETTING,
     Blocks,
     Derive,
     Dictionary,
@@ -37,7 +38,6 @@ from workloads.datasets.imports.products import UNKNOWN, categorised, product_co
 from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.retail_fields import cents, whole
 from workloads.datasets.imports.rows import where
-from workloads.datasets.imports.times import FORMS, time_ms
 from workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
@@ -56,8 +56,6 @@ def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cell
     missing = [role for role in NEEDED if role not in options.columns]
     if missing:
         raise DatasetError(f"--columns does not say which column is {', '.join(missing)}")
-    if settings["time"] not in FORMS:
-        raise DatasetError(f"--time is {settings['time']!r}; give one of {', '.join(FORMS)}")
     if settings["products"] and "category" in options.columns:
         raise DatasetError("give a column of categories or --products, not both")
     if settings["product-columns"] and not settings["products"]:
@@ -75,7 +73,7 @@ def parse(cells: Cells, options: ImportOptions) -> Row:
     """
     given = options.columns
     return (
-        time_ms(cells["ts"], options.settings["time"]),
+        options.time(cells["ts"]),
         whole("ticket", cells["ticket"], bits=64),
         _item(cells["item"]),
         (cells["category"].strip() if "category" in given else "") or UNKNOWN,
@@ -153,12 +151,7 @@ RETAIL = ImportKind(
     roles=ROLES,
     settings=(
         *CSV_SETTINGS,
-        Setting(
-            name="time",
-            default="auto",
-            help="How times are written: iso, s or ms since 1970; auto tells them apart (plain "
-            "numbers below 100,000,000,000 are seconds).",
-        ),
+        TIME_SETTING,
         Setting(
             name="products",
             default="",

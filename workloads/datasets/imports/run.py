@@ -112,6 +112,8 @@ def _write(
             "sorted_here": bool(reading.descents),
             "rows_out_of_order": reading.descents,
             "streams": options.streams,
+            **reading.times,
+            "unit": kind.unit,
             **_invented(kind, written),
             **_chosen(kind, options),
         },

@@ -41,6 +41,7 @@ class Reading:
         rows: number of good rows.
         bad: number of bad rows.
         bad_lines: the first ten, in words.
+        times: how times were read (`TimeReader.report`).
         descents: number of rows whose time is before that of the row before.
         first_descent: the first of these, in words.
         error: why a file could not be read to its end.
@@ -51,6 +52,7 @@ class Reading:
     rows: int = 0
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
+    times: dict[str, Any] = field(default_factory=dict)
     descents: int = 0
     first_descent: str = ""
     error: str = ""
@@ -123,6 +125,8 @@ class ReadTask:
                 found.blocks += 1
         except DatasetError as error:
             found.error = str(error)
+        if of_lines:
+            found.times = self.options.times.report()
         return found
 
     def _of_lines(self, found: Reading, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
@@ -143,6 +147,7 @@ class ReadTask:
         for path, at in self._files():
             for place, fields in kind.read(path, self.options, at):
                 found.lines += 1
+                self.options.times.place = place
                 try:
                     row = kind.parse(fields, self.options)
                 except BadRowError as error:

@@ -222,6 +222,7 @@ TRACEBASE = ImportKind(
     ),
     keys=None,
     streams=streams,
+    unit="s",
     alphabet=lambda keys: Alphabet(kinds=(READING,), keys=keys),
     settings=(
         Setting(name="mean", default="1s", help="Which number is taken: the mean of 1s or of 8s."),

@@ -6,6 +6,7 @@ unit that prices are kept in.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from workloads.datasets.imports.csv_rows import read_csv
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row
 from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.trade_fields import whole_price
+from workloads.datasets.times import TimeReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,6 +114,7 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
 
 def _of_trades(path: Path, options: ImportOptions, read: Read, parse: Parse) -> dict[str, int]:
     tally = Tally()
+    options = replace(options, times=TimeReader(options.times.form))  # other days, other evidence
     bad = 0
     for place, fields in read(path, options, _nothing):
         try:

@@ -2,10 +2,8 @@
 
 - `--columns ts=...,price=...,symbol=...`. Without `symbol`, it is in the file's name: what
   `--symbol-pattern` finds there, by default the first run of letters. Symbols are in capitals.
-- Times (`--time`): `ms`, milliseconds since midnight or since 1970; `s`, seconds, with a fraction;
-  `hhmmss`, a time of day as digits, with or without a fraction behind them; `iso`, an ISO 8601 time
-  with or without its day. `auto`: `ms` for numbers, otherwise `iso`. Event time is in milliseconds,
-  cut down; since midnight where the file tells no day.
+- Times (`--time`) as everywhere, see `workloads.datasets.times`. Event time is in milliseconds,
+  rounded down; since midnight where the file tells no day.
 - Prices are divided by `--price-scale`, and kept as whole numbers with `--decimals` decimals
   (2: cents), rounded half up. A price that is not above 0, or does not fit 32 bits, is a bad row.
 - `--symbols` keeps the named ones only, `--top` those with the most trades.
@@ -25,6 +23,7 @@ import numpy as np
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells, read_csv
 from workloads.datasets.imports.kind import (
+    TIME_SETTING,
     BadRowError,
     Blocks,
     Derive,
@@ -37,7 +36,7 @@ from workloads.datasets.imports.kind import (
 )
 from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.trade_averages import Tally, averages, priced
-from workloads.datasets.imports.trade_fields import TIMES, trade_ms, whole_price
+from workloads.datasets.imports.trade_fields import whole_price
 from workloads.model import Alphabet, Block
 
 KINDS = ("left", "right")
@@ -54,8 +53,6 @@ def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cell
     for role in ("ts", "price"):
         if role not in options.columns:
             raise DatasetError(f"trades need --columns {role}=..., which is missing")
-    if settings["time"] not in TIMES:
-        raise DatasetError(f"--time is {settings['time']!r}; give one of {', '.join(TIMES)}")
     if settings["price-scale"] <= 0:
         raise DatasetError(f"--price-scale is {settings['price-scale']}; give one above 0")
     if not 0 <= settings["decimals"] <= _MOST_DECIMALS:
@@ -81,7 +78,7 @@ def parse(fields: Cells, options: ImportOptions) -> Row | None:
     if wanted and symbol not in [name.strip() for name in wanted.split(",")]:
         return None
     price = whole_price(fields["price"], settings["price-scale"], settings["decimals"])
-    return trade_ms(fields["ts"], settings["time"]), symbol, price
+    return options.time(fields["ts"]), symbol, price
 
 
 def _symbol(fields: Cells, options: ImportOptions) -> str:
@@ -140,7 +137,7 @@ TRADES = ImportKind(
     roles=("ts", "price", "symbol"),
     settings=(
         *CSV_SETTINGS,
-        Setting(name="time", default="auto", help=f"Form of times: {', '.join(TIMES)}."),
+        TIME_SETTING,
         Setting(
             name="price-scale",
             default=1.0,

@@ -16,16 +16,15 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports import texts
 from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells, read_csv
 from workloads.datasets.imports.kind import (
+    TIME_SETTING,
     BadRowError,
     Fields,
     ImportKind,
     ImportOptions,
     Row,
-    Setting,
 )
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.times import FORMS, time_ms
 from workloads.model import Alphabet
 
 _BARS = 2
@@ -35,12 +34,8 @@ def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Fiel
     """Yield lines, or CSV records where columns are chosen.
 
     Raises:
-        DatasetError: `--columns` lacks the time or the text, or `--time` is unknown.
+        DatasetError: `--columns` lacks the time or the text.
     """
-    if options.settings["time"] not in FORMS:
-        raise DatasetError(
-            f"--time is {options.settings['time']!r}; give one of {', '.join(FORMS)}"
-        )
     if not options.columns:
         return read_lines(path, options, at)
     missing = [role for role in ("ts", "text") if role not in options.columns]
@@ -55,16 +50,15 @@ def parse(fields: Line | Cells, options: ImportOptions) -> Row | None:
     Raises:
         BadRowError: fields are missing, or the time is none.
     """
-    form = options.settings["time"]
     if isinstance(fields, Cells):
         user = fields["user"] if "user" in options.columns else ""
-        return time_ms(fields["ts"], form), user, fields["text"]
+        return options.time(fields["ts"]), user, fields["text"]
     if not fields.raw:
         return None
     parts = _text(fields).split("|", _BARS)
     if len(parts) != _BARS + 1:
         raise BadRowError("not of the form id|time|text")
-    return time_ms(parts[1], form), Path(fields.file).stem, parts[2]
+    return options.time(parts[1]), Path(fields.file).stem, parts[2]
 
 
 def _text(line: Line) -> str:
@@ -94,12 +88,7 @@ TWEETS = ImportKind(
     roles=("ts", "user", "text"),
     settings=(
         *CSV_SETTINGS,
-        Setting(
-            name="time",
-            default="auto",
-            help="How times are written: iso, s or ms since 1970; auto tells them apart (plain "
-            "numbers below 100,000,000,000 are seconds).",
-        ),
+        TIME_SETTING,
     ),
     sorts=True,
 )

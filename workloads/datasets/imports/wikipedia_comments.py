@@ -19,7 +19,7 @@ def parse(line: Line, options: ImportOptions) -> Row:
         BadRowError: not a JSON object, or a field is missing or not what it must be.
     """
     edit = object_of(line)
-    return edit_time(edit), text_of(edit, "user"), text_of(edit, "comment", empty=True)
+    return edit_time(edit, options), text_of(edit, "user"), text_of(edit, "comment", empty=True)
 
 
 WIKIPEDIA_COMMENTS = ImportKind(

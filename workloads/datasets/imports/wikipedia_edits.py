@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from workloads.datasets.imports.json_lines import object_of, text_of
 from workloads.datasets.imports.kind import (
-    BadRowError,
     Dictionary,
     ImportKind,
     ImportOptions,
@@ -31,7 +30,6 @@ from workloads.datasets.imports.kind import (
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.numbered import numbered
 from workloads.datasets.imports.rows import BLOCK_ROWS, where
-from workloads.datasets.imports.times import iso_ms
 from workloads.model import Alphabet, Block
 
 KINDS = ("increment", "read_reset")
@@ -46,20 +44,16 @@ def parse(line: Line, options: ImportOptions) -> Row:
         BadRowError: not a JSON object, or a field is missing or not what it must be.
     """
     edit = object_of(line)
-    return edit_time(edit), text_of(edit, "page")
+    return edit_time(edit, options), text_of(edit, "page")
 
 
-def edit_time(edit: dict[str, Any]) -> int:
+def edit_time(edit: dict[str, Any], options: ImportOptions) -> int:
     """Return the time of an edit in milliseconds since 1970.
 
     Raises:
         BadRowError: it is missing or no ISO 8601 time.
     """
-    text = text_of(edit, "time")
-    try:
-        return iso_ms(text)
-    except ValueError as error:
-        raise BadRowError(f"field time is {text!r}, not an ISO 8601 time") from error
+    return options.time(text_of(edit, "time"))
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

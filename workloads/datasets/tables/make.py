@@ -27,7 +27,7 @@ from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
 from workloads.memory import available_bytes
 from workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
-VERSION = 2
+VERSION = 3
 """Raised when the same table becomes another dataset."""
 
 SORTING_BYTES = 24
@@ -131,9 +131,7 @@ def dataset_of(
                 "sorted_here": bool(reading.descents),
                 "rows_out_of_order": reading.descents,
                 "streams": table.streams,
-                "times": reading.times,
-                "zone": table.zone,
-                "unit": table.unit,
+                **reading.times,
                 "columns": _columns(table),
             }
             if made is None

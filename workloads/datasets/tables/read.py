@@ -16,8 +16,9 @@ from workloads.datasets.imports.rows import Rows, RowsWriter, taken
 from workloads.datasets.imports.words import tokens
 from workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
-from workloads.datasets.tables.times import Clock
 from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
+from workloads.datasets.times import ColumnTimes, TimeReader
+from workloads.datasets.times.reader import time_format_remedy
 from workloads.model import ListColumn
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Reading:
         bad_lines: the first ten, in words.
         of_lines: number of rows of several lines.
         descents: number of rows whose time is before that of the row before.
-        times: how times were read, in words.
+        times: how times were read (`TimeReader.report`).
         of_kind: number of good rows of each kind.
         empty: of each kind and field, how many of its rows have nothing there.
         first_empty: of each kind and field, the first of these, in words.
@@ -51,7 +52,7 @@ class Reading:
     bad_lines: list[str] = field(default_factory=list)
     of_lines: int = 0
     descents: int = 0
-    times: str = ""
+    times: dict[str, Any] = field(default_factory=dict)
     of_kind: list[int] = field(default_factory=list)
     empty: dict[tuple[int, str], int] = field(default_factory=dict)
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
@@ -95,13 +96,16 @@ def read(
             allowed, or all are.
     """
     found = Reading(of_kind=[0] * len(wanted.kinds))
-    clock = Clock(table.time_format, table.zone, table.unit)
+    reader = TimeReader(
+        table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
+    )
+    times = ColumnTimes(reader)
     before: int | None = None
     with RowsWriter(folder) as writer:
         for part in table.source.parts(at):
             chosen = choose(table, wanted, part.names, part.place)
             for chunk in part.chunks(list(chosen.index.values()) or [0]):
-                block = _Block(table, wanted, chosen, chunk, part, found, clock).columns()
+                block = _Block(table, wanted, chosen, chunk, part, found, times).columns()
                 ts = np.asarray(block["ts"])
                 if len(ts):
                     late = np.diff(ts, prepend=ts[0] if before is None else before) < 0
@@ -113,7 +117,7 @@ def read(
                 if not found.rows and found.bad > table.max_bad:
                     raise DatasetError(_none(found))
         rows = writer.rows()
-    found.times = clock.words()
+    found.times = reader.report()
     if found.bad > table.max_bad:
         more = f"; {found.bad:,} of {found.bad + found.rows:,} rows are bad" * (found.bad > 1)
         raise DatasetError(
@@ -149,10 +153,10 @@ class _Block:
         chunk: Chunk,
         part: Part,
         found: Reading,
-        clock: Clock,
+        times: ColumnTimes,
     ) -> None:
         self._table, self._wanted, self._chosen, self._chunk = table, wanted, chosen, chunk
-        self._place, self._found, self._clock = part.place, found, clock
+        self._place, self._file, self._found, self._times = part.place, part.file, found, times
         self._bad: dict[int, str] = {}
         self._empty: dict[str, npt.NDArray[np.bool_]] = {}
         given = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
@@ -164,7 +168,7 @@ class _Block:
     def columns(self) -> Mapping[str, Column]:
         """Return the good rows, and count the bad ones."""
         rows = self._chunk.batch.num_rows
-        ts, bad = self._clock.read(self._cells[TS], self._where(TS))
+        ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row)
         self._note(TS, bad)
         read: dict[str, npt.NDArray[Any] | ListColumn | pa.Array] = {"ts": ts}
         read["kind"] = kind = self._kinds(rows)
@@ -198,6 +202,9 @@ class _Block:
 
     def _where(self, role: str) -> str:
         return f"{self._place}: column {self._chosen.names[role]}"
+
+    def _row(self, row: int) -> str:
+        return f"{self._file}: row {self._chunk.number(row)}"
 
     def _note(self, role: str, bad: Mapping[int, str]) -> None:
         for row, why in bad.items():

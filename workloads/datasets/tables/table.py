@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.times import check_form
+from workloads.datasets.times.units import NAMES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 MOST_STREAMS = 1024
 """As many as generators make: each is a file, and a thread or a task in engines."""
 
-UNITS = ("s", "ms", "us", "ns")
+UNITS = tuple(NAMES)
 NO_COLUMN = "-"
 """In place of a column: the field is not in the table, and is 0, or an empty list, in all rows."""
 
@@ -94,7 +96,7 @@ class Table:
         columns: the column of each field of the program that is not called as the field;
             `"-"` (`NO_COLUMN`): there is none, and the field is 0, or an empty list.
         ids: fields whose texts get numbers, by a dictionary that is kept with the dataset.
-        time_format: how times are written, see `times`; None: it is seen from the first row.
+        time_format: how times are written, see `times`; None: it is recognized.
         zone: IANA name of the zone of times that name none.
         unit: of event time in the dataset: `s`, `ms`, `us` or `ns`.
         streams: physical streams that each kind is dealt to, where it can be (`split`).
@@ -129,13 +131,7 @@ class Table:
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
-        if self.time_format is not None and "%" not in self.time_format:
-            known = ("iso", *UNITS)
-            if self.time_format not in known:
-                raise DatasetError(
-                    f"{where}: time_format is {self.time_format!r}; give one of "
-                    f"{', '.join(known)}, or a pattern such as '%m/%d/%y %H:%M'"
-                )
+        check_form(self.time_format, f"{where}: time_format")
         try:
             ZoneInfo(self.zone)
         except (OSError, TypeError, ValueError, LookupError):

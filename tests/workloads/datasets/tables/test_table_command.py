@@ -49,6 +49,55 @@ def test_an_export_becomes_the_input_of_a_workload(tmp_path: Path):
     assert [stream["rows"] for stream in streams] == [2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("odd", "says", "left_out"),
+    [
+        ("1536507917123000", "looks like microseconds since 1970", 1),
+        ("99999999999999999999999", "is too large for a time in any unit", 1),
+    ],
+)
+@pytest.mark.parametrize("at", [0, 2])
+def test_a_time_of_another_unit_is_refused_or_left_out(
+    odd: str, says: str, left_out: int, at: int, tmp_path: Path
+):
+    times = ["1536507914000", "1536507915000", "1536507918000"]
+    times.insert(at, odd)
+    file = text(tmp_path / "a.csv", "t,value", *(f"{time},1" for time in times))
+    command = ("--workload", "event_window", "--columns", "ts=t,kind==value", "--file", str(file))
+    with pytest.raises(DatasetError, match=f"row {at + 2}, column t: {odd} {says}"):
+        imported(tmp_path / "data", *command)
+    result = imported(tmp_path / "data", *command, "--max-bad", "1")
+    assert f"3 rows, {left_out} bad" in result.stderr
+    assert "2018-09-09 15:45:14 to 2018-09-09 15:45:18 UTC" in result.stderr
+
+
+def test_the_span_of_times_is_printed_as_dates_and_a_long_one_is_warned_of(tmp_path: Path):
+    root = tmp_path / "data"
+    for number, (times, dates, warned) in enumerate(
+        [
+            ((0, 1, 2), "0 to 2 ms, 1970-01-01 00:00:00 to 1970-01-01 00:00:00 UTC", False),
+            ((-1, 5000), "-1 to 5000 ms, 1969-12-31 23:59:59 to 1970-01-01 00:00:05 UTC", False),
+            ((0, 1536507917123000), "1970-01-01 00:00:00 to 50659-12-31 10:45:23 UTC", True),
+        ]
+    ):
+        file = text(tmp_path / f"{number}.csv", "t,value", *(f"{time},1" for time in times))
+        command = ("--workload", "event_window", "--columns", "ts=t,kind==value")
+        result = imported(root, *command, "--file", str(file), "--time-format", "ms")
+        assert dates in result.stderr
+        assert ("warning: event time spans 48,690 years" in result.stderr) == warned
+        shown_again = CliRunner().invoke(data, ["show", result.stdout.strip(), "--root", str(root)])
+        assert f"span      event time from {times[0]} to " in shown_again.output
+        assert dates in shown_again.output
+
+
+def test_times_in_an_hour_that_came_twice_are_counted(tmp_path: Path):
+    file = text(tmp_path / "a.csv", "t,value", "2010-10-31 02:30:00,1", "2010-10-31 03:30:00,1")
+    command = ("--workload", "event_window", "--columns", "ts=t,kind==value", "--file", str(file))
+    result = imported(tmp_path / "data", *command, "--zone", "Europe/Berlin")
+    said = "that clocks of Europe/Berlin show twice are taken for the first: 1, such as "
+    assert f"{said}2010-10-31 02:30:00 (a.csv: row 2)" in result.stderr
+
+
 def test_source_and_licence_are_what_is_said_last(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     command = ("--file", str(file), *COUNTED, "--time-format", "%m/%d/%y %H:%M")

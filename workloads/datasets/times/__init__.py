@@ -1,0 +1,22 @@
+"""Event times in the forms of real exports, to whole numbers of the unit of event time.
+
+| form | what it reads |
+|---|---|
+| `s`, `ms`, `us`, `ns` | numbers since 1970, whole or with a fraction |
+| `iso` | ISO 8601: a day, a day and a time with or without a zone, or a time of day, which counts |
+|  | from midnight; also the form of Twitter, `Thu Apr 09 01:31:50 +0000 2015` |
+| `hhmmss` | a time of day as six digits, with or without a fraction; it counts from midnight |
+| a pattern with `%` | as `strptime`, such as `%m/%d/%y %H:%M`; of two digits: years 1969 to 2068 |
+| none | the form is recognized, see `recognition` |
+
+Timestamps and dates of Arrow need no form. Times that name no zone are those of the reader's zone.
+Where clocks were put back, an hour comes twice: its times are taken for the first and counted.
+Where clocks were put forward, an hour is missing: its times are bad. Fractions of the unit of event
+time are rounded down.
+"""
+
+from workloads.datasets.times.columns import ColumnTimes
+from workloads.datasets.times.reader import TimeReader, check_form
+from workloads.datasets.times.span import Span, span_of
+
+__all__ = ["ColumnTimes", "Span", "TimeReader", "check_form", "span_of"]

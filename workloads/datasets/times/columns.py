@@ -1,0 +1,307 @@
+"""Reads times, a column of Arrow after another."""
+
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.times.reader import TimeReader, text_form
+from workloads.datasets.times.recognition import DAY_TIME, ISO, is_number
+from workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
+from workloads.datasets.times.zones import UtcTimes, utc_times
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_REMEMBERED = 1 << 20
+"""Texts whose times are remembered: those of minutes and days come again and again."""
+_MOST_EXACT = 2.0**24
+"""Whole numbers of a float of 32 bits are exact up to here."""
+
+Times = tuple[npt.NDArray[np.int64], dict[int, str]]
+"""Times of all rows (0 where there is none), and why rows have none."""
+RowWords = Callable[[int], str]
+"""Names a row of a column, given its index."""
+
+
+class ColumnTimes:
+    """Reads columns of times with one reader."""
+
+    def __init__(self, reader: TimeReader) -> None:
+        self.reader = reader
+        self._times: dict[str, int | str] = {}
+        self._repeated: set[str] = set()
+
+    def read(self, column: "pa.Array", place: str, row: RowWords) -> Times:
+        """Return the times of a column.
+
+        Args:
+            column: timestamps, dates, numbers or texts.
+            place: names the column in messages.
+            row: names a row in messages.
+
+        Raises:
+            DatasetError: no column of this type holds times, or not in this form.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self.reader.used = True
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.dictionary_decode(), kind.value_type
+        if pa.types.is_null(kind):
+            return np.zeros(len(column), np.int64), dict.fromkeys(range(len(column)), "is empty")
+        if pa.types.is_date(kind):
+            column = column.cast(pa.timestamp("s" if pa.types.is_date32(kind) else "ms"))
+            kind = column.type
+        if pa.types.is_timestamp(kind):
+            if self.reader.form is not None:
+                raise DatasetError(
+                    f"{place}: the times are of type {kind} already; leave out the time format "
+                    f"({self.reader.form})"
+                )
+            self.reader.note_stamps()
+            return self._stamps(column, row)
+        if pa.types.is_integer(kind):
+            return self._whole(column, row)
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            if pa.types.is_floating(kind):
+                column = pc.if_else(pc.is_finite(column), column, None)
+                _check_precision(column, place)
+            with suppress(pa.ArrowInvalid):  # whole numbers with holes are floats in pandas
+                return self._whole(column.cast(pa.int64()), row)
+            return self._texts(column.cast(pa.string()), row)
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return self._texts(column, row)
+        raise DatasetError(f"{place}: a column of type {kind} holds no times")
+
+    def _stamps(self, column: "pa.Array", row: RowWords) -> Times:
+        times = self._utc(column)
+        if len(times.repeated):
+            first = int(times.repeated[0])
+            self.reader.count_repeated(len(times.repeated), f"{column[first]} ({row(first)})")
+        return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
+
+    def _utc(self, column: "pa.Array") -> UtcTimes:
+        import pyarrow as pa
+
+        values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
+        zone = "UTC" if column.type.tz else self.reader.zone
+        return utc_times(values, column.type.unit, zone)
+
+    def _whole(self, column: "pa.Array", row: RowWords) -> Times:
+        import pyarrow as pa
+
+        bad = _empty(column, {})
+        values = column.fill_null(0).to_numpy(zero_copy_only=False)
+        if values.dtype == np.uint64:
+            far = values > np.uint64(FARTHEST)
+            bad.update({int(at): f"{values[at]} is beyond 2^61" for at in np.flatnonzero(far)})
+            values = np.where(far, 0, values)
+        values = values.astype(np.int64)
+        if self.reader.form is None:
+            good = np.ones(len(values), np.bool_)
+            good[list(bad)] = False
+            bad.update(self._foreign(values, good.astype(np.int64), values.__getitem__, row))
+        elif self.reader.numeric_unit is None:
+            return self._texts(column.cast(pa.string()), row)  # 20240131, of a pattern
+        return self._scaled(values, self.reader.numeric_unit or self.reader.unit, bad)
+
+    def _foreign(
+        self,
+        values: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.int64],
+        shown: Callable[[int], object],
+        row: RowWords,
+    ) -> dict[int, str]:
+        """Return which numbers are not of the recognized form, and decide it if need be."""
+        recognition = self.reader.recognition
+        sizes = np.abs(values.astype(np.float64))
+        some = counts > 0
+        if recognition.form is None and some.any():
+            index = np.flatnonzero(some)
+            recognition.decide_numbers(
+                sizes[some],
+                counts[some],
+                int(counts.sum()),
+                lambda at: str(shown(int(index[at]))),
+                lambda at: row(int(index[at])),
+            )
+        foreign = np.flatnonzero(recognition.foreign(sizes) & some)
+        return {int(at): recognition.number_words(str(shown(int(at)))) for at in foreign}
+
+    def _texts(self, column: "pa.Array", row: RowWords) -> Times:
+        import pyarrow.compute as pc
+
+        coded = pc.utf8_trim_whitespace(column).dictionary_encode(null_encoding="mask")
+        codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+
+        def row_of(code: int) -> str:
+            return row(int(np.argmax(codes == code)))
+
+        texts = coded.dictionary
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        self._repeated.clear()
+        if self.reader.form is None and self.reader.recognition.form is None and len(texts):
+            self._recognize(texts, counts, row_of)
+        times, wrong = self._quick(texts, counts, row_of) or self._each(texts)
+        bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
+        if wrong:
+            for at in np.flatnonzero(np.isin(codes, list(wrong))):
+                bad[int(at)] = wrong[int(codes[at])]
+        if self._repeated:
+            self._count_repeated(texts, codes, row)
+        if not len(times):
+            return np.zeros(len(codes), np.int64), bad
+        return np.where(codes < 0, 0, times[codes]), bad
+
+    def _recognize(
+        self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
+    ) -> None:
+        """Decide the form of times by the texts that come first."""
+        recognition = self.reader.recognition
+        if (values := _whole_numbers(texts)) is not None:
+            self._foreign(values, counts, lambda at: texts[int(at)], row_of)
+            return
+        total = int(counts.sum())
+        if self._stamp_column(texts) is not None:
+            recognition.decide_texts(ISO, total, total, str(texts[0]), row_of(0))
+            return
+        words = texts.to_pylist()
+        numbers = [at for at, text in enumerate(words) if is_number(text)]
+        of_numbers = int(counts[numbers].sum())
+        forms, first = {ISO: 0, DAY_TIME: 0}, dict[str, int]()
+        if 2 * of_numbers <= total:
+            for at, text in enumerate(words):
+                if form := text_form(text):
+                    forms[form] += int(counts[at])
+                    first.setdefault(form, at)
+        form = max(forms, key=lambda name: forms[name])
+        if numbers and (of_numbers >= forms[form] or form not in first):
+            sizes = np.array([abs(float(words[at])) for at in numbers])
+            recognition.decide_numbers(
+                sizes,
+                np.asarray(counts[numbers]),
+                total,
+                lambda at: str(words[numbers[at]]),
+                lambda at: row_of(numbers[at]),
+            )
+        elif form in first:
+            at = first[form]
+            recognition.decide_texts(form, forms[form], total, words[at], row_of(at))
+
+    def _quick(
+        self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
+    ) -> Times | None:
+        """Return the times of texts that Arrow can read at once; None where it cannot."""
+        form = self.reader.recognition.form if self.reader.form is None else self.reader.form
+        if form == ISO and self.reader.recognition.form != DAY_TIME and len(texts):
+            column = self._stamp_column(texts)
+            if column is None:
+                return None
+            times = self._utc(column)
+            self._repeated.update(texts.take(times.repeated).to_pylist())
+            first = str(texts[0])
+            if self.reader.recognition.form is None:
+                total = int(counts.sum())
+                self.reader.recognition.decide_texts(ISO, total, total, first, row_of(0))
+            self.reader.note_zone(first, named=bool(column.type.tz))
+            return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
+        unit = self.reader.numeric_unit
+        values = None if unit is None else _whole_numbers(texts)
+        if values is None or unit is None:
+            return None
+        bad = {}
+        if self.reader.form is None:
+            bad = self._foreign(values, counts, lambda at: texts[int(at)], row_of)
+        return self._scaled(values, unit, bad)
+
+    def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
+        """Return texts of ISO 8601 as timestamps; None where Arrow cannot read them."""
+        import pyarrow as pa
+
+        for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
+            with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
+                return texts.cast(pa.timestamp(unit, zone))
+        return None
+
+    def _each(self, texts: "pa.Array") -> Times:
+        if len(self._times) > _MOST_REMEMBERED:
+            self._times.clear()
+            self.reader.repeated_texts.clear()
+        words = texts.to_pylist()
+        for text in words:
+            if text not in self._times:
+                self._times[text] = self.reader.parse(text)
+        self._repeated.update(self.reader.repeated_texts.intersection(words))
+        each = [self._times[text] for text in words]
+        wrong = {at: why for at, why in enumerate(each) if isinstance(why, str)}
+        return np.array([0 if isinstance(v, str) else v for v in each], np.int64), wrong
+
+    def _count_repeated(
+        self, texts: "pa.Array", codes: npt.NDArray[np.int64], row: RowWords
+    ) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        twice = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
+        which = np.flatnonzero(twice.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(np.isin(codes, which))
+        first = int(rows[0])
+        self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
+
+    def _scaled(self, values: npt.NDArray[np.int64], unit: str, bad: dict[int, str]) -> Times:
+        """Return times of a unit in that of event time."""
+        before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
+        most = min(2**63 - 1, FARTHEST * before // after)
+        far = (values > most) | (values < -most)
+        for at in np.flatnonzero(far):
+            bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {NAMES[self.reader.unit]}")
+        values = np.where(far, 0, values)
+        return values // (before // after) if after <= before else values * (after // before), bad
+
+
+def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
+    """Return texts as whole numbers; None where some are none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
+        return None  # Arrow also reads hexadecimal numbers
+    try:
+        return np.asarray(texts.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return None
+
+
+def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
+    """Return why rows are bad: those that are empty, before what is known of others."""
+    if not column.null_count:
+        return bad
+    valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    return {**bad, **{int(at): "is empty" for at in np.flatnonzero(~valid)}}
+
+
+def _check_precision(column: "pa.Array", place: str) -> None:
+    """Refuse floats whose precision is coarser than whole numbers.
+
+    Raises:
+        DatasetError: some are.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_float64(column.type):
+        return
+    most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
+    if most > _MOST_EXACT:
+        raise DatasetError(
+            f"{place}: times up to {most:.0f} are of type {column.type}, which holds whole numbers "
+            f"up to {_MOST_EXACT:.0f} only, so that different times are equal; give whole numbers "
+            "or floats of 64 bits"
+        )

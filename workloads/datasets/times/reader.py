@@ -1,0 +1,309 @@
+"""Reads times, one text after another."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.times.recognition import AS_IS, DATES, DAY_TIME, ISO, Recognition, is_number
+from workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
+from workloads.datasets.times.zones import is_missing, is_repeated, missing_words
+
+HHMMSS = "hhmmss"
+FORMS = (ISO, *NAMES, HHMMSS)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
+"""The digits of a fraction of a second that a `datetime` does not have."""
+_LENGTH_US = len("20240131T093000.123456")
+_HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TWITTER = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2}) (\d{4})"
+)
+
+
+def check_form(form: object, where: str) -> None:
+    """Refuse what is no form of times.
+
+    Args:
+        form: None where it is to be recognized.
+        where: what the message names it by.
+
+    Raises:
+        DatasetError: it is no form.
+    """
+    if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
+        return
+    raise DatasetError(
+        f"{where} is {form!r}; give one of {', '.join(FORMS)}, or a pattern such as "
+        "'%m/%d/%y %H:%M'"
+    )
+
+
+def time_format_remedy(form: str) -> str:
+    """Return how the form of a table's times is chosen."""
+    return f"--time-format {_quoted(form)} (time_format={form!r})"
+
+
+def time_remedy(form: str) -> str:
+    """Return how the form of times is chosen in an import of a kind."""
+    return f"--time {_quoted(form)}"
+
+
+class TimeReader:
+    """Reads times of one form.
+
+    Attributes:
+        form: of times, see the package; None: it is recognized.
+        zone: IANA name of the zone of times that name none.
+        unit: of event time.
+        place: where the time is that is read next, for messages.
+        used: whether a time was read.
+    """
+
+    def __init__(
+        self,
+        form: str | None = None,
+        *,
+        zone: str = "UTC",
+        unit: str = "ms",
+        remedy: Callable[[str], str] = time_remedy,
+    ) -> None:
+        self.form, self.zone, self.unit, self.place = form, zone, unit, "here"
+        self.recognition = Recognition(unit, remedy)
+        self.repeated_texts: set[str] = set()
+        self.used = self._stamps = False
+        self._with_zone = self._without_zone = ""
+        self._repeated, self._first_repeated = 0, ""
+
+    def read(self, text: str) -> int | str:
+        """Return the time of a text, or why there is none."""
+        self.used, text = True, text.strip()
+        if self.form is None and self.recognition.form is None:
+            self._recognize(text)
+        found = self.parse(text)
+        if self.repeated_texts:  # only where a zone has such hours
+            if text in self.repeated_texts:
+                self.count_repeated(1, f"{text} ({self._row})")
+            self.repeated_texts.clear()
+        return found
+
+    @property
+    def numeric_unit(self) -> str | None:
+        """The unit of times that are numbers; None where they are not."""
+        form = self.recognition.form if self.form is None else self.form
+        return self.unit if form == AS_IS else form if form in NAMES else None
+
+    def parse(self, text: str) -> int | str:
+        """Return the time of a text without blanks around it, or why there is none."""
+        if not text:
+            return "is empty"
+        form = self.recognition.form if self.form is None else self.form
+        if form in (ISO, DAY_TIME):
+            return self._iso(text)
+        if form == HHMMSS:
+            return self._hhmmss(text)
+        if form is None or form in (DATES, AS_IS) or form in NAMES:
+            return self._number(text)
+        return self._dated(text, form)
+
+    def count_repeated(self, rows: int, first: str) -> None:
+        """Count rows whose time a clock showed twice."""
+        self._repeated += rows
+        self._first_repeated = self._first_repeated or first
+
+    def note_zone(self, text: str, *, named: bool) -> None:
+        """Note that a time names its zone, or that it does not."""
+        if named:
+            self._with_zone = self._with_zone or text
+        else:
+            self._without_zone = self._without_zone or text
+
+    def note_stamps(self) -> None:
+        """Note that times are timestamps or dates of Arrow."""
+        self._stamps = True
+
+    def report(self) -> dict[str, Any]:
+        """Return how times were read, as an import records it; empty: none was."""
+        if not self.used:
+            return {}
+        return {
+            "times": self._words(),
+            "zone": self.zone,
+            "unit": self.unit,
+            "repeated_times": self._repeated,
+            "first_repeated_time": self._first_repeated,
+        }
+
+    @property
+    def _row(self) -> str:
+        return self.place.rpartition("/")[2]
+
+    def _words(self) -> str:
+        here = f"those of {self.zone} where they name no zone"
+        form = self.recognition.form if self.form is None else self.form
+        if self._stamps and form is None:
+            return f"timestamps, {here}"
+        recognized = " (recognized)" if self.form is None else ""
+        if form == AS_IS or form is None:
+            return f"as they are, in {NAMES[self.unit]}"
+        if form in NAMES:
+            return f"{NAMES[form]} since 1970{recognized}"
+        if form == HHMMSS or self.recognition.form == DAY_TIME:
+            return f"times of day, counted from midnight{recognized}"
+        if self._with_zone and self._without_zone:
+            here = (
+                f"some name a zone, such as {self._with_zone}, and some do not, such as "
+                f"{self._without_zone}, and are those of {self.zone}"
+            )
+        return f"{'ISO 8601' if form == ISO else form}, {here}{recognized}"
+
+    def _recognize(self, text: str) -> None:
+        if is_number(text):
+            sizes, counts = np.array([abs(float(text))]), np.ones(1, np.int64)
+            self.recognition.decide_numbers(sizes, counts, 1, lambda _: text, lambda _: self._row)
+        elif form := text_form(text):
+            self.recognition.decide_texts(form, 1, 1, text, self._row)
+
+    def _number(self, text: str) -> int | str:
+        unit = self.numeric_unit
+        if not is_number(text):
+            if self.form is None and (form := text_form(text)):
+                return self.recognition.text_words(form, text)
+            return f"{text[:60]!r} is no number of {NAMES[unit]}" if unit else _no_time(text)
+        if self.form is None and not self.recognition.admits(abs(float(text))):
+            return self.recognition.number_words(text)
+        assert unit is not None, "recognition decided for numbers"
+        number, parts = _ratio(text)
+        if self.recognition.form == AS_IS and number % parts:
+            return self.recognition.fraction_words(text)
+        event_time = number * PER_SECOND[self.unit] // (parts * PER_SECOND[unit])
+        return event_time if abs(event_time) <= FARTHEST else f"{text[:60]} is beyond 2^61"
+
+    def _iso(self, text: str) -> int | str:
+        try:
+            moment: tuple[datetime, int] | None = _iso(text)
+        except (ValueError, OverflowError):
+            moment = None
+        day_time = _day_time(text) if moment is None else None
+        if moment is None and day_time is None:
+            if self.form is None and is_number(text):
+                return self.recognition.number_words(text)
+            return f"{text[:60]!r} is no ISO 8601 time"
+        form = ISO if day_time is None else DAY_TIME
+        if self.recognition.form is None:
+            self.recognition.decide_texts(form, 1, 1, text, self._row)
+        if form != self.recognition.form:
+            return self.recognition.text_words(form, text)
+        if moment is not None:
+            return self._placed(text, *moment)
+        assert day_time is not None, "one of both is there"
+        return self._since_midnight(day_time, _finer_ns(text))
+
+    def _hhmmss(self, text: str) -> int | str:
+        parts = _HHMMSS.fullmatch(text)
+        try:
+            assert parts is not None
+            day_time = time(int(parts[1]), int(parts[2]), int(parts[3]))
+        except (AssertionError, ValueError):
+            return f"{text[:60]!r} is no time as hhmmss"
+        return self._since_midnight(day_time, int(f"{parts[4]:0<9.9}"))
+
+    def _since_midnight(self, day_time: time, ns: int) -> int:
+        seconds = (day_time.hour * 60 + day_time.minute) * 60 + day_time.second
+        ns += (seconds * 1_000_000 + day_time.microsecond) * 1_000
+        return ns * PER_SECOND[self.unit] // PER_SECOND["ns"]
+
+    def _dated(self, text: str, pattern: str) -> int | str:
+        try:
+            moment = datetime.strptime(text, pattern)
+        except (ValueError, OverflowError):
+            return f"{text[:60]!r} is not of the form {pattern}"
+        return self._placed(text, moment, 0)
+
+    def _placed(self, text: str, moment: datetime, ns: int) -> int | str:
+        """Return the event time of a moment, which is of the zone where it names none."""
+        self.note_zone(text, named=moment.tzinfo is not None)
+        if moment.tzinfo is None and self.zone != "UTC":
+            zone = ZoneInfo(self.zone)
+            if is_missing(moment, zone):
+                return missing_words(text, self.zone)
+            if is_repeated(moment, zone):
+                self.repeated_texts.add(text)
+            moment = moment.replace(tzinfo=zone)
+        elif moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        since_ns = ((moment - _EPOCH) // _MICROSECOND) * 1_000 + ns
+        return since_ns * PER_SECOND[self.unit] // PER_SECOND["ns"]
+
+
+def text_form(text: str) -> str | None:
+    """Return ISO or DAY_TIME for a text that is such a time; None: it is none."""
+    try:
+        _iso(text)
+    except (ValueError, OverflowError):
+        return None if _day_time(text) is None else DAY_TIME
+    return ISO
+
+
+def _day_time(text: str) -> time | None:
+    """Return a time of day, which has no zone; None: the text is none."""
+    try:
+        found = time.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if ":" in text and found.tzinfo is None else None
+
+
+def _iso(text: str) -> tuple[datetime, int]:
+    """Return an ISO 8601 time, or one as Twitter writes it, and nanoseconds to add to it.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text[:1].isalpha():
+        return datetime.fromisoformat(_of_twitter(text)), 0
+    return datetime.fromisoformat(text), _finer_ns(text)
+
+
+def _of_twitter(text: str) -> str:
+    """Return a time like `Thu Apr 09 01:31:50 +0000 2015` as ISO 8601.
+
+    Months are English whatever the locale, which `strptime` does not promise.
+
+    Raises:
+        ValueError: it is none.
+    """
+    parts = _TWITTER.fullmatch(text)
+    if parts is None or parts[1] not in _MONTHS:
+        raise ValueError(f"{text!r} is not like 'Thu Apr 09 01:31:50 +0000 2015'")
+    month = _MONTHS.index(parts[1]) + 1
+    return f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
+
+
+def _finer_ns(text: str) -> int:
+    finer = _FINER.search(text) if len(text) > _LENGTH_US else None
+    return int(finer[1].ljust(3, "0")) if finer else 0
+
+
+def _ratio(text: str) -> tuple[int, int]:
+    """Return a number as a fraction: numerator and denominator."""
+    whole, _, digits = text.partition(".")
+    if (whole.lstrip("+-") + digits).isdecimal():  # without an exponent
+        return int(whole + digits), 10 ** len(digits)
+    return Fraction(text).as_integer_ratio()
+
+
+def _no_time(text: str) -> str:
+    return f"{text[:60]!r} is no time; say how times are written"
+
+
+def _quoted(form: str) -> str:
+    return f"'{form}'" if "%" in form else form

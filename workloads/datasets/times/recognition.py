@@ -1,0 +1,203 @@
+"""Recognizes the form of times, which is one for all rows.
+
+The first rows decide (a block of a table, the first line of an import kind), by majority:
+
+- Text that is no number is ISO 8601, or a time of day.
+- A number below 10^8 is taken as it is, in the unit of event time. One below 10^11 is seconds since
+  1970, below 10^14 milliseconds, below 10^17 microseconds, below 10^20 nanoseconds.
+- Numbers that grow from small ones without a gap of a factor of ten are all taken as they are. Two
+  units of one instant differ by a factor of a thousand.
+- Most of the numbers are days such as 20240131, or days and times: they are refused, since they may
+  be either.
+
+Every row of another form is bad, with a reason that names both forms and how to choose one.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.times.units import NAMES
+
+AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
+"""Forms beside the units; AS_IS: numbers that count the unit of event time."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_MOST_DIGITS = 400
+_BOUNDS = np.array([1e8, 1e11, 1e14, 1e17, 1e20])
+_BY_SIZE = (AS_IS, "s", "ms", "us", "ns")
+_GAP = 10.0
+_DATE_PATTERNS = {
+    8: ("%Y%m%d", "%d%m%Y", "%m%d%Y"),
+    10: ("%Y%m%d%H",),
+    12: ("%Y%m%d%H%M",),
+    14: ("%Y%m%d%H%M%S",),
+    17: ("%Y%m%d%H%M%S%f",),
+}
+"""Patterns of dates as numbers, by their number of digits."""
+_YEARS = range(1900, 2100)
+_MOST_SAMPLED = 1_000
+
+Sizes = npt.NDArray[np.float64]
+"""The absolute values of numbers."""
+
+
+class Recognition:
+    """Decides the form of times once, and finds the rows that are of another one.
+
+    Attributes:
+        form: a unit, AS_IS, ISO, DAY_TIME or DATES; None: not decided.
+    """
+
+    def __init__(self, unit: str, remedy: Callable[[str], str]) -> None:
+        self.form: str | None = None
+        self._unit, self._remedy = unit, remedy
+        self._low = self._high = 0.0
+        self._pattern = ""
+        self._evidence = ""
+
+    def decide_numbers(
+        self,
+        sizes: Sizes,
+        counts: npt.NDArray[np.int64],
+        total: int,
+        text: Callable[[int], str],
+        row: Callable[[int], str],
+    ) -> None:
+        """Decide by numbers.
+
+        Args:
+            sizes: of the different numbers, in the order of their first rows.
+            counts: rows of each.
+            total: rows, with those that are no numbers.
+            text: the text of a number, given its index.
+            row: names its first row.
+        """
+        sample = range(0, len(sizes), max(1, len(sizes) // _MOST_SAMPLED))
+        texts = {index: text(index) for index in sample} if _may_be_dates(sizes) else {}
+        patterns = {index: _pattern(shown) for index, shown in texts.items()}
+        for pattern in dict.fromkeys(patterns.values()):
+            like = [index for index, known in patterns.items() if known == pattern]
+            if pattern and 2 * counts[like].sum() > counts[list(texts)].sum():
+                self.form, self._pattern = DATES, pattern
+                return
+        looks = np.searchsorted(_BOUNDS, sizes, side="right")
+        if (looks == 0).any():
+            self._high = float(_BOUNDS[0])
+            self._grow(sizes)
+            looks[sizes < self._high] = 0
+        rows = np.bincount(looks, weights=counts, minlength=len(_BOUNDS) + 1)[: len(_BOUNDS)]
+        if not rows.any():
+            return
+        index = int(np.flatnonzero(np.isin(looks, np.flatnonzero(rows == rows.max())))[0])
+        look = int(looks[index])
+        self.form = _BY_SIZE[look]
+        if look:
+            self._low, self._high = float(_BOUNDS[look - 1]), float(_BOUNDS[look])
+        self._evidence = _evidence(int(rows[look]), total, text(index), row(index))
+
+    def decide_texts(self, form: str, rows: int, total: int, text: str, place: str) -> None:
+        """Decide by texts that are no numbers: ISO or DAY_TIME."""
+        self.form, self._evidence = form, _evidence(rows, total, repr(text), place)
+
+    def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
+        """Return which numbers are of another form."""
+        if self.form == AS_IS:
+            self._grow(sizes)
+        return np.asarray((sizes < self._low) | (sizes >= self._high))
+
+    def admits(self, size: float) -> bool:
+        """Return whether a number is of the form."""
+        if not self._low <= size < self._high:
+            return False
+        if self.form == AS_IS and size * _GAP > self._high:
+            self._high = size * _GAP
+        return True
+
+    def number_words(self, text: str) -> str:
+        """Return why a number is bad, which is of another form."""
+        if self.form == DATES:
+            return self._date_words(text)
+        look = int(np.searchsorted(_BOUNDS, abs(float(text)), side="right"))
+        if look == len(_BOUNDS):
+            return f"{text[:60]} is too large for a time in any unit"
+        return self._mixture(text, _BY_SIZE[look])
+
+    def text_words(self, form: str, text: str) -> str:
+        """Return why a text is bad, which is ISO 8601 or a time of day and not of the form."""
+        return self._mixture(repr(text), form)
+
+    def fraction_words(self, text: str) -> str:
+        """Return why a small number with a fraction is bad, whose unit does not show."""
+        return (
+            f"{text} has a fraction, and no unit shows; {self._remedy('s')} takes all for seconds, "
+            f"{self._remedy(self._unit)} for {NAMES[self._unit]} and drops fractions"
+        )
+
+    def _mixture(self, text: str, form: str) -> str:
+        assert self.form is not None, "it is decided"
+        unit = self.form or self._unit
+        remedy = "write all in one form"
+        if form in _BY_SIZE and unit in NAMES:
+            remedy = f"{self._remedy(unit)} takes all for {NAMES[unit]}"
+        return (
+            f"{text} looks like {self._words(form)}, but {self._evidence} "
+            f"{self._words(self.form)}; {remedy}"
+        )
+
+    def _date_words(self, text: str) -> str:
+        pattern = _pattern(text)
+        if not pattern:
+            return f"{text} is no date of the form {self._pattern}, as most times seem to be"
+        return (
+            f"{text} looks like the date {datetime.strptime(text, pattern)} as a number; "
+            f"{self._remedy(pattern)} reads dates, {self._remedy(self._unit)} takes all for "
+            f"{NAMES[self._unit]}"
+        )
+
+    def _words(self, form: str) -> str:
+        if form == AS_IS:
+            return f"a count of {NAMES[self._unit]}"
+        if form in NAMES:
+            return f"{NAMES[form]} since 1970"
+        return "a time of day" if form == DAY_TIME else "ISO 8601"
+
+    def _grow(self, sizes: Sizes) -> None:
+        """Take numbers that go on from smaller ones for the same."""
+        while True:
+            high = _GAP * float(sizes[sizes < self._high].max(initial=0.0))
+            if high <= self._high:
+                return
+            self._high = high
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, whole or with a fraction."""
+    short = len(text) <= _MOST_DIGITS
+    return short and (text.isdecimal() or _NUMBER.fullmatch(text) is not None)
+
+
+def _evidence(rows: int, total: int, text: str, place: str) -> str:
+    if total == 1:
+        return f"{text} ({place}) looks like"
+    looks = "look" if rows > 1 else "looks"
+    return f"{rows:,} of the first {total:,} times, such as {text} ({place}), {looks} like"
+
+
+def _may_be_dates(sizes: Sizes) -> bool:
+    least, most = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
+    return any(least < 10**digits and most >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
+
+
+def _pattern(text: str) -> str:
+    """Return the pattern of a date as a number; empty where it is none."""
+    for pattern in _DATE_PATTERNS.get(len(text), ()) if text.isascii() and text.isdigit() else ():
+        try:
+            if datetime.strptime(text, pattern).year in _YEARS:
+                return pattern
+        except ValueError:
+            pass
+    return ""

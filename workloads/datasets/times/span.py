@@ -1,0 +1,63 @@
+"""The span of a dataset's event time, as dates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.times.units import PER_SECOND
+
+_YEAR_S = 31_556_952
+_LONG_YEARS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The first and the last event time.
+
+    Attributes:
+        first, last: in the unit.
+        unit: of event time, which counts from 1970.
+    """
+
+    first: int
+    last: int
+    unit: str
+
+    @property
+    def years(self) -> float:
+        """Length in years."""
+        return (self.last - self.first) / PER_SECOND[self.unit] / _YEAR_S
+
+    def __str__(self) -> str:
+        """Return it in numbers and in dates."""
+        return (
+            f"event time from {self.first} to {self.last} {self.unit}, "
+            f"{self._date(self.first)} to {self._date(self.last)} UTC"
+        )
+
+    def warning(self) -> str | None:
+        """Return what seems wrong about it; None: nothing does."""
+        if self.years <= _LONG_YEARS:
+            return None
+        return (
+            f"event time spans {self.years:,.0f} years; some times may be of another unit or wrong"
+        )
+
+    def _date(self, event_time: int) -> str:
+        # Years of numpy go on beyond 9999.
+        date = np.datetime64(event_time // PER_SECOND[self.unit], "s")
+        return str(date).replace("T", " ")
+
+
+def span_of(dataset: Dataset) -> Span | None:
+    """Return the span of a dataset; None: it has no rows, or no clock made its times."""
+    unit = dataset.origin.get("unit")
+    present = [stream for stream in dataset.streams if stream.rows]
+    if not present or unit not in PER_SECOND:
+        return None
+    return Span(
+        first=min(stream.ts_min for stream in present),
+        last=max(stream.ts_max for stream in present),
+        unit=str(unit),
+    )

@@ -1,0 +1,89 @@
+"""Times of a zone's clocks as times of UTC."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.times.units import PER_SECOND
+
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtcTimes:
+    """Times of UTC.
+
+    Attributes:
+        values: one for each time of a clock.
+        bad: why a time is none, by its index.
+        repeated: the indices of times that the clock shows twice; the first is taken.
+    """
+
+    values: npt.NDArray[np.int64]
+    bad: dict[int, str]
+    repeated: npt.NDArray[np.int64]
+
+
+def utc_times(values: npt.NDArray[np.int64], unit: str, zone_name: str) -> UtcTimes:
+    """Return times of UTC for those that a zone's clocks show, counted from 1970 in a unit."""
+    none = np.empty(0, np.int64)
+    if zone_name == "UTC":
+        return UtcTimes(values=values, bad={}, repeated=none)
+    zone, per_second = ZoneInfo(zone_name), PER_SECOND[unit]
+    seconds = values // per_second
+    days, day = np.unique(seconds // _DAY_S, return_inverse=True)
+    offsets = np.array([_offset_s(zone, known) for known in days.tolist()], np.float64)[day]
+    bad: dict[int, str] = {}
+    repeated: list[int] = []
+    for row in np.flatnonzero(np.isnan(offsets)).tolist():  # clocks are changed on that day
+        time = _clock_time(int(seconds[row]))
+        if time is None:
+            bad[row] = f"{values[row]} is beyond the years 1 to 9999"
+        elif is_missing(time, zone):
+            bad[row] = missing_words(str(time), zone_name)
+        else:
+            offsets[row] = _seconds(time.replace(tzinfo=zone).utcoffset())
+            if is_repeated(time, zone):
+                repeated.append(row)
+    shift = np.nan_to_num(offsets).astype(np.int64) * per_second
+    return UtcTimes(values=values - shift, bad=bad, repeated=np.array(repeated, np.int64))
+
+
+def missing_words(text: str, zone_name: str) -> str:
+    """Return why a time is bad that no clock of a zone ever showed."""
+    return f"{text!r} is in an hour that {zone_name} left out"
+
+
+def is_missing(time: datetime, zone: ZoneInfo) -> bool:
+    """Tell whether no clock of the zone ever showed this time."""
+    back = time.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
+    return back.replace(tzinfo=None) != time.replace(tzinfo=None)
+
+
+def is_repeated(time: datetime, zone: ZoneInfo) -> bool:
+    """Tell whether the zone's clocks showed this time twice; it is not missing."""
+    here = time.replace(tzinfo=zone, fold=0)
+    return here.utcoffset() != here.replace(fold=1).utcoffset()
+
+
+def _offset_s(zone: ZoneInfo, day: int) -> float:
+    """Return the offset of a day's clocks from UTC in seconds; nan where it changes."""
+    midnights = [_clock_time((day + after) * _DAY_S) for after in (0, 1)]
+    offsets = {_seconds(time.replace(tzinfo=zone).utcoffset()) for time in midnights if time}
+    return offsets.pop() if len(offsets) == 1 and None not in midnights else float("nan")
+
+
+def _clock_time(second: int) -> datetime | None:
+    """Return what a clock shows so many seconds after it showed 1970; None: no such year."""
+    try:
+        return datetime(1970, 1, 1) + timedelta(seconds=second)
+    except OverflowError:
+        return None
+
+
+def _seconds(offset: timedelta | None) -> float:
+    assert offset is not None, "the time has a zone"
+    return offset.total_seconds()
