@@ -10,6 +10,7 @@ import numpy as np
 from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.fingerprint import code_of
+from workloads.model.limits import Limit
 from workloads.model.lists import ColumnType, ListType
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
@@ -103,6 +104,7 @@ class Bound:
     program: Program
     output: OutputType
     oracle: Callable[[Input], Columns]
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ class Workload:
         unfit: `unfit(query, dataset)` says why a `workloads.datasets.dataset.Dataset` cannot be its
             input for complete query parameters, with the remedy; "" when it can. None: it always
             can.
+        limits: beyond which a number that it computes does not fit its field.
     """
 
     name: str
@@ -169,6 +172,7 @@ class Workload:
     source: Any = None
     checked_by: str = ORACLE
     unfit: Callable[[Params, Any], str] | None = None
+    limits: tuple[Limit, ...] = ()
 
     def code(self) -> str:
         """Return a hash, in hex, of what it computes, what it is checked with, and its own input.
@@ -203,6 +207,7 @@ class Workload:
             program=made.program,
             output=made.output,
             oracle=made.oracle,
+            limits=made.limits,
             query_params=values,
         )
 
