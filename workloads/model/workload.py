@@ -10,6 +10,7 @@ import numpy as np
 from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.fingerprint import code_of
+from workloads.model.floats import Tolerance
 from workloads.model.limits import Limit
 from workloads.model.lists import ColumnType, ListType
 from workloads.model.operator import Query
@@ -86,6 +87,8 @@ class OutputType:
         delay: how much later than the event that caused it an output may be timed, for a cut at a
             multiple of `grid`; 0 for outputs that are caused by the watermark.
         grid: cuts of the input must be multiples of this, in event time.
+        tolerances: by how much float fields may differ, by name; others are equal bit for bit where
+            the model fixes the order of operations, else within a derived bound (`floats`).
     """
 
     kinds: tuple[str, ...]
@@ -95,6 +98,7 @@ class OutputType:
     sorted: bool = False
     delay: int = 0
     grid: int = 1
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
