@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.floats import Tolerance, Tolerances
+from workloads.model.floats import HALF_OF_THE_DIGITS, Tolerance, Tolerances
 from workloads.model.foata import CHUNK, HashArray, Relation, levels, row_hashes
 from workloads.model.stream import Columns, IntArray
 
@@ -59,7 +59,7 @@ def match_floats(
         actual: the answer to judge, with the same columns.
         relation: of both.
         tolerances: by field; exact ones need not be there.
-        magnitude: of the input's floats, typically; for fields all of whose values are 0.
+        magnitude: of the input's floats, typically; for fields whose values all cancel.
     """
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)
@@ -197,7 +197,10 @@ class _Matcher:
         return difference, scale, allowed
 
     def _typical_of(self, name: str) -> Floats:
-        """Return for each expected row the median magnitude of its key's values that are not 0."""
+        """Return for each expected row the median magnitude of its key's values that are not 0.
+
+        Where that is what rounding leaves of the input's numbers, it is their magnitude.
+        """
         values = np.abs(self._expected[name].astype(np.float64))
         keys = self._relation.keys(self._expected)
         known = np.flatnonzero((values > 0) & np.isfinite(values))
@@ -208,7 +211,8 @@ class _Matcher:
             medians = values[order[first + (count - 1) // 2]]
             at = np.minimum(np.searchsorted(found, keys), len(found) - 1)
             result = np.where(found[at] == keys, medians[at], self._magnitude)
-        return result
+        noise = self._magnitude * HALF_OF_THE_DIGITS
+        return np.where(result < noise, self._magnitude, result)
 
     def _hashes(self, columns: Columns, with_levels: bool) -> HashArray:
         """Return a hash of the other fields of each row, and of its level."""

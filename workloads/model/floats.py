@@ -37,7 +37,8 @@ class Tolerance:
         absolute: in the unit of the field.
         events: of a derived bound, the input's events; 0: the bound is declared. The relative part
             is then of a typical magnitude where that is larger: the median of the expected values
-            that are not 0, of the row's key where the output has one.
+            that are not 0, of the row's key where the output has one; where half of the digits of
+            the input's floats are above it, of theirs.
     """
 
     relative: float = 0.0
@@ -72,6 +73,9 @@ class Tolerance:
 
 
 EXACT = Tolerance()
+
+HALF_OF_THE_DIGITS = 2.0**-26
+"""Of a float of 64 bits, relative."""
 
 Tolerances = Mapping[str, Tolerance]
 """Of the float fields of an output, by name."""
