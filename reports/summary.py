@@ -154,6 +154,13 @@ def cells_by_reference(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["cell"] for row in rows if checked_by([row]) == REFERENCE))
 
 
+def rounded_answers(rows: Iterable[Row]) -> dict[str, str]:
+    """Return by workload how floats were compared, where they may differ: of the furthest trial."""
+    found = [row for row in rows if row.get("float_deviation") is not None]
+    found.sort(key=lambda row: float(row["float_deviation"]))
+    return {str(row["workload"]): str(row["floats"]) for row in found}
+
+
 def _conditions(rows: list[Row]) -> Conditions | None:
     found = {conditions_of(row) for row in rows}
     return found.pop() if len(found) == 1 else None

@@ -201,6 +201,17 @@ COLUMNS = (
     Column("out_of_order", "int64", "records at a place that the dependence relation forbids"),
     Column("wrong", "int64", "records with wrong content"),
     Column("difference", "string", "the difference in words; null when there is none"),
+    Column(
+        "floats",
+        "string",
+        "how floats were compared: exact, or the bound of each field with the largest difference "
+        "found; null where the answer has no floats",
+    ),
+    Column(
+        "float_deviation",
+        "float64",
+        "the largest difference of a float as a share of its bound; null where they are exact",
+    ),
     # How and where.
     Column("plan", "string", "the engine's plan in words; null where there is none"),
     Column("counters", "string", "engine-specific figures, JSON object of name_unit to number"),

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from workloads.model import (
     Query,
     Workload,
 )
+from workloads.model.floats import Tolerances, check_declared
 from workloads.model.inferred import inferred_output
 from workloads.model.sequential import answer_of
 from workloads.model.workload import ORACLE, REFERENCE
@@ -39,6 +41,7 @@ def workload(
     oracle: Callable[[Input], Columns] | None = None,
     output: OutputType | None = None,
     key_field: str | None = None,
+    tolerances: Tolerances | None = None,
 ) -> Workload:
     """Return the workload of a program; to be called by the file or module that declares it.
 
@@ -53,6 +56,9 @@ def workload(
             for it, in which an error of the program itself is not seen.
         output: the data-trace type of the output; None: it is inferred (`inferred_output`).
         key_field: for that, the output field that holds the key; None: `key`.
+        tolerances: by how much float fields of the output may differ, by name; others are equal bit
+            for bit where the model fixes the order of operations, else within a derived bound
+            (docs/model.md, Floats).
 
     Raises:
         ModelError: something is not what it must be, or cannot be inferred.
@@ -64,6 +70,9 @@ def workload(
             f"workload: the program is a {type(program).__name__}; give a DGSProgram, a Query, an "
             "Operator, a Pipeline or a Dataflow (docs/model.md)"
         )
+    output = output or inferred_output(program, key_field)
+    output = replace(output, tolerances={**output.tolerances, **(tolerances or {})})
+    check_declared(program, output.tolerances)
     file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
     source: Table | Made
     if isinstance(input, Table):
@@ -80,7 +89,7 @@ def workload(
         title=title or f"program {program.name}",
         paper=paper,
         program=program,
-        output=output or inferred_output(program, key_field),
+        output=output,
         parameters=source.parameters if isinstance(source, Made) else {},
         keys=_not_generated,
         streams=_not_generated,

@@ -13,7 +13,7 @@ from lab.parent.search.state import State
 from reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
 from reports.numbers import Quantity, number_of
 from reports.run_warnings import warnings_of
-from reports.summary import BY_REFERENCE, REFERENCE
+from reports.summary import BY_REFERENCE, REFERENCE, rounded_answers
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
 
@@ -49,6 +49,8 @@ def print_results(
     weak = dict.fromkeys(row["workload"] for row in rows if row.get("checked_by") == REFERENCE)
     for workload in weak:
         console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
+    for workload, floats in rounded_answers(rows).items():
+        console.print(f"{workload}: floats compared: {escape(floats)}", highlight=False)
     for warning in warnings_of(rows):
         where = f" ({warning.where})" if warning.where else ""
         words = (

@@ -8,6 +8,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
+from workloads.datasets.limits import beyond_limits
 from workloads.datasets.progress import Progress
 from workloads.datasets.tables import Table
 from workloads.model import ModelError, StreamSpec, Workload
@@ -107,7 +108,7 @@ def find_dataset(
         ModelError: an unknown workload or a bad parameter.
         DatasetError: it cannot be made, no dataset has this id, or the one that has is damaged.
         MatrixError: the dataset belongs to another workload, or to another of its name, or does not
-            fit the query parameters.
+            fit the query parameters, or has values beyond a limit of the workload.
     """
     workload = entry.workload()
     if entry.dataset is None:
@@ -116,6 +117,7 @@ def find_dataset(
         dataset = verified(_named(workload, entry, entry.dataset))
     bound = entry.bound()
     why = bound.unfit(bound.query_params, dataset) if bound.unfit else ""
+    why = why or beyond_limits(bound, dataset)
     if why:
         raise MatrixError(f"workload {entry.key}: {why}")
     return dataset

@@ -48,10 +48,17 @@ def check_answer(
         "out_of_order": verdict.out_of_order,
         "wrong": verdict.wrong,
         "difference": verdict.difference,
+        "floats": verdict.floats,
+        "float_deviation": verdict.float_deviation,
     }
-    if verdict.difference is not None:
-        return verdict.difference.splitlines()[0]
-    return None
+    if verdict.difference is None:
+        return None
+    why = verdict.rounding
+    if why is None and workload.checked_by == REFERENCE:
+        why = NOT_DETERMINISTIC
+    if why is not None:
+        result["warnings"] = json.dumps([why])
+    return verdict.difference.splitlines()[0]
 
 
 def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> None:
@@ -66,8 +73,6 @@ def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> N
             result["difference"] = str(result["difference"]).replace(wrong, why, 1)
             wrong = why
         warnings.insert(0, wrong)
-        if task.workload.checked_by == REFERENCE:
-            result["warnings"] = json.dumps([NOT_DETERMINISTIC])
     elif driven.measured.unsound is not None:
         result["status"] = schema.INVALID
         warnings.insert(0, f"right by chance: {driven.measured.unsound}")

@@ -2,16 +2,38 @@
 
 import traceback
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.load import load_column
 from workloads.datasets.oracle_cache import expected as oracle_answer
 from workloads.model import Columns, ModelError, Workload
-from workloads.model.trace import compare
+from workloads.model.floats import Tolerances, tolerances_of
+from workloads.model.trace import Difference, compare
+
+ROUNDING = (
+    "the answers differ in the last bits of floats only: the order of additions changes these, and "
+    "where values cancel by more than the bound ({bounds}); add with workloads.model.exact_sum, or "
+    "declare a tolerance (docs/model.md, Floats)"
+)
+FIXED = (
+    "the answers differ in the last bits of floats only, of which the program's model fixes the "
+    "order of operations: the engine has another order, precision or fused operations; if that is "
+    "right, declare a tolerance (docs/model.md, Floats)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What the comparison said; `difference` is None exactly when the answer is right."""
+    """The result of the comparison; `difference` is None exactly when the answer is right.
+
+    Attributes:
+        floats: how floats were compared, with the largest difference found; None: there are none.
+        float_deviation: the largest difference as a share of its bound; None: they are exact.
+        rounding: why the last bits of floats are all that differs; None: they are not.
+    """
 
     expected_outputs: int
     missing: int = 0
@@ -19,6 +41,9 @@ class Verification:
     out_of_order: int = 0
     wrong: int = 0
     difference: str | None = None
+    floats: str | None = None
+    float_deviation: float | None = None
+    rounding: str | None = None
 
 
 def make_expected(workload: Workload, dataset: Dataset) -> Columns:
@@ -33,8 +58,15 @@ def verify(workload: Workload, dataset: Dataset, answer: Columns) -> Verificatio
     """
     expected = make_expected(workload, dataset)
     count = len(expected["ts"])
+    tolerances = tolerances_of(workload.program, workload.output.tolerances, dataset.events)
     try:
-        difference = compare(expected, answer, workload.output)
+        difference = compare(
+            expected,
+            answer,
+            workload.output,
+            tolerances=tolerances,
+            magnitude=partial(_magnitude, dataset),
+        )
     except (ModelError, LookupError, TypeError, ValueError) as error:
         traceback.print_exc()
         return Verification(
@@ -47,4 +79,52 @@ def verify(workload: Workload, dataset: Dataset, answer: Columns) -> Verificatio
         out_of_order=difference.out_of_order,
         wrong=difference.wrong,
         difference=None if difference.equal else difference.render(),
+        floats=_in_words(tolerances, difference),
+        float_deviation=_deviation(tolerances, difference),
+        rounding=_rounding(tolerances) if difference.rounding else None,
     )
+
+
+def _magnitude(dataset: Dataset) -> float:
+    """Return the median magnitude of the floats in a dataset that are not 0; 0 without any."""
+    parts = [np.empty(0)]
+    for stream in dataset.streams:
+        for name, dtype in stream.columns:
+            if dtype.startswith("float"):
+                parts.append(np.abs(load_column(stream, name).astype(np.float64)))
+    values = np.concatenate(parts)
+    values = values[np.isfinite(values) & (values > 0)]
+    return float(np.median(values)) if len(values) else 0.0
+
+
+def _in_words(tolerances: Tolerances, difference: Difference) -> str | None:
+    """Return the rule of each float field, with the largest difference that was found."""
+    if not tolerances:
+        return None
+    if all(bound.exact for bound in tolerances.values()):
+        return "exact"
+    parts = []
+    for name, bound in tolerances.items():
+        words = f"{name} {bound.words()}"
+        if not bound.exact:
+            found = difference.deviations.get(name)
+            words += ", largest difference "
+            if found is None or found.absolute == 0:
+                words += "0"
+            elif bound.relative:
+                words += f"{found.relative:.2g} of its size"
+            else:
+                words += f"{found.absolute:.2g}"
+        parts.append(words)
+    return "; ".join(parts)
+
+
+def _deviation(tolerances: Tolerances, difference: Difference) -> float | None:
+    if all(bound.exact for bound in tolerances.values()):
+        return None
+    return max((found.share for found in difference.deviations.values()), default=0.0)
+
+
+def _rounding(tolerances: Tolerances) -> str:
+    loose = [f"{name} {bound.words()}" for name, bound in tolerances.items() if not bound.exact]
+    return ROUNDING.format(bounds=", ".join(loose)) if loose else FIXED

@@ -41,7 +41,7 @@ from reports.run_warnings import ceilings, warnings_of
 from reports.scaling import slower
 from reports.search import Search
 from reports.searches import searches
-from reports.summary import BY_REFERENCE, REFERENCE, Cell, summarise
+from reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
 from reports.table import (
     HeadlineRow,
     in_groups,
@@ -159,6 +159,7 @@ def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
         "by_reference": BY_REFERENCE,
+        "rounded_answers": rounded_answers(run.rows),
         "by_reference_cells": [c.name for c in every if c.checked_by == REFERENCE],
         "known_ceilings": [one for one in known if one.eps is not None],
         "unknown_ceilings": [one for one in known if one.reason and not said],

@@ -55,6 +55,7 @@ def declared(
         program=default.program,
         output=default.output,
         oracle=default.oracle,
+        limits=default.limits,
         parameters=generator.PARAMETERS,
         keys=generator.keys,
         streams=generator.streams,

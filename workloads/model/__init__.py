@@ -4,6 +4,7 @@ from workloads.model.across import Across
 from workloads.model.aggregates import aggregate, aggregate_plus, equi_join
 from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError, PlanError, ProgramError
+from workloads.model.floats import EXACT, Tolerance
 from workloads.model.lists import ColumnType, ListColumn, ListType, column_type, type_of
 from workloads.model.operator import InputType, Operator, Query, Window, join
 from workloads.model.pipeline import Pipeline, Stage, partitioned, stateful, stateless
@@ -22,6 +23,7 @@ from workloads.model.workload import (
 )
 
 __all__ = [
+    "EXACT",
     "Across",
     "Alphabet",
     "Block",
@@ -50,6 +52,7 @@ __all__ = [
     "Stream",
     "StreamSpec",
     "Tag",
+    "Tolerance",
     "Window",
     "Workload",
     "aggregate",

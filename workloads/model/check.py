@@ -15,7 +15,7 @@ dataflow graphs: what makes every deployment equal to the graph, see `dataflow.l
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
 from workloads.model import across_laws, pipeline_laws
-from workloads.model.dataflow import Dataflow
+from workloads.model.dataflow import Dataflow, OpKeyedUnordered
 from workloads.model.dataflow import laws as dataflow_laws
 from workloads.model.dgs_laws import (
     BrokenLawError,
@@ -37,6 +37,7 @@ from workloads.model.dgs_laws import (
 )
 from workloads.model.diagrams import diagrams_agree
 from workloads.model.errors import place_of
+from workloads.model.floats import order_is_fixed
 from workloads.model.operator import Query
 from workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
 from workloads.model.program import DGSProgram
@@ -47,8 +48,29 @@ from workloads.model.query_laws import (
     outputs_are_sorted,
     runs_repeat,
 )
+from workloads.model.rounding import Rounding
 from workloads.model.wires import Draw, Semantics, reachable
 from workloads.model.workload import Program
+
+ROUNDS = (
+    "answers of parallel runs are compared within a bound for rounding (docs/model.md, Floats); "
+    "with workloads.model.exact_sum they are equal bit for bit"
+)
+"""What stands below laws that hold only but for rounding."""
+
+_WORDS = {
+    "C1": "the join of {where} does not associate",
+    "C3": "events of {where} do not commute",
+    "associative": "the combine of {where} does not associate",
+    "commutative": "the combine of {where} does not commute",
+}
+"""By condition, what rounding does to it."""
+
+Law = tuple[str, str, Callable[[Draw], None]]
+"""A condition, where it is to hold, and what tests it."""
+
+ROUNDED = "with numbers that round"
+"""Behind the place of a law that is tested on them."""
 
 FEWER = 8
 """Histories for each input of a law that `check_also` tests."""
@@ -87,6 +109,7 @@ class ConsistencyReport:
         checked: what was tested, e.g. `C2 for counter -> (counter, counter)`.
         skipped: what was not, with the reason.
         violations: what fails; empty when the program is consistent as far as was tested.
+        rounding: which laws hold only but for the rounding of floats, by how much, and an example.
         examples: histories tested for each entry of `checked`, as far as it does not say otherwise.
     """
 
@@ -95,6 +118,7 @@ class ConsistencyReport:
     skipped: tuple[str, ...]
     violations: tuple[Violation, ...]
     examples: int
+    rounding: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -108,6 +132,9 @@ class ConsistencyReport:
         lines += [f"  {'FAILS' if name in failed else 'holds'}  {name}" for name in self.checked]
         lines += [f"  skipped  {what}" for what in self.skipped]
         lines += [found.render() for found in self.violations]
+        lines += self.rounding
+        if self.rounding:
+            lines.append(ROUNDS)
         return "\n".join(lines)
 
 
@@ -136,7 +163,7 @@ def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> Consiste
         examples: inputs to try for each law.
         seed: same seed, same inputs.
     """
-    laws: list[tuple[str, str, Callable[[Draw], None]]] = [
+    laws: list[Law] = [
         ("keys", operator.name, partial(keys_are_pure, query, index))
         for index, operator in enumerate(query.operators)
     ]
@@ -157,7 +184,7 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
         examples: inputs to try for each law.
         seed: same seed, same inputs.
     """
-    laws: list[tuple[str, str, Callable[[Draw], None]]] = []
+    laws: list[Law] = []
     for index, stage in enumerate(pipeline.stages):
         if stage.kind == PARTITIONED:
             keys = partial(pipeline_laws.keys_are_pure, pipeline, index)
@@ -211,13 +238,29 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
     else:
         for condition, of_flow in dataflow_laws.OF_GRAPHS:
             holds(condition, flow.name, partial(of_flow, flow))
-    return ConsistencyReport(
+    report = ConsistencyReport(
         program=flow.name,
         checked=tuple(checked),
         skipped=tuple(skipped),
         violations=tuple(violations),
         examples=examples,
     )
+    if order_is_fixed(flow) or not report.ok:
+        return report
+    for index, vertex in enumerate(flow.vertices):
+        if isinstance(vertex.operator, OpKeyedUnordered):
+            for condition, law in dataflow_laws.OF_MONOIDS:
+                rounded = partial(
+                    _rounded_monoid, condition, vertex.name, partial(law, flow, index)
+                )
+                report = _but_for_rounding(report, rounded, seed)
+    return report
+
+
+def _rounded_monoid(
+    condition: str, where: str, law: Callable[..., None], rounding: Rounding
+) -> Law:
+    return condition, where, partial(law, rounding=rounding)
 
 
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
@@ -230,20 +273,13 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
         examples: histories to try for each law.
         seed: same seed, same histories.
     """
+    skipped = [
+        f"state type {state.name}: no fork leads to it"
+        for state in program.states
+        if not reachable(program, state.name)
+    ]
     semantics = Semantics(program=program)
-    laws: list[tuple[str, str, Callable[[Draw], None]]] = []
-    for pair in program.parallel:
-        if reachable(program, pair.parent):
-            where = f"{pair.parent} -> ({pair.first}, {pair.second})"
-            laws.append(("C1", where, partial(join_commutes, semantics, pair)))
-            laws.append(("C2", where, partial(join_restores, semantics, pair)))
-    skipped = []
-    for state in program.states:
-        if reachable(program, state.name):
-            laws.append(("C3", state.name, partial(events_commute, semantics, state.name)))
-            laws.append(("time", state.name, partial(outputs_carry_time, semantics, state.name)))
-        else:
-            skipped.append(f"state type {state.name}: no fork leads to it")
+    laws = [*_of_states(semantics)]
     for across in program.across:
         declared = partial(across_laws.outputs_are_declared, semantics, across)
         laws.append(("time", across.name, declared))
@@ -251,7 +287,68 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
         laws.append(("plans", program.name, partial(across_laws.plans_agree, semantics)))
     laws.append(("wires", program.name, partial(diagrams_agree, semantics)))
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
-    return _report(program.name, laws, tuple(skipped), examples, seed)
+    report = _report(program.name, laws, tuple(skipped), examples, seed)
+    return report if order_is_fixed(program) or not report.ok else _rounded(report, program, seed)
+
+
+def _of_states(semantics: Semantics) -> Iterator[Law]:
+    """Yield C1 and C2 of the fork-joins, C3 and time of the state types, that can be reached."""
+    program = semantics.program
+    for pair in program.parallel:
+        if reachable(program, pair.parent):
+            where = f"{pair.parent} -> ({pair.first}, {pair.second})"
+            yield "C1", where, partial(join_commutes, semantics, pair)
+            yield "C2", where, partial(join_restores, semantics, pair)
+    for state in program.states:
+        if reachable(program, state.name):
+            yield "C3", state.name, partial(events_commute, semantics, state.name)
+            yield "time", state.name, partial(outputs_carry_time, semantics, state.name)
+
+
+def _rounded(report: ConsistencyReport, program: DGSProgram, seed: int) -> ConsistencyReport:
+    """Return a report with how far the laws are from holding for numbers that round."""
+
+    def law_of(index: int, rounding: Rounding) -> Law:
+        return [*_rounding_laws(Semantics(program=program, rounding=rounding))][index]
+
+    for index in range(len([*_rounding_laws(Semantics(program=program))])):
+        report = _but_for_rounding(report, partial(law_of, index), seed)
+    return report
+
+
+def _rounding_laws(semantics: Semantics) -> Iterator[Law]:
+    """Yield the laws of states that rounding breaks."""
+    return (law for law in _of_states(semantics) if law[0] in _WORDS)
+
+
+def _but_for_rounding(
+    report: ConsistencyReport, law_of: Callable[[Rounding], Law], seed: int
+) -> ConsistencyReport:
+    """Return a report with one law tested on numbers that round.
+
+    Differences by rounding are measured; then the largest one is searched for again, and shrunk.
+    """
+    rounding = Rounding()
+    condition, where, law = law_of(rounding)
+    place = f"{where}, {ROUNDED}"
+    broken = _search(condition, place, law, report.examples, seed)
+    if broken is not None:
+        return replace(
+            report,
+            checked=(*report.checked, f"{condition} for {place}"),
+            violations=(*report.violations, broken),
+        )
+    if rounding.largest == 0:
+        return report
+    words = (
+        f"rounds: {_WORDS[condition].format(where=where)} in floating point: the largest relative "
+        f"difference of {report.examples} histories is {rounding.largest:.2g}"
+    )
+    if not report.rounding:  # one example is enough
+        again = law_of(Rounding(unequal=rounding.largest))
+        example = _search(*again, report.examples, seed)
+        words = "\n    ".join((words, *(example.lines if example is not None else ())))
+    return replace(report, rounding=(*report.rounding, words))
 
 
 def check_also(
@@ -279,7 +376,7 @@ def check_also(
 
 def _report(
     program: str,
-    laws: list[tuple[str, str, Callable[[Draw], None]]],
+    laws: list[Law],
     skipped: tuple[str, ...],
     examples: int,
     seed: int,

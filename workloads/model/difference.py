@@ -1,12 +1,14 @@
 """What is wrong with an output: rows that are missing, duplicate, out of order, or wrong."""
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from workloads.model.float_match import Deviation
 from workloads.model.foata import CHUNK, HashArray, Relation, levels, row_hashes
 from workloads.model.stream import Columns, IntArray
 
@@ -41,7 +43,9 @@ class Difference:
             in order of time, when no others are: rows timed before an earlier row.
         wrong: rows that nothing expected equals; a missing row with the same time and tag is
             counted here once, not as missing.
+        rounded: of `wrong`, rows that differ from the expected one in the last bits of floats only.
         examples: some of them.
+        deviations: how far floats were from the expected ones where they need not be equal.
     """
 
     expected_rows: int
@@ -50,7 +54,15 @@ class Difference:
     duplicate: int = 0
     out_of_order: int = 0
     wrong: int = 0
+    rounded: int = 0
     examples: tuple[Example, ...] = ()
+    deviations: Mapping[str, Deviation] = field(default_factory=dict)
+
+    @property
+    def rounding(self) -> bool:
+        """Whether the last bits of floats are all that differs."""
+        others = self.missing or self.duplicate or self.out_of_order
+        return self.rounded > 0 and self.rounded == self.wrong and not others
 
     @property
     def equal(self) -> bool:
@@ -65,6 +77,8 @@ class Difference:
             f"{self.missing:,} missing, {self.duplicate:,} duplicate, "
             f"{self.out_of_order:,} out of order, {self.wrong:,} wrong"
         )
+        if self.rounded:
+            counts += f" ({self.rounded:,} in the last bits of floats only)"
         lines = [f"{self.actual_rows:,} rows, expected {self.expected_rows:,}: {counts}"]
         lines += [f"  {example.fault:<12} {example.text}" for example in self.examples]
         total = self.missing + self.duplicate + self.out_of_order + self.wrong
@@ -126,6 +140,7 @@ def classify(
         text = f"row {first_row + row}: {in_words(actual, row)}"
         if row in wanted:
             text += f", expected {in_words(expected, wanted[row])}"
+            text += in_last_bits(expected, wanted[row], actual, row)
         else:
             text += ", nothing expected at that time and tag"
         examples.append(Example(fault="wrong", text=text, position=first_row + row))
@@ -142,6 +157,7 @@ def classify(
         duplicate=int(duplicate.sum()),
         out_of_order=len(moved),
         wrong=len(odd),
+        rounded=_rounded(expected, actual, left_only[replaced_by >= 0], odd, replaced_by),
         examples=spread(examples, limit),
     )
 
@@ -193,6 +209,46 @@ def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
             at = np.minimum(np.searchsorted(wanted, here), len(wanted) - 1)
             found[at[wanted[at] == here]] = True
     return found[inverse]
+
+
+def _rounded(
+    expected: Columns, actual: Columns, wanted: IntArray, odd: IntArray, replaced_by: IntArray
+) -> int:
+    """Return how many wrong rows differ in the last bits of floats only."""
+    found = odd[replaced_by[replaced_by >= 0]]
+    pairs = ((expected[name][wanted], actual[name][found]) for name in expected)
+    near = np.ones(len(found), dtype=np.bool_)
+    for one, other in pairs:
+        near &= nearly(one, other)
+    return int(near.sum())
+
+
+def nearly(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which values are equal, or are floats that have half of their digits in common."""
+    same = one == other
+    if one.dtype.kind == "f":
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.maximum(np.abs(one), np.abs(other))
+            same |= np.isfinite(size) & (
+                np.abs(one - other) <= np.sqrt(np.finfo(one.dtype).eps) * size
+            )
+            same |= np.isnan(one) & np.isnan(other)
+    return np.asarray(same, dtype=np.bool_)
+
+
+def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> str:
+    """Return by how much the floats of a row differ, where nothing but last bits does; or ""."""
+    places = slice(row, row + 1), slice(other, other + 1)
+    parts = []
+    for name, column in expected.items():
+        one, two = column[places[0]], actual[name][places[1]]
+        if not nearly(one, two).all():
+            return ""
+        if column.dtype.kind == "f" and one[0] != two[0] and not np.isnan(one[0]):
+            gap, size = abs(float(one[0]) - float(two[0])), max(abs(one[0]), abs(two[0]))
+            ulps = round(gap / float(np.spacing(size)))
+            parts.append(f"{name} differs by {ulps:,} ulp ({gap / float(size):.2g} of it)")
+    return f": {', '.join(parts)}" if parts else ""
 
 
 def _places(columns: Columns, relation: Relation, rows: IntArray) -> HashArray:

@@ -3,15 +3,20 @@
 Two outputs are the same data trace when one can be turned into the other by swapping adjacent rows
 whose tags do not depend on each other. Three steps, each only when the one before does not settle
 it: element by element; by fingerprints of the canonical form; and a classification of the rows that
-differ. Where an output must be in order of time, that is asked for as well.
+differ. Where an output must be in order of time, that is asked for as well. Floats that need not be
+equal bit for bit are matched first, see `float_match`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
 from workloads.model.difference import Difference, classify, spread
 from workloads.model.errors import ModelError
+from workloads.model.float_match import Matched, match_floats
+from workloads.model.floats import Tolerances
 from workloads.model.foata import CHUNK, Relation, fingerprint
 from workloads.model.stream import Columns
 from workloads.model.time_order import late_examples, late_rows
@@ -19,9 +24,18 @@ from workloads.model.workload import OutputType
 
 __all__ = ["Difference", "compare"]
 
+NONE: Tolerances = MappingProxyType({})
+"""Floats are equal bit for bit."""
+
 
 def compare(
-    expected: Columns, actual: Columns, output: OutputType, *, limit: int = 20
+    expected: Columns,
+    actual: Columns,
+    output: OutputType,
+    *,
+    limit: int = 20,
+    tolerances: Tolerances = NONE,
+    magnitude: Callable[[], float] = lambda: 0.0,
 ) -> Difference:
     """Compare two outputs as data traces.
 
@@ -30,6 +44,8 @@ def compare(
         actual: the answer to judge, with the same columns and types.
         output: which rows depend on each other, and whether `actual` must be in order of time.
         limit: most example rows in the difference.
+        tolerances: of float fields that need not be equal bit for bit (`floats.tolerances_of`).
+        magnitude: of the input's floats, typically; called when floats differ.
 
     Returns:
         The difference; its `equal` is true when both are the same trace. A wrong answer passes with
@@ -39,7 +55,11 @@ def compare(
         ModelError: columns are missing, of unequal length, or of another type.
     """
     _check_columns(expected, actual, output)
-    difference = _compare(expected, actual, output, limit)
+    columns, deviations = actual, {}
+    if not all(bound.exact for bound in tolerances.values()):
+        matched = _matched(expected, actual, output, tolerances, magnitude)
+        columns, deviations = matched.columns, matched.deviations
+    difference = replace(_compare(expected, columns, output, limit), deviations=deviations)
     if not output.sorted:
         return difference
     late = late_rows(actual)
@@ -65,6 +85,20 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
     return classify(
         left, right, relation, whole=expected, first_row=begin, common=begin + end, limit=limit
     )
+
+
+def _matched(
+    expected: Columns,
+    actual: Columns,
+    output: OutputType,
+    tolerances: Tolerances,
+    magnitude: Callable[[], float],
+) -> Matched:
+    """Return the answer with the expected floats where they are within their tolerances."""
+    if _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"]):
+        return Matched(columns=actual)
+    relation = Relation.of(output, expected, actual)
+    return match_floats(expected, actual, relation, tolerances, magnitude())
 
 
 def _slice(columns: Columns, begin: int, end: int) -> Columns:

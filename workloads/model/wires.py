@@ -4,8 +4,8 @@ A wire (DGS paper, Definition 2.2) is a state with a predicate. Its history is k
 that a counterexample can be read from the initial state on.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,10 @@ from workloads.model.errors import ProgramError
 from workloads.model.memo import memo
 from workloads.model.program import DGSProgram, ForkJoin, Record
 from workloads.model.records import Emitter, event_type, initial_state, state_records
+from workloads.model.rounding import TENTHS, Rounding
 
 Kinds = frozenset[int]
+Row = tuple[Any, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 MAX_HISTORY = 4
@@ -48,9 +50,23 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantics:
-    """A program's functions on copies of records, with the checks that compiled code needs."""
+    """A program's functions on copies of records, with the checks that compiled code needs.
+
+    Attributes:
+        program: whose functions.
+        rounding: None: floats are drawn so that their sums are exact, and must be equal.
+    """
 
     program: DGSProgram
+    rounding: Rounding | None = None
+
+    def events(self, kinds: Kinds) -> st.SearchStrategy[Any]:
+        """Return a strategy for events of `kinds`; the key is always 0."""
+        return _events(self.program, kinds, self.rounding is not None)
+
+    def some_events(self, kinds: Kinds, most: int) -> st.SearchStrategy[list[Any]]:
+        """Return a strategy for up to so many events of `kinds`."""
+        return _some_events(self.program, kinds, most, self.rounding is not None)
 
     def update(self, type_name: str, state: Record, event: Any) -> tuple[Record, list[Any]]:
         """Return the state after an event and the records that it emitted.
@@ -102,7 +118,22 @@ class Semantics:
 
     def equal(self, type_name: str, a: Record, b: Record) -> bool:
         """Return whether two states are the same."""
-        return state_records(self.program)[type_name].equal(a, b)
+        records = state_records(self.program)[type_name]
+        if records.equal(a, b):
+            return True
+        return self.rounding is not None and self.rounding.equal(
+            records.values(a), records.values(b)
+        )
+
+    def same_outputs(self, one: Sequence[Row], other: Sequence[Row], *, ordered: bool) -> bool:
+        """Return whether outputs are the same, in the same order or in any."""
+        if one == other or (not ordered and Counter(one) == Counter(other)):
+            return True
+        if self.rounding is None:
+            return False
+        if not ordered:
+            one, other = sorted(one, key=_integers_first), sorted(other, key=_integers_first)
+        return self.rounding.equal(list(one), list(other))
 
     def words(self, type_name: str, state: Record) -> str:
         """Return a state in words."""
@@ -126,18 +157,24 @@ class Semantics:
         return np.isin(np.arange(len(self.program.kinds)), sorted(kinds))
 
 
+def _integers_first(row: Row) -> tuple[Any, ...]:
+    """Return a key that sorts rows alike whose floats differ by rounding."""
+    floats = [value for value in row if isinstance(value, float)]
+    return (*(value for value in row if not isinstance(value, float)), *floats)
+
+
 @memo(256)
-def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
-    """Return a strategy for events of `kinds`; the key is always 0: a program describes one key."""
-    values = [_value(program, name) for name in program.event.names or ()]
+def _events(program: DGSProgram, kinds: Kinds, rounding: bool) -> st.SearchStrategy[Any]:
+    values = [_value(program, name, rounding) for name in program.event.names or ()]
     ts, kind = st.integers(0, 9), st.sampled_from(sorted(kinds))
     return st.tuples(ts, kind, st.just(0), *values).map(event_type(program.event)._make)
 
 
 @memo(256)
-def some_events(program: DGSProgram, kinds: Kinds, most: int) -> st.SearchStrategy[list[Any]]:
-    """Return a strategy for up to so many events of `kinds`."""
-    return st.lists(events(program, kinds), max_size=most)
+def _some_events(
+    program: DGSProgram, kinds: Kinds, most: int, rounding: bool
+) -> st.SearchStrategy[list[Any]]:
+    return st.lists(_events(program, kinds, rounding), max_size=most)
 
 
 @memo(64)
@@ -198,7 +235,7 @@ def draw_updates(draw: Draw, semantics: Semantics, wire: Wire) -> Wire:
     """Draw some events that the wire may process, and process them."""
     if not wire.kinds:
         return wire
-    for event in draw(some_events(semantics.program, wire.kinds, MAX_HISTORY)):
+    for event in draw(semantics.some_events(wire.kinds, MAX_HISTORY)):
         state, _ = semantics.update(wire.type, wire.state, event)
         step = f"update {semantics.event_words(event)}: {semantics.words(wire.type, state)}"
         wire = replace(wire, state=state, history=(*wire.history, step))
@@ -243,7 +280,7 @@ def _path(program: DGSProgram, type_name: str) -> tuple[tuple[ForkJoin, int], ..
     return paths[type_name]
 
 
-def _value(program: DGSProgram, name: str) -> st.SearchStrategy[Any]:
+def _value(program: DGSProgram, name: str, rounding: bool) -> st.SearchStrategy[Any]:
     dtype = program.event[name]
     if dtype.kind == "b":
         return st.booleans()
@@ -251,6 +288,8 @@ def _value(program: DGSProgram, name: str) -> st.SearchStrategy[Any]:
         limits = np.iinfo(dtype)
         return st.integers(max(int(limits.min), -BOUND), min(int(limits.max), BOUND))
     if dtype.kind == "f":
+        if rounding:
+            return TENTHS
         # Multiples of 1/4: their sums are exact, so that rounding does not count as inconsistency.
         return st.integers(-64, 64).map(lambda n: n / 4)
     raise ProgramError(

@@ -10,6 +10,8 @@ import numpy as np
 from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.fingerprint import code_of
+from workloads.model.floats import Tolerance
+from workloads.model.limits import Limit
 from workloads.model.lists import ColumnType, ListType
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
@@ -85,6 +87,8 @@ class OutputType:
         delay: how much later than the event that caused it an output may be timed, for a cut at a
             multiple of `grid`; 0 for outputs that are caused by the watermark.
         grid: cuts of the input must be multiples of this, in event time.
+        tolerances: by how much float fields may differ, by name; others are equal bit for bit where
+            the model fixes the order of operations, else within a derived bound (`floats`).
     """
 
     kinds: tuple[str, ...]
@@ -94,6 +98,7 @@ class OutputType:
     sorted: bool = False
     delay: int = 0
     grid: int = 1
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +108,7 @@ class Bound:
     program: Program
     output: OutputType
     oracle: Callable[[Input], Columns]
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +151,7 @@ class Workload:
         unfit: `unfit(query, dataset)` says why a `workloads.datasets.dataset.Dataset` cannot be its
             input for complete query parameters, with the remedy; "" when it can. None: it always
             can.
+        limits: beyond which a number that it computes does not fit its field.
     """
 
     name: str
@@ -169,6 +176,7 @@ class Workload:
     source: Any = None
     checked_by: str = ORACLE
     unfit: Callable[[Params, Any], str] | None = None
+    limits: tuple[Limit, ...] = ()
 
     def code(self) -> str:
         """Return a hash, in hex, of what it computes, what it is checked with, and its own input.
@@ -203,6 +211,7 @@ class Workload:
             program=made.program,
             output=made.output,
             oracle=made.oracle,
+            limits=made.limits,
             query_params=values,
         )
 

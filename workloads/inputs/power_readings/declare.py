@@ -1,12 +1,16 @@
 """What the workloads on power readings declare alike."""
 
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from workloads.inputs.declare import declared
 from workloads.inputs.forms import FORM
 from workloads.inputs.power_readings import generate
 from workloads.inputs.power_readings.schema import INPUT
 from workloads.model import Parameter
+from workloads.model.limits import INT64, IntArray, Limit, of_field
 
 QUERY = FORM | {
     "markers_s": Parameter(
@@ -20,6 +24,35 @@ QUERY = FORM | {
     ),
 }
 """Query parameters of all workloads on it."""
+
+
+def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
+    """Return the limit on the watts that are added up.
+
+    A reading of w watts is an end of two lines, each of up to `values` values of at most 1,000 |w|
+    milliwatts. An average takes twice their sum, and adds their count to round.
+
+    Args:
+        by: the field of the readings that are added to one sum.
+        values: most values of a line that one sum has.
+        most_watts: readings above are left out.
+    """
+
+    def counted(events: Any) -> IntArray:
+        watts = np.asarray(events.payload["watts"])
+        return np.where(watts <= most_watts, watts, 0)
+
+    most = INT64[1] // (8 * 1000 * values)
+    return Limit(
+        field="watts",
+        what=f"the sum of the readings of its {by}",
+        remedy="give watts of a coarser unit, or a shorter part of the input",
+        lowest=-most,
+        highest=most,
+        reads=(by,),
+        groups=of_field(by),
+        terms=counted,
+    )
 
 
 on_power_readings = partial(

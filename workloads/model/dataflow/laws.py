@@ -35,6 +35,7 @@ from workloads.model.dataflow.watched import keeping_keys, watched
 from workloads.model.dgs_laws import BrokenLawError
 from workloads.model.program import Record
 from workloads.model.records import RecordType
+from workloads.model.rounding import Rounding, in_tenths
 from workloads.model.strategies import elements, equivalents
 from workloads.model.wires import Draw
 
@@ -79,17 +80,21 @@ def identity_is_neutral(flow: Dataflow, index: int, draw: Draw) -> None:
     monoid.require("combine(identity, x) is not x", x, monoid.both(neutral, x), x=x, id=neutral)
 
 
-def combine_commutes(flow: Dataflow, index: int, draw: Draw) -> None:
+def combine_commutes(
+    flow: Dataflow, index: int, draw: Draw, rounding: Rounding | None = None
+) -> None:
     """Commutative: combine(x, y) = combine(y, x)."""
-    monoid = _Monoid(flow, index, draw)
+    monoid = _Monoid(flow, index, draw, rounding)
     x, y = monoid.draw(draw), monoid.draw(draw)
     law = "combine(x, y) is not combine(y, x)"
     monoid.require(law, monoid.both(x, y), monoid.both(y, x), x=x, y=y)
 
 
-def combine_associates(flow: Dataflow, index: int, draw: Draw) -> None:
+def combine_associates(
+    flow: Dataflow, index: int, draw: Draw, rounding: Rounding | None = None
+) -> None:
     """Associative: combine(combine(x, y), z) = combine(x, combine(y, z))."""
-    monoid = _Monoid(flow, index, draw)
+    monoid = _Monoid(flow, index, draw, rounding)
     x, y, z = monoid.draw(draw), monoid.draw(draw), monoid.draw(draw)
     left = monoid.both(monoid.both(x, y), z)
     right = monoid.both(x, monoid.both(y, z))
@@ -164,6 +169,9 @@ def deployments_do_not_matter(flow: Dataflow, draw: Draw) -> None:
         raise BrokenLawError("the answer depends on the number of instances", lines)
 
 
+OF_MONOIDS = (("associative", combine_associates), ("commutative", combine_commutes))
+"""The laws of aggregates that rounding breaks."""
+
 OF_GRAPHS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
     ("consistent", graph_is_consistent),
     ("monotone", graph_is_monotone),
@@ -189,9 +197,14 @@ def of_vertex_alone(
 
 
 class _Monoid:
-    """The aggregates of a vertex: those that items which reach it add up to."""
+    """The aggregates of a vertex: those that items which reach it add up to.
 
-    def __init__(self, flow: Dataflow, index: int, draw: Draw) -> None:
+    With a `rounding`, the floats of items are tenths, and differences are told to it.
+    """
+
+    def __init__(
+        self, flow: Dataflow, index: int, draw: Draw, rounding: Rounding | None = None
+    ) -> None:
         operator = flow.vertices[index].operator
         assert isinstance(operator, OpKeyedUnordered), "only those have aggregates"
         self._operator = operator
@@ -200,6 +213,9 @@ class _Monoid:
         seen = _reaching(flow, index, draw)
         self._items: list[Item] = [e for e in seen if not isinstance(e, Marker)]
         assume(self._items)
+        self._rounding = rounding
+        if rounding is not None:
+            self._items = [(key, in_tenths(value)) for key, value in self._items]
         self._lines: list[str] = []
 
     def draw(self, draw: Draw) -> Record:
@@ -231,7 +247,8 @@ class _Monoid:
 
     def require(self, law: str, left: Record, right: Record, **of: Record) -> None:
         """Raise when two aggregates differ by more than rounding."""
-        if near(self._type.values(left), self._type.values(right)):
+        values = self._type.values(left), self._type.values(right)
+        if near(*values) if self._rounding is None else self._rounding.equal(*values):
             return
         lines = [*self._lines]
         lines += [f"{name}: {self._type.words(record)}" for name, record in of.items()]

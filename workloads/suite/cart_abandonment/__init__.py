@@ -6,6 +6,7 @@ from workloads.inputs.declare import declared
 from workloads.inputs.retail import STRICT, web_clickstreams
 from workloads.inputs.retail.schema import HOUR_MS
 from workloads.model import Bound, Parameter, Params
+from workloads.model.limits import counted
 from workloads.suite.cart_abandonment.oracle import oracle
 from workloads.suite.cart_abandonment.program import program
 
@@ -22,7 +23,12 @@ QUERY = {
 def bind(params: Params) -> Bound:
     """Return the pipeline and its oracle for query parameters."""
     gap_ms = int(params["gap_ms"])
-    return Bound(program=program(gap_ms), output=STRICT, oracle=partial(oracle, gap_ms=gap_ms))
+    return Bound(
+        program=program(gap_ms),
+        output=STRICT,
+        oracle=partial(oracle, gap_ms=gap_ms),
+        limits=(counted("clicks of a user", by="user"),),
+    )
 
 
 WORKLOAD = declared(

@@ -1,12 +1,17 @@
 """TPCx-BB query 15: the categories of items whose sales in a store are flat or declining."""
 
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from workloads.inputs.declare import declared
 from workloads.inputs.retail import STRICT, store_sales
 from workloads.inputs.retail.days import FIRST_DAY, day_number
-from workloads.inputs.retail.ids import parse_ids
+from workloads.inputs.retail.ids import Ids, parse_ids
+from workloads.inputs.retail.schema import DAY_MS
 from workloads.model import Bound, Parameter, Params
+from workloads.model.limits import INT64, IntArray, Limit
 from workloads.suite.declining_categories.oracle import oracle
 from workloads.suite.declining_categories.program import program
 
@@ -29,6 +34,35 @@ def bind(params: Params) -> Bound:
         program=program(stores, first_day, days),
         output=STRICT,
         oracle=partial(oracle, stores=stores, first_day=first_day, days=days),
+        limits=(_earned_a_day(stores, first_day, days),),
+    )
+
+
+def _earned_a_day(stores: Ids, first_day: int, days: int) -> Limit:
+    """Return the limit on what a category earns in a day.
+
+    With x below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
+    days^3 / 2 times it, and their difference at most days^3 times it.
+    """
+
+    def days_of(events: Any) -> IntArray:
+        day = np.clip(events.ts // DAY_MS - first_day, -1, days)
+        return np.asarray(events.payload["category"] * (days + 2) + day)
+
+    def wanted(events: Any) -> IntArray:
+        day = events.ts // DAY_MS - first_day
+        counts = stores.mask(events.payload["store"]) & (day >= 0) & (day < days)
+        return np.where(counts, events.payload["net_paid"], 0)
+
+    return Limit(
+        field="net_paid",
+        what="what the category earns on that day",
+        remedy="give net_paid in a coarser unit, or fewer days (query parameter)",
+        lowest=-(INT64[1] // days**3),
+        highest=INT64[1] // days**3,
+        reads=("category", "store"),
+        groups=days_of,
+        terms=wanted,
     )
 
 

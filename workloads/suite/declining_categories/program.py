@@ -14,7 +14,7 @@ The slope is `rise` / `run` with whole numbers, run above 0, so that no rounding
     rise = n sum(xy) - sum(x) sum(y)     run = n sum(xx) - sum(x) sum(x)
 
 All sums fit 64 bits while what a category earns a day stays below 9.2e18 / days^3 cents: 1.9
-billion a day, in a year, in whole units of money.
+billion a day, in a year, in whole units of money. An input beyond that is refused.
 """
 
 from typing import Any

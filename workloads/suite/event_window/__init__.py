@@ -1,9 +1,10 @@
 """Event-based windows: the sum of all values between two barriers, on several value streams."""
 
 from workloads.model import OutputType, Workload
+from workloads.model.limits import Limit, closed_by
 from workloads.suite.event_window.generate import PARAMETERS, generate, keys, streams
 from workloads.suite.event_window.oracle import oracle
-from workloads.suite.event_window.program import PROGRAM
+from workloads.suite.event_window.program import BARRIER, PROGRAM
 
 WORKLOAD = Workload(
     name="event_window",
@@ -16,4 +17,12 @@ WORKLOAD = Workload(
     streams=streams,
     generate=generate,
     oracle=oracle,
+    limits=(
+        Limit(
+            field="value",
+            what="the sum of the values since the last barrier",
+            remedy="give values of a coarser unit, or barriers at shorter distances",
+            groups=closed_by(BARRIER),
+        ),
+    ),
 )

@@ -1,9 +1,10 @@
 """Fraud detection: transactions checked against a model that every rule retrains."""
 
 from workloads.model import OutputType, Workload
+from workloads.model.limits import Limit, closed_by
 from workloads.suite.fraud_detection.generate import PARAMETERS, generate, keys, streams
 from workloads.suite.fraud_detection.oracle import AGGREGATE, oracle
-from workloads.suite.fraud_detection.program import PROGRAM
+from workloads.suite.fraud_detection.program import PROGRAM, RULE
 
 WORKLOAD = Workload(
     name="fraud_detection",
@@ -20,4 +21,12 @@ WORKLOAD = Workload(
     streams=streams,
     generate=generate,
     oracle=oracle,
+    limits=(
+        Limit(
+            field="value",
+            what="the sum of the transactions since the last rule and the rule that follows",
+            remedy="give values of a coarser unit, or rules at shorter distances",
+            groups=closed_by(RULE),
+        ),
+    ),
 )

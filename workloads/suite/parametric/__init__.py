@@ -1,7 +1,10 @@
 """Parametric: a pipeline of operators whose cost, sizes, selectivity and skew are parameters."""
 
+from math import prod
+
 from workloads.inputs.declare import declared
 from workloads.model import Bound, OutputType, Params
+from workloads.model.limits import INT64, Limit
 from workloads.suite.parametric import generate
 from workloads.suite.parametric.oracle import oracle
 from workloads.suite.parametric.program import program
@@ -16,6 +19,19 @@ def bind(params: Params) -> Bound:
         # One sequence: every record depends on every other.
         output=OutputType(kinds=("record",), depends=lambda a, b: True),
         oracle=oracle(operators),
+        limits=(_ids(prod(setting.copies for setting in operators)),),
+    )
+
+
+def _ids(copies: int) -> Limit:
+    """Return the limit on ids, of which each becomes one for each of so many copies."""
+    most = INT64[1] // copies - 1
+    return Limit(
+        field="id",
+        what="the id",
+        remedy="give smaller ids, or fewer copies (query parameter selectivity)",
+        lowest=-most,
+        highest=most,
     )
 
 

@@ -2,6 +2,7 @@
 
 from workloads.inputs.declare import declared
 from workloads.model import Bound, OutputType, Parameter, Params
+from workloads.model.limits import Limit
 from workloads.suite.scale_join import generate
 from workloads.suite.scale_join.oracle import oracle
 from workloads.suite.scale_join.program import program
@@ -30,6 +31,18 @@ def bind(params: Params) -> Bound:
         # A pair is timed 1 ms after the later of its tuples.
         output=OutputType(kinds=("pair",), depends=lambda a, b: False, sorted=True, delay=1),
         oracle=oracle(ws_ms),
+        limits=tuple(_attribute(name) for name in ("x", "a")),
+    )
+
+
+def _attribute(name: str) -> Limit:
+    """Return the limit on an attribute, of which differences are to fit 32 bits."""
+    return Limit(
+        field=name,
+        what="the attribute",
+        remedy="give values of a coarser unit, as the difference of two must fit 32 bits",
+        lowest=-(2**30),
+        highest=2**30 - 1,
     )
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from workloads.inputs.declare import for_each_key
 from workloads.inputs.forms import form_of
-from workloads.inputs.power_readings.declare import QUERY, on_power_readings
+from workloads.inputs.power_readings.declare import QUERY, load_limit, on_power_readings
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.sensor_interpolation import handcrafted, typed
 from workloads.suite.sensor_interpolation.oracle import oracle
@@ -30,6 +30,7 @@ def bind(query: Params) -> Bound:
         oracle=partial(
             oracle, markers_s=markers_s, longest_gap_s=longest_gap_s, most_watts=most_watts
         ),
+        limits=(load_limit("plug", longest_gap_s, most_watts),),
     )
 
 

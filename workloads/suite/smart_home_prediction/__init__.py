@@ -4,7 +4,7 @@ from functools import partial
 
 from workloads.inputs.declare import for_each_key
 from workloads.inputs.forms import form_of
-from workloads.inputs.power_readings.declare import QUERY, on_power_readings
+from workloads.inputs.power_readings.declare import QUERY, load_limit, on_power_readings
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.smart_home_prediction import handcrafted, typed
 from workloads.suite.smart_home_prediction.oracle import oracle
@@ -44,6 +44,7 @@ def bind(query: Params) -> Bound:
             tree=tree,
             depth=depth,
         ),
+        limits=(load_limit("device", 1),),  # of each second; a minute has 60 averages
     )
 
 

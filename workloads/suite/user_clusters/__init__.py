@@ -1,9 +1,12 @@
 """Each location's users in clusters, by what they have done (Yahoo query VI)."""
 
+from dataclasses import replace
+
 from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
 from workloads.inputs.ads.tables import OF_USERS
 from workloads.inputs.forms import FORM
 from workloads.model import Bound, Parameter, Params
+from workloads.model.limits import Limit, of_field
 from workloads.suite.user_clusters import handcrafted, typed
 from workloads.suite.user_clusters.oracle import oracle
 
@@ -22,9 +25,20 @@ QUERY = {
 }
 
 
+ACTIVITY = Limit(
+    field=None,
+    what="the number of events of a user",
+    remedy="take a shorter part of the input, as squared distances must fit 64 bits",
+    highest=2**22 - 1,
+    reads=("user",),
+    groups=of_field("user"),
+)
+
+
 def bind(query: Params) -> Bound:
     """Return what is computed for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    found = in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    return replace(found, limits=(ACTIVITY,))
 
 
 WORKLOAD = on_ads(

@@ -1,0 +1,128 @@
+"""Refuses a dataset whose numbers go beyond the limits that its workload declares.
+
+The extreme values in the Parquet footers and the number of rows settle most datasets without
+reading a column. Columns are read where these allow a number beyond a limit.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.dataset import Dataset, DatasetStream
+from workloads.datasets.total_order import total_order
+from workloads.model import Input, Workload
+from workloads.model.limits import IntArray, Limit
+
+_HALF = 32
+_LOW = (1 << _HALF) - 1
+
+Bools = npt.NDArray[np.bool_]
+
+
+def beyond_limits(workload: Workload, dataset: Dataset) -> str:
+    """Return which value of a dataset goes beyond a limit of its workload; "" where none does.
+
+    Args:
+        workload: bound to its query parameters.
+        dataset: its input, of which files are intact.
+    """
+    doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
+    if not doubtful:
+        return ""
+    data = dataset.load()
+    return next(filter(None, (beyond(limit, data) for limit in doubtful)), "")
+
+
+def beyond(limit: Limit, data: Input) -> str:
+    """Return the first event, in total order, by which an input goes beyond a limit; "" if none."""
+    fields = dict.fromkeys([*limit.reads, *([limit.field] if limit.field else [])])
+    events = total_order(data, np.dtype([(name, np.int64) for name in fields]))
+    if limit.terms is not None:
+        terms = limit.terms(events)
+    elif limit.field is not None:
+        terms = np.asarray(events.payload[limit.field])
+    else:
+        terms = np.ones(len(events.ts), dtype=np.int64)
+    groups = np.arange(len(terms)) if limit.groups is None else limit.groups(events)
+    positive, negative = (_sums(part(terms, 0), groups) for part in (np.maximum, np.minimum))
+    over = np.flatnonzero(_above(positive, limit.highest) | _below(negative, limit.lowest))
+    if not len(over):
+        return ""
+    row = int(over[0])
+    sums, side, bound = positive, "most", limit.highest
+    if terms[row] < 0:
+        sums, side, bound = negative, "least", limit.lowest
+    total = (int(sums[0][row]) << _HALF) + int(sums[1][row])
+    value = "" if limit.field is None else f"{limit.field} = {events.payload[limit.field][row]}: "
+    return (
+        f"{_place(data, row)}, {value}{limit.what} is {total}, and {bound} is the {side} that can "
+        f"be represented; {limit.remedy}"
+    )
+
+
+def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
+    """Return whether no value nor sum can be out of range, by what the files' footers say."""
+    rows = sum(stream.rows for stream in streams)
+    lowest, highest = (1, 1) if limit.field is None else _extremes(limit.field, streams)
+    most = 1 if limit.groups is None else rows
+    return min(lowest, 0) * most >= limit.lowest and max(highest, 0) * most <= limit.highest
+
+
+def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
+    """Return the least and the greatest value of a field; those of int64 where no footer says."""
+    import pyarrow.parquet as pq  # heavy
+
+    found = [0]
+    for stream in streams:
+        if field not in dict(stream.columns):
+            continue
+        metadata = pq.read_metadata(stream.path)
+        column = metadata.schema.names.index(field)
+        for group in range(metadata.num_row_groups):
+            statistics = metadata.row_group(group).column(column).statistics
+            if statistics is None or not statistics.has_min_max:
+                return -(2**63), 2**63 - 1
+            found += [int(statistics.min), int(statistics.max)]
+    return min(found), max(found)
+
+
+def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the sums of terms up to each event within its group, as high and low halves.
+
+    Sums of up to 2^31 halves of 32 bits fit 64 bits, so that nothing wraps here.
+    """
+    order = np.argsort(groups, kind="stable")
+    first = np.flatnonzero(np.diff(groups[order], prepend=groups[order][:1] - 1))
+    lengths = np.diff(first, append=len(order))
+    halves = []
+    for half in (terms >> _HALF, terms & _LOW):
+        upto = np.cumsum(half[order])
+        upto -= np.repeat(upto[first] - half[order][first], lengths)
+        halves.append(np.empty_like(upto))
+        halves[-1][order] = upto
+    high, low = halves
+    return high + (low >> _HALF), low & _LOW
+
+
+def _above(sums: tuple[IntArray, IntArray], bound: int) -> Bools:
+    high, low = sums
+    above: Bools = (high > bound >> _HALF) | ((high == bound >> _HALF) & (low > bound & _LOW))
+    return above
+
+
+def _below(sums: tuple[IntArray, IntArray], bound: int) -> Bools:
+    high, low = sums
+    below: Bools = (high < bound >> _HALF) | ((high == bound >> _HALF) & (low < bound & _LOW))
+    return below
+
+
+def _place(data: Input, row: int) -> str:
+    """Return which row of which stream stands at a place of the total order, in words."""
+    ts = np.concatenate([stream.ts for stream in data.streams])
+    at = int(np.argsort(ts, kind="stable")[row])
+    ends = accumulate(len(stream) for stream in data.streams)
+    stream = next(s for s, end in zip(data.streams, ends, strict=True) if at < end)
+    before = sum(len(s) for s in data.streams[: data.streams.index(stream)])
+    return f"stream {stream.name}, row {at - before} (ts {ts[at]})"

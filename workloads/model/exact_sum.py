@@ -1,0 +1,126 @@
+"""An exact sum of floats, as a field of a state: the same in any order and any grouping.
+
+A sum is an array of integers, `("total", np.int64, EXACT_SUM)` in a state's type, which holds
+the numbers without any rounding. Each float is cut into pieces of 32 bits, which are added to the
+integers of their places; integers add in any order. `round_sum` rounds once, to the nearest float.
+
+The idea is Kulisch's long accumulator, in the form of R. M. Neal, Fast Exact Summation Using Small
+and Large Superaccumulators (2015, arXiv:1505.05571, section 2). There carries move up now and then;
+here they wait for `round_sum`, so that equal numbers always make equal integers. A place has 31
+bits of room, which is enough for 2^30 numbers. Plain Python and compiled code do the same.
+"""
+
+import math
+from typing import Any
+
+_BITS = 32
+_MASK = (1 << _BITS) - 1
+_MANTISSA = 53
+_LEAST = -1074
+"""The exponent of the smallest float above 0."""
+
+_LOWEST = _LEAST - _MANTISSA + 1
+"""The exponent of the lowest bit of the first place: subnormal floats have zeros at the end."""
+
+_HIGHEST = 1024
+"""Floats are below 2^1024."""
+
+_PLACES = (_HIGHEST - _MANTISSA - _LOWEST) // _BITS + 3
+_NAN, _PLUS, _MINUS = _PLACES, _PLACES + 1, _PLACES + 2
+"""Behind the places: how many numbers were NaN, inf and -inf."""
+
+EXACT_SUM = (_PLACES + 3,)
+"""Of the field, of type int64: 568 bytes."""
+
+_HEAD = 62
+"""Bits from the first one on that `round_sum` rounds by; of others, whether there are any."""
+
+
+def add_exactly(field: Any, value: Any) -> None:
+    """Add a number.
+
+    Args:
+        field: the field; zeros are the empty sum.
+        value: any float, or a whole number that a float holds exactly.
+    """
+    if value != value:
+        field[_NAN] += 1
+    elif value - value != 0:
+        field[_PLUS if value > 0 else _MINUS] += 1
+    else:
+        fraction, exponent = math.frexp(value)
+        whole = int(math.ldexp(abs(fraction), _MANTISSA))
+        place = exponent - _MANTISSA - _LOWEST
+        shift = place % _BITS
+        place = place // _BITS
+        sign = -1 if fraction < 0 else 1
+        low = (whole & _MASK) << shift
+        high = ((whole >> _BITS) << shift) | (low >> _BITS)
+        field[place] += sign * (low & _MASK)
+        field[place + 1] += sign * (high & _MASK)
+        field[place + 2] += sign * (high >> _BITS)
+
+
+def join_sums(first: Any, second: Any, field: Any) -> None:
+    """Set a field to the sum of two others."""
+    for place in range(len(field)):
+        field[place] = first[place] + second[place]
+
+
+def clear_sum(field: Any) -> None:
+    """Set a field to the empty sum."""
+    for place in range(len(field)):
+        field[place] = 0
+
+
+def round_sum(field: Any) -> float:
+    """Return the sum, rounded to the nearest float, a tie to the even one; never -0.0.
+
+    With a NaN, or with inf and -inf, it is NaN; it is inf or -inf where it is beyond all floats.
+    """
+    if field[_NAN] > 0 or (field[_PLUS] > 0 and field[_MINUS] > 0):
+        return math.nan
+    if field[_PLUS] > 0 or field[_MINUS] > 0:
+        return math.inf if field[_PLUS] > 0 else -math.inf
+    carry = 0
+    for place in range(_PLACES):
+        carry = (field[place] + carry) >> _BITS
+    sign = -1 if carry < 0 else 1
+    # The digits of the magnitude, from the lowest on: the last one that is not 0, the two below it,
+    # and whether there is anything further below.
+    carry = before = earlier = rest = 0
+    top, first, second, third, below = -1, 0, 0, 0, 0
+    for place in range(_PLACES + 1):
+        if place < _PLACES:
+            carry += sign * field[place]
+        digit = carry & _MASK
+        carry >>= _BITS
+        if digit != 0:
+            top, first, second, third, below = place, digit, before, earlier, rest
+        rest |= earlier
+        earlier = before
+        before = digit
+    if top < 0:
+        return 0.0
+    bits = math.frexp(float(first))[1]
+    spare = _HEAD - _BITS - bits  # bits that the third digit has in the head
+    head = first << (_HEAD - bits)
+    if spare >= 0:
+        head |= (second << spare) | (third >> (_BITS - spare))
+        below |= third & ((1 << (_BITS - spare)) - 1)
+    else:
+        head |= second >> -spare
+        below |= third | (second & ((1 << -spare) - 1))
+    exponent = _BITS * top + bits - _HEAD + _LOWEST
+    dropped = max(_HEAD - _MANTISSA, _LEAST - exponent)
+    kept = head >> dropped
+    tail = head & ((1 << dropped) - 1)
+    half = 1 << (dropped - 1)
+    if tail > half or (tail == half and (below != 0 or kept % 2 == 1)):
+        kept += 1
+    exponent += dropped
+    if exponent > _HIGHEST - _MANTISSA or (
+        exponent == _HIGHEST - _MANTISSA and kept == 1 << _MANTISSA
+    ):
+        return sign * math.inf
+    return sign * math.ldexp(float(kept), exponent)
