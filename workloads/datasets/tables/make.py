@@ -123,11 +123,7 @@ def dataset_of(
                     for path, digest in zip(files, sums, strict=True)
                 ],
                 "table": table.source.label,
-                "lines": reading.rows + reading.bad,
-                "rows": reading.rows,
-                "bad_rows": reading.bad,
-                "bad_lines": reading.bad_lines,
-                "rows_of_several_lines": reading.of_lines,
+                **reading.origin(),
                 "sorted_here": bool(reading.descents),
                 "rows_out_of_order": reading.descents,
                 "streams": table.streams,

@@ -18,25 +18,21 @@ from workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
 from workloads.datasets.tables.times import Clock
 from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
+from workloads.datasets.text.report import RowReport
 from workloads.model import ListColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BAD_ROWS_KEPT = 10
 KEYS = "keys"
 """The dictionary of keys."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class Reading(RowReport):
     """What reading a table found.
 
     Attributes:
-        rows: number of good rows.
-        bad: number of bad rows.
-        bad_lines: the first ten, in words.
-        of_lines: number of rows of several lines.
         descents: number of rows whose time is before that of the row before.
         times: how times were read, in words.
         of_kind: number of good rows of each kind.
@@ -46,10 +42,6 @@ class Reading:
         no_numbers: fields of whole numbers in which a value is none.
     """
 
-    rows: int = 0
-    bad: int = 0
-    bad_lines: list[str] = field(default_factory=list)
-    of_lines: int = 0
     descents: int = 0
     times: str = ""
     of_kind: list[int] = field(default_factory=list)
@@ -78,12 +70,6 @@ class Reading:
             found.append(name)
         return tuple(found)
 
-    def bad_row(self, words: str) -> None:
-        """Count a bad row."""
-        self.bad += 1
-        if len(self.bad_lines) < _BAD_ROWS_KEPT:
-            self.bad_lines.append(words)
-
 
 def read(
     table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
@@ -109,7 +95,7 @@ def read(
                     before = int(ts[-1])
                     writer.append(block)
                 found.rows += len(ts)
-                found.of_lines += chunk.of_lines
+                found.empty_lines += chunk.empty_lines
                 if not found.rows and found.bad > table.max_bad:
                     raise DatasetError(_none(found))
         rows = writer.rows()
@@ -117,8 +103,7 @@ def read(
     if found.bad > table.max_bad:
         more = f"; {found.bad:,} of {found.bad + found.rows:,} rows are bad" * (found.bad > 1)
         raise DatasetError(
-            f"{found.bad_lines[0]}{more}; mend the file, or leave bad rows out with "
-            f"--max-bad {found.bad} (max_bad={found.bad})"
+            f"{found.bad_lines[0]}{more}; {found.excess()} (max_bad={found.bad})"
         )
     if not found.rows:
         raise DatasetError(
@@ -176,13 +161,18 @@ class _Block:
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
         # What is no row at all comes last: it says nothing of how the columns are declared.
+        further = self._chunk.further
         for row in sorted(self._bad):
-            self._found.bad_row(f"{self._place}: row {self._chunk.number(row)}{self._bad[row]}")
-        for words in self._chunk.bad:
-            self._found.bad_row(words)
+            lines = 0 if further is None else int(further[row])
+            self._found.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
+        for bad in self._chunk.bad:
+            self._found.bad_row(*bad)
         good = np.ones(rows, np.bool_)
         good[list(self._bad)] = False
         kept = np.flatnonzero(good)
+        if further is not None:
+            for row in kept[further[kept] > 0].tolist():
+                self._found.row_of_lines(self._row(row), int(further[row]))
         self._count(kind, kept)
         return {name: self._kept(name, column, kept) for name, column in read.items()}
 
@@ -195,6 +185,9 @@ class _Block:
             return pa.repeat(part.file, rows)
         first = self._found.rows + self._found.bad + 1
         return pa.array(np.arange(first, first + rows))
+
+    def _row(self, row: int) -> str:
+        return f"{self._place}: row {self._chunk.number(row)}"
 
     def _where(self, role: str) -> str:
         return f"{self._place}: column {self._chosen.names[role]}"
@@ -332,7 +325,7 @@ class _Block:
                 found.empty[index, name] = known + int(count)
                 row = int(rows[np.argmax(kind[rows] == index)])
                 column = self._chosen.names.get(f".{name}", name)
-                words = f"{self._place}: row {self._chunk.number(row)}, column {column}"
+                words = f"{self._row(row)}, column {column}"
                 found.first_empty.setdefault((index, name), words)
 
     def _kept(
