@@ -1,5 +1,8 @@
 """How `lab data` shows a dataset: as JSON, as a table, as an id."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 from rich.console import Console
 from rich.table import Table
@@ -8,6 +11,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import ID_SHOWN, dictionaries
+from workloads.datasets.text.records import NO_QUOTES
 
 _MOST_FILES = 5
 """Files of an import that are named; `show --json` has all."""
@@ -94,6 +98,23 @@ def origin_words(dataset: Dataset) -> str:
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())
     return f"generated: {words} seed={origin.get('seed')}"
+
+
+def print_rows(console: Console, origin: Mapping[str, Any]) -> None:
+    """Print which rows of an import are bad, and which lines quotes make part of other rows."""
+    for line in origin["bad_lines"]:
+        console.print(f"  left out: {line}", markup=False)
+    if lines := origin["lines_in_bad_rows"]:
+        console.print(
+            f"bad rows have {lines:,} further lines, which were not read as rows; {NO_QUOTES}"
+        )
+    if rows := origin["rows_of_several_lines"]:
+        console.print(
+            f"{rows:,} rows go over several lines, in quotes, with {origin['lines_in_rows']:,} "
+            f"further lines, which are not rows; {NO_QUOTES}"
+        )
+        for place in origin["several_lines"]:
+            console.print(f"  several lines: {place}", markup=False)
 
 
 def print_id(dataset: Dataset) -> None:

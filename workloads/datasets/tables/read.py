@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,24 +51,21 @@ class Reading(RowReport):
     no_numbers: list[str] = field(default_factory=list)
 
     def carried(self, kind: int, wanted: Wanted) -> tuple[str, ...]:
-        """Return the fields that rows of a kind carry.
+        """Return the fields that rows of a kind carry: those that are not empty in all of them."""
+        return tuple(
+            name
+            for name in (*wanted.fields, *wanted.lists)
+            if name in wanted.of_kind[kind]
+            and not (0 < self.of_kind[kind] == self.empty.get((kind, name), 0))
+        )
 
-        Raises:
-            DatasetError: some rows of the kind have a field, and some do not.
-        """
-        found = []
-        for name in (*wanted.fields, *wanted.lists):
-            empty = self.empty.get((kind, name), 0)
-            if name not in wanted.of_kind[kind] or (empty and empty == self.of_kind[kind]):
-                continue
-            if empty:
-                raise DatasetError(
-                    f"{self.first_empty[kind, name]} is empty, as in {empty:,} of "
-                    f"{self.of_kind[kind]:,} rows of kind {wanted.kinds[kind]}; all rows of a kind "
-                    "have a field, or none has"
-                )
-            found.append(name)
-        return tuple(found)
+    def lacking(self, wanted: Wanted) -> dict[tuple[int, str], int]:
+        """Return the fields that only some rows of a kind have, with how many rows lack them."""
+        return {
+            (kind, name): count
+            for (kind, name), count in self.empty.items()
+            if name in wanted.of_kind[kind] and 0 < count < self.of_kind[kind]
+        }
 
 
 def read(
@@ -76,10 +73,33 @@ def read(
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
+    Where only the rows tell which fields a kind carries, and some rows of it lack one, the table is
+    read again, and these rows are bad.
+
     Raises:
         DatasetError: the source cannot be read, a column is missing, or more rows are bad than
             allowed, or all are.
     """
+    found, rows = _read(table, wanted, folder, at)
+    lacking = found.lacking(wanted)
+    if not lacking:
+        return found, rows
+    # A row may lack several fields: this counts it several times, the second reading does not.
+    if found.bad + max(lacking.values()) > table.max_bad:
+        first = next(iter(lacking))
+        raise DatasetError(
+            f"{found.first_empty[first]} is empty, as in {lacking[first]:,} of "
+            f"{found.of_kind[first[0]]:,} rows of kind {wanted.kinds[first[0]]}; all rows of a "
+            "kind have a field, or none has; mend the file, or leave such rows out with --max-bad "
+            f"{found.bad + sum(lacking.values())}"
+        )
+    of_kind = tuple(frozenset(found.carried(kind, wanted)) for kind in range(len(wanted.kinds)))
+    return _read(table, replace(wanted, of_kind=of_kind, certain=True), folder, at)
+
+
+def _read(
+    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+) -> tuple[Reading, Rows]:
     found = Reading(of_kind=[0] * len(wanted.kinds))
     clock = Clock(table.time_format, table.zone, table.unit)
     before: int | None = None
@@ -102,9 +122,7 @@ def read(
     found.times = clock.words()
     if found.bad > table.max_bad:
         more = f"; {found.bad:,} of {found.bad + found.rows:,} rows are bad" * (found.bad > 1)
-        raise DatasetError(
-            f"{found.bad_lines[0]}{more}; {found.excess()} (max_bad={found.bad})"
-        )
+        raise DatasetError(f"{found.bad_lines[0]}{more}; {found.excess()} (max_bad={found.bad})")
     if not found.rows:
         raise DatasetError(
             _none(found)

@@ -15,9 +15,7 @@ _PIECE_BYTES = 1 << 18
 LONGEST_LINE_BYTES = 16 << 20
 """Longer lines and CSV records are not text; to hold them would make memory depend on the file."""
 
-NO_UTF8 = (
-    ", so this is no text in UTF-8; if it is UTF-16 without its mark, convert it to UTF-8"
-)
+NO_UTF8 = ", so this is no text in UTF-8; if it is UTF-16 without its mark, convert it to UTF-8"
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _OTHER_MARKS = (

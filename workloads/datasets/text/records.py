@@ -160,9 +160,7 @@ class RecordScanner:
             ), len(data)
         return self._scan_lines(data, row, line, quotes=quotes)
 
-    def _scan_lines(
-        self, data: bytes, row: int, line: int, *, quotes: bool
-    ) -> tuple[Records, int]:
+    def _scan_lines(self, data: bytes, row: int, line: int, *, quotes: bool) -> tuple[Records, int]:
         text = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(text == _LF)
         begins = np.concatenate([[0], ends[:-1] + 1])

@@ -109,7 +109,9 @@ class TestText:
         )
         assert read(of(file), catalog) == WHOLE
         file = text(tmp_path / "b.csv", 't,"no\nte",value', '1,"a,\nb",10', "2,,x", "3,,30")
-        assert_refused(Catalog(root=tmp_path / "other"), of(file), r"b.csv: row 3 \(line 5\), column value")
+        assert_refused(
+            Catalog(root=tmp_path / "other"), of(file), r"b.csv: row 3 \(line 5\), column value"
+        )
 
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
     def test_a_mark_of_the_encoding_is_heeded(
