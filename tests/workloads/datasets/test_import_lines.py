@@ -62,12 +62,12 @@ class TestQuotes:
         )
         assert "bad rows have 1 further lines, which were not read as rows; " in result.stderr
         assert "--no-quotes" in result.stderr
-        with pytest.raises(DatasetError, match="1 further lines part of bad rows: .*--no-quotes"):
+        with pytest.raises(DatasetError, match=r"1 further lines part of bad rows: .*--no-quotes"):
             table(tmp_path / "data", file, columns, *options[:2], of="page_view_join")
 
     def test_a_quote_that_is_never_closed_is_refused_with_its_line(self, tmp_path: Path):
         file = bytes_file(tmp_path / "a.csv", 't,note,v\n1,a,10\n2,"b,20\n3,c,30\n4,d,40\n')
-        with pytest.raises(DatasetError, match="opened in line 3 is never closed.*--no-quotes"):
+        with pytest.raises(DatasetError, match=r"opened in line 3 is never closed.*--no-quotes"):
             table(tmp_path / "data", file, "ts=t,value=v,kind==value", "--max-bad", "5")
         for options in ((), ("--max-bad", "5")):
             with pytest.raises(DatasetError, match="opened in line 3 is never closed"):

@@ -154,9 +154,10 @@ def _layout(options: ImportOptions) -> dict[str, Any]:
         DatasetError: one is out of range.
     """
     found = {name.replace("-", "_"): value for name, value in options.settings.items()}
-    bounds = {"houses": (1, None)}
+    bounds: dict[str, tuple[float | None, float | None]] = {"houses": (1, None)}
     bounds |= {name: (of.minimum, of.maximum) for name, of in LAYOUT.items()}
     for name, (lowest, highest) in bounds.items():
+        assert lowest is not None, "each has one"
         value = found.get(name, lowest)
         if not lowest <= value or (highest is not None and value > highest):
             most = "or more" if highest is None else f"to {highest}"

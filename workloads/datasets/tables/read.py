@@ -183,8 +183,8 @@ class _Block:
         for row in sorted(self._bad):
             lines = 0 if further is None else int(further[row])
             self._found.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
-        for bad in self._chunk.bad:
-            self._found.bad_row(*bad)
+        for words, lines in self._chunk.bad:
+            self._found.bad_row(words, lines)
         good = np.ones(rows, np.bool_)
         good[list(self._bad)] = False
         kept = np.flatnonzero(good)

@@ -25,6 +25,7 @@ TAB = r"\t"
 _HEAD_BYTES = 1 << 20
 """Of a text in another encoding without a mark these hold a byte 0."""
 
+_DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
@@ -43,10 +44,9 @@ def checked_delimiter(delimiter: object, where: str) -> str:
     """
     if delimiter == TAB:
         return "\t"
-    one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-    if not one or delimiter in '"\r\n\0':
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not _DELIMITER.fullmatch(delimiter):
         raise DatasetError(f"{where} is {delimiter!r}; give one character, such as ';'")
-    return str(delimiter)
+    return delimiter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class CsvText:
             return "skip"
 
         data, stand_in = found.data, b""
-        if data.count(b"\r") > data.count(b"\r\n"):
+        if b"\r" in data and data.count(b"\r") > data.count(b"\r\n"):
             data, stand_in = _without_returns(data)
         inner = [str(number) for number in range(columns)]
         wanted = sorted(set(chosen))

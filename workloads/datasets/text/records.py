@@ -1,9 +1,9 @@
 """CSV records in blocks of lines: where they begin and end, and which of them are none.
 
-A cell is quoted where a quote is its first character. It ends at the next quote that is not doubled,
-and a delimiter or the line's end must follow; until then, delimiters and line ends are content. Any
-other quote is a character like the others. A record that breaks this rule is bad: it has all the
-lines until its own end, so that none of them is taken for a record.
+A cell is quoted where a quote is its first character. It ends at the next quote that is not
+doubled, and a delimiter or the line's end must follow; until then, delimiters and line ends are
+content. Any other quote is a character like the others. A record that breaks this rule is bad: it
+has all the lines until its own end, so that none of them is taken for a record.
 """
 
 import re
@@ -76,6 +76,12 @@ class Records:
     bad: tuple[BadRecord, ...] = ()
     empty_lines: int = 0
 
+    @property
+    def lines(self) -> int:
+        """How many lines these are in all."""
+        bad = sum(1 + record.further for record in self.bad)
+        return len(self.row) + int(self.further.sum()) + bad + self.empty_lines
+
 
 class RecordScanner:
     """Finds the records of a text.
@@ -128,7 +134,7 @@ class RecordScanner:
             yield found
             rest = data[used:]
             row += len(found.row) + len(found.bad)
-            line += data.count(b"\n", 0, used)
+            line += found.lines
             if len(rest) > LONGEST_LINE_BYTES:
                 raise self._not_closed(rest, line, f"within {LONGEST_LINE_BYTES >> 20} MiB")
         if rest:
@@ -149,22 +155,20 @@ class RecordScanner:
             line: number of the first line.
         """
         quotes = self._quoted and b'"' in data
-        empty = data.startswith((b"\n", b"\r\n")) or b"\n\n" in data or b"\n\r\n" in data
-        if not quotes and not empty and len(data) < LONGEST_LINE_BYTES:
-            count = data.count(b"\n")
+        text = np.frombuffer(data, np.uint8)
+        ends = np.flatnonzero(text == _LF)
+        begins = np.concatenate([[0], ends[:-1] + 1])
+        lengths = ends - begins
+        shortest = 2 if b"\r" in data else 1
+        plain = shortest <= lengths.min() and lengths.max() < LONGEST_LINE_BYTES
+        if plain and not (quotes and _has_odd_quotes(text, ends, ord(self._delimiter))):
+            count = len(ends)
             return Records(
                 data=data,
                 row=np.arange(row, row + count),
                 line=np.arange(line, line + count),
                 further=np.zeros(count, np.int64),
             ), len(data)
-        return self._scan_lines(data, row, line, quotes=quotes)
-
-    def _scan_lines(self, data: bytes, row: int, line: int, *, quotes: bool) -> tuple[Records, int]:
-        text = np.frombuffer(data, np.uint8)
-        ends = np.flatnonzero(text == _LF)
-        begins = np.concatenate([[0], ends[:-1] + 1])
-        lengths = ends - begins
         empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         odd = lengths >= LONGEST_LINE_BYTES
         if quotes:
@@ -252,12 +256,29 @@ def _joined(found: re.Match[bytes]) -> bytes:
     return b"" if found["outer"] is not None else b" "
 
 
+def _has_odd_quotes(
+    text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
+) -> bool:
+    """Return whether not all quotes enclose a cell, on one line, or are doubled in one."""
+    at = np.flatnonzero(text == _QUOTE)
+    if len(at) % 2:
+        return True
+    before, after, second = _around(text, at[::2] - 1, at[1::2] + 1)
+    if not np.all((before == delimiter) | (before == _LF) | (before == _QUOTE)):
+        return True
+    closed = (after == delimiter) | (after == _LF) | (after == _QUOTE)
+    if not np.all(closed | ((after == _CR) & (second == _LF))):
+        return True
+    return bool(np.any(np.searchsorted(at, ends) % 2))
+
+
 def _odd_lines(
     text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which lines are not whole records in which all quotes part or double.
+    """Return which lines are not whole records, as far as that is seen line by line.
 
-    That is seen line by line, as if each line began a record.
+    Each line is looked at as if it began a record: no quote begins a cell, or all enclose one or
+    are doubled in one.
     """
     at = np.flatnonzero(text == _QUOTE)
     of = np.searchsorted(ends, at)
@@ -265,18 +286,20 @@ def _odd_lines(
     starts = np.flatnonzero(new)
     counts = np.diff(starts, append=len(at))
     opens = (np.arange(len(at)) - np.repeat(starts, counts)) % 2 == 0
-    before = text[np.maximum(at - 1, 0)]
-    before[at == 0] = _LF
-    after, second = text[at + 1], text[np.minimum(at + 2, len(text) - 1)]
-    good = np.where(
-        opens,
-        (before == delimiter) | (before == _LF) | ((before == _QUOTE) & ~new),
-        (after == delimiter)
-        | (after == _LF)
-        | (after == _QUOTE)
-        | ((after == _CR) & (second == _LF)),
-    )
+    before, after, second = _around(text, at - 1, at + 1)
+    begins = (before == delimiter) | (before == _LF)
+    closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
+    good = np.where(opens, begins | ((before == _QUOTE) & ~new), closes | (after == _QUOTE))
     odd = np.zeros(len(ends), np.bool_)
-    odd[of[starts[counts % 2 == 1]]] = True
-    odd[of[~good]] = True
+    whole = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
+    odd[of[starts]] = ~whole & np.logical_or.reduceat(begins, starts)
     return odd
+
+
+def _around(
+    text: npt.NDArray[np.uint8], before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return the bytes at places before some quotes, those at places after some, and the next."""
+    first = text[np.maximum(before, 0)]
+    first[before < 0] = _LF
+    return first, text[after], text[np.minimum(after + 1, len(text) - 1)]
