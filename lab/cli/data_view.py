@@ -105,13 +105,11 @@ def print_rows(console: Console, origin: Mapping[str, Any]) -> None:
     for line in origin["bad_lines"]:
         console.print(f"  left out: {line}", markup=False)
     if lines := origin["lines_in_bad_rows"]:
-        console.print(
-            f"bad rows have {lines:,} further lines, which were not read as rows; {NO_QUOTES}"
-        )
+        console.print(f"lines within bad rows, not read as rows: {lines:,}; {NO_QUOTES}")
     if rows := origin["rows_of_several_lines"]:
         console.print(
-            f"{rows:,} rows go over several lines, in quotes, with {origin['lines_in_rows']:,} "
-            f"further lines, which are not rows; {NO_QUOTES}"
+            f"rows of several lines, in quotes: {rows:,}, with {origin['lines_in_rows']:,} further "
+            f"lines, which are not rows; {NO_QUOTES}"
         )
         for place in origin["several_lines"]:
             console.print(f"  several lines: {place}", markup=False)

@@ -43,7 +43,7 @@ class TestQuotes:
         file = bytes_file(tmp_path / "a.csv", self.STRAY)
         result = table(tmp_path / "data", file, f"{columns},kind==value")
         assert "2 rows, 0 bad" in result.stderr
-        assert "1 rows go over several lines, in quotes, with 2 further lines" in result.stderr
+        assert "rows of several lines, in quotes: 1, with 2 further lines" in result.stderr
         assert "a.csv: row 2 (lines 2 to 4)" in result.stderr
         assert "--no-quotes" in result.stderr
         found = facts(tmp_path / "data", result)
@@ -60,9 +60,9 @@ class TestQuotes:
             "a.txt: row 2 (lines 2 to 3): the quote opened in line 2 is closed in line 3 before"
             in result.stderr
         )
-        assert "bad rows have 1 further lines, which were not read as rows; " in result.stderr
+        assert "lines within bad rows, not read as rows: 1; " in result.stderr
         assert "--no-quotes" in result.stderr
-        with pytest.raises(DatasetError, match=r"1 further lines part of bad rows: .*--no-quotes"):
+        with pytest.raises(DatasetError, match=r"lines within bad rows: 1; .*--no-quotes"):
             table(tmp_path / "data", file, columns, *options[:2], of="page_view_join")
 
     def test_a_quote_that_is_never_closed_is_refused_with_its_line(self, tmp_path: Path):
@@ -84,7 +84,7 @@ class TestQuotes:
         result = imported(tmp_path / "data", "tweets", file, *columns)
         assert "3 lines, 1 rows, 1 bad" in result.stderr
         assert "a.csv:2-3: a text of 150,020 characters" in result.stderr
-        assert "bad rows have 1 further lines" in result.stderr
+        assert "lines within bad rows, not read as rows: 1; " in result.stderr
         broken = bytes_file(tmp_path / "b.csv", 'at,text,user\n1,"a\n9,evil,b" c,d\n2,good,b\n')
         result = imported(tmp_path / "data", "tweets", broken, *columns)
         assert "3 lines, 1 rows, 1 bad" in result.stderr

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, Setting
@@ -10,6 +11,9 @@ from workloads.datasets.imports.lines import shown_text
 from workloads.datasets.imports.raw import At, Part, parts
 from workloads.datasets.text.csv_text import CsvText, checked_delimiter
 from workloads.datasets.text.records import BadRecord
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 QUOTES_SETTING = Setting(
     name="no-quotes",
@@ -107,20 +111,28 @@ def _records(
         at(part.at())
         bad = iter(rows.bad)
         next_bad = next(bad, None)
-        cells = (column.to_pylist() for column in rows.columns)
+        cells = (_texts(column) for column in rows.columns)
         numbers = (each.tolist() for each in (rows.row, rows.line, rows.further))
         for row, line, further, *values in zip(*numbers, *cells, strict=True):
             while next_bad is not None and next_bad.row < row:
                 yield _bad(part, next_bad)
                 next_bad = next(bad, None)
-            of_role = {
-                role: value.decode("utf-8", errors="surrogateescape")
-                for role, value in zip(columns, values, strict=True)
-            }
+            of_role = dict(zip(columns, values, strict=True))
             yield _place(part, line, further), Cells(part.name, of_role, "", further)
         while next_bad is not None:
             yield _bad(part, next_bad)
             next_bad = next(bad, None)
+
+
+def _texts(column: "pa.Array") -> list[str]:
+    """Return cells as texts, bytes that are not UTF-8 as surrogate escapes."""
+    import pyarrow as pa
+
+    try:
+        texts: list[str] = column.cast(pa.string()).to_pylist()
+    except pa.ArrowInvalid:
+        texts = [cell.decode("utf-8", errors="surrogateescape") for cell in column.to_pylist()]
+    return texts
 
 
 def _bad(part: Part, record: BadRecord) -> tuple[str, Cells]:

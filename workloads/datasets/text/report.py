@@ -49,13 +49,11 @@ class RowReport:
 
     def excess(self) -> str:
         """Return what an error about bad rows says of their lines, and how to leave them out."""
-        lines = ""
-        if self.lines_in_bad:
-            lines = (
-                f"quotes make {self.lines_in_bad:,} further lines part of bad rows: {NO_QUOTES}; "
-                "or "
-            )
-        return f"{lines}mend the file, or leave bad rows out with --max-bad {self.bad}"
+        lines = f"lines within bad rows: {self.lines_in_bad:,}; {NO_QUOTES}; "
+        return (
+            f"{lines if self.lines_in_bad else ''}mend the file, or leave bad rows out with "
+            f"--max-bad {self.bad}"
+        )
 
     def origin(self) -> dict[str, object]:
         """Return the facts as the record of a dataset has them."""
