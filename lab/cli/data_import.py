@@ -10,7 +10,7 @@ from rich.console import Console
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
 from lab.cli.columns import columns_of
 from lab.cli.data_table import table
-from lab.cli.data_view import print_id, print_times
+from lab.cli.data_view import print_id, print_rows, print_times
 from lab.cli.once import Once
 from lab.cli.paths import AbsolutePath
 from workloads.datasets.dataset import Dataset
@@ -140,9 +140,6 @@ def _print(dataset: Dataset) -> None:
         f"{origin['lines']:,} lines, {origin['rows']:,} rows, {origin['bad_rows']:,} bad, "
         f"{origin['rows_out_of_order']:,} out of order"
     )
-    bad_lines = origin["bad_lines"]
-    assert isinstance(bad_lines, list)
-    for line in bad_lines:
-        console.print(f"  left out: {line}", markup=False)
+    print_rows(console, origin)
     print_times(dataset, console)
     print_id(dataset)

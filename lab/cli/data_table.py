@@ -8,7 +8,7 @@ from rich.console import Console
 from lab.cli.catalogue import catalog_at, root_option, step_bar
 from lab.cli.columns import columns_of
 from lab.cli.complete import WORKLOADS
-from lab.cli.data_view import print_id, print_times
+from lab.cli.data_view import print_id, print_rows, print_times
 from lab.cli.once import Once
 from workloads.datasets.dataset import Dataset
 
@@ -130,7 +130,7 @@ def table(
         form,
         wanted.program,
         columns_of(columns),
-        delimiter="\t" if delimiter == r"\t" else delimiter,
+        delimiter=delimiter,
         quoted=quoted,
         ids=tuple(name for text in ids for name in text.split(",")),
         time_format=time_format,
@@ -160,15 +160,7 @@ def _print(dataset: Dataset) -> None:
         f"{origin['rows']:,} rows, {origin['bad_rows']:,} bad, {moved:,} earlier than the row "
         f"before them{', so all were sorted' if moved else ''}"
     )
-    bad_lines = origin["bad_lines"]
-    assert isinstance(bad_lines, list)
-    for line in bad_lines:
-        console.print(f"  left out: {line}", markup=False)
-    if joined := origin.get("rows_of_several_lines"):
-        console.print(
-            f"{joined:,} rows go over several lines, in quotes; where quotes are plain characters, "
-            "that loses rows: say --no-quotes"
-        )
+    print_rows(console, origin)
     for kind, name in enumerate(dataset.alphabet.kinds):
         if not any(stream.rows for stream in dataset.streams if kind in stream.kinds):
             console.print(f"warning: no row is of kind {name}", markup=False)

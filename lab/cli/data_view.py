@@ -1,5 +1,8 @@
 """How `lab data` shows a dataset: as JSON, as a table, as an id."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 from rich.console import Console
 from rich.table import Table
@@ -8,6 +11,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import ID_SHOWN, dictionaries
+from workloads.datasets.text.records import NO_QUOTES
 from workloads.datasets.times import span_of
 
 _MOST_FILES = 5
@@ -112,6 +116,21 @@ def origin_words(dataset: Dataset) -> str:
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())
     return f"generated: {words} seed={origin.get('seed')}"
+
+
+def print_rows(console: Console, origin: Mapping[str, Any]) -> None:
+    """Print which rows of an import are bad, and which lines quotes make part of other rows."""
+    for line in origin["bad_lines"]:
+        console.print(f"  left out: {line}", markup=False)
+    if lines := origin["lines_in_bad_rows"]:
+        console.print(f"lines within bad rows, not read as rows: {lines:,}; {NO_QUOTES}")
+    if rows := origin["rows_of_several_lines"]:
+        console.print(
+            f"rows of several lines, in quotes: {rows:,}, with {origin['lines_in_rows']:,} further "
+            f"lines, which are not rows; {NO_QUOTES}"
+        )
+        for place in origin["several_lines"]:
+            console.print(f"  several lines: {place}", markup=False)
 
 
 def print_id(dataset: Dataset) -> None:

@@ -109,13 +109,26 @@ class Catalog:
             return found, str(error)
         return None
 
+    def origin(self, recipe: Recipe) -> Mapping[str, object] | None:
+        """Return the facts of the import that a recipe stands for; None where it has none.
+
+        They may differ from those of its dataset, whose record has the last import of its content.
+        """
+        found = self._entry(recipe).get("origin")
+        return found if isinstance(found, dict) else None
+
     def _made_by(self, recipe: Recipe) -> str | None:
         """Return the id that the index has for a recipe."""
-        try:
-            found = json.loads(self._index(recipe).read_text(encoding="utf-8"))["dataset"]
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
-            return None
+        found = self._entry(recipe).get("dataset")
         return found if isinstance(found, str) and manifest.is_id(found) else None
+
+    def _entry(self, recipe: Recipe) -> Mapping[str, object]:
+        """Return what the index has for a recipe."""
+        try:
+            found = json.loads(self._index(recipe).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def get(self, prefix: str) -> Dataset:
         """Return the dataset whose id starts with `prefix`, at least 4 hex digits.
@@ -200,28 +213,51 @@ class Catalog:
         self._move(folder, target)
         dataset = manifest.read(target)
         if recipe is not None:
-            self._remember(recipe, dataset_id)
+            self._remember(recipe, dataset_id, content.origin)
         return dataset
 
-    def restated(self, dataset: Dataset, source: str | None, licence: str | None) -> Dataset:
-        """Return a dataset whose record says where it comes from as a person says it now.
+    def restated(
+        self,
+        dataset: Dataset,
+        source: str | None,
+        licence: str | None,
+        origin: Mapping[str, object] | None = None,
+    ) -> Dataset:
+        """Return a dataset whose record says where it comes from as the last import says it.
 
-        None is what they don't say: that stays as it was.
+        Args:
+            dataset: in the catalogue.
+            source: in a person's words; None: as it was.
+            licence: likewise.
+            origin: the facts of the import; None: as they were. Equal content may come from other
+                files.
 
         Raises:
             DatasetError: the record cannot be written.
         """
-        source, licence = source or dataset.source, licence or dataset.licence
-        if (source, licence) == (dataset.source, dataset.licence):
+        stated = replace(
+            dataset,
+            source=source or dataset.source,
+            licence=licence or dataset.licence,
+            origin=dataset.origin if origin is None else origin,
+        )
+        if manifest.canonical(_stated(stated)) == manifest.canonical(_stated(dataset)):
             return dataset
         try:
-            manifest.restate(self.folder(dataset.id), source=source, licence=licence)
+            manifest.restate(
+                self.folder(dataset.id),
+                source=stated.source,
+                licence=stated.licence,
+                origin=stated.origin,
+            )
         except OSError as error:
+            if (stated.source, stated.licence) == (dataset.source, dataset.licence):
+                return stated
             raise DatasetError(
                 f"{self.folder(dataset.id)} cannot be written ({error.strerror}), and its record "
                 f"says source {dataset.source}, licence {dataset.licence}; leave both out to use it"
             ) from error
-        return replace(dataset, source=source, licence=licence)
+        return stated
 
     def _move(self, folder: Path, target: Path) -> None:
         for _ in range(2):
@@ -239,12 +275,15 @@ class Catalog:
                     target.rename(folder.parent / f"damaged-{target.name}")
         raise DatasetError(f"{target} is damaged and cannot be replaced; remove it")
 
-    def _remember(self, recipe: Recipe, dataset_id: str) -> None:
+    def _remember(self, recipe: Recipe, dataset_id: str, origin: Mapping[str, object]) -> None:
         index = self._index(recipe)
         index.parent.mkdir(exist_ok=True)
-        text = json.dumps({"recipe": asdict(recipe), "dataset": dataset_id}, indent=2)
+        entry = {"recipe": asdict(recipe), "dataset": dataset_id, "origin": dict(origin)}
         with tempfile.NamedTemporaryFile(dir=index.parent, delete=False) as new:
-            new.write(f"{text}\n".encode())
+            new.write(
+                f"{json.dumps(entry, indent=2)}\\\
+".encode()
+            )
         Path(new.name).chmod(0o644)
         Path(new.name).replace(index)
 
@@ -276,3 +315,7 @@ class Catalog:
             ours = folder.name.startswith(prefix) and process.isdigit()
             if ours and not psutil.pid_exists(int(process)):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stated(dataset: Dataset) -> list[object]:
+    return [dataset.source, dataset.licence, dict(dataset.origin)]

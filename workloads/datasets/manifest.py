@@ -114,11 +114,11 @@ def write(folder: Path, content: Content) -> str:
     return content.id()
 
 
-def restate(folder: Path, *, source: str, licence: str) -> None:
+def restate(folder: Path, *, source: str, licence: str, origin: Mapping[str, object]) -> None:
     """Replace what an intact record says of where a dataset comes from, whole or not at all."""
     path = folder / NAME
     record = json.loads(path.read_text(encoding="utf-8"))
-    record.update(source=source, licence=licence)
+    record.update(source=source, licence=licence, origin=dict(origin))
     if "checksum" in record:
         record["checksum"] = _checksum(record)
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}-") as beside:

@@ -16,11 +16,12 @@ from workloads.datasets.build import build
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess, OnSpark, executor
-from workloads.datasets.imports import rows, stage, tracebase
+from workloads.datasets.imports import rows, stage
 from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import KINDS, import_kind
 from workloads.datasets.imports.run import import_files
 from workloads.datasets.manifest import dictionaries
+from workloads.datasets.text import decoding
 from workloads.registry import names, workload
 
 LINES = 700
@@ -196,7 +197,8 @@ def test_the_size_of_blocks_changes_no_import(
     whole = imported(kind, tmp_path, "whole", "process")
     monkeypatch.setattr(stage, "BLOCK_ROWS", 13)
     monkeypatch.setattr(rows, "BLOCK_ROWS", 17)
-    monkeypatch.setattr(tracebase, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(decoding, "_PIECE_BYTES", 100)
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 

@@ -142,7 +142,7 @@ class TestOpenBandit:
             (impression(1, 5, 1, 0, "a"), "item '5' is not in the table of items"),
             (impression(1, 4, 1, 2, "a"), "column click is '2', not 0 or 1"),
             ("7,never,4,1,0,a,b,c,d", "'never' is no ISO 8601 time"),
-            ("7,2019-11-24", "2 columns; column 9 is wanted"),
+            ("7,2019-11-24", "2 columns instead of 9"),
         ],
     )
     def test_a_bad_line_is_told_and_can_be_left_out(

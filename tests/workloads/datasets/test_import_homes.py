@@ -113,14 +113,18 @@ def test_a_bad_line_is_told_and_can_be_left_out(
     ("settings", "words"),
     [
         ({"houses": 0}, "--houses is 0; give 1 or more"),
-        ({"plugs-per-household": -1}, "--plugs-per-household is -1; give 1 or more"),
-        ({"slice-s": 7}, "--slice-s: slice_s is 7, which does not divide a day"),
+        ({"plugs-per-household": -1}, "--plugs-per-household is -1; give 1 to 10000"),
+        ({"plugs-per-household": 10_001}, "--plugs-per-household is 10001; give 1 to 10000"),
+        ({"slice-s": 12}, "--slice-s is 12; give 60 to 43200, as the query takes"),
+        ({"slice-s": 86_400}, "--slice-s is 86400; give 60 to 43200"),
+        ({"slice-s": 77}, "--slice-s: slice_s is 77, which does not divide a day"),
         ({"ends": "plug"}, "--ends is 'plug'; give all or house"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(settings, words: str, catalog: Catalog, tmp_path: Path):
     with pytest.raises(DatasetError, match=words):
         debs(catalog, tmp_path, line(0, 1), settings=LAYOUT | settings)
+    assert not catalog.root.exists(), "nothing was begun"
 
 
 def tracebase(catalog: Catalog, *files: Path, **options: object) -> Dataset:

@@ -9,10 +9,10 @@ from tests.workloads.datasets.files import real, text_file
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports import tracebase
 from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.run import import_files
+from workloads.datasets.text import decoding
 from workloads.inputs.power_readings.schema import FIELDS
 
 KIND = import_kind("tracebase")
@@ -106,7 +106,8 @@ def test_a_bad_line_is_told_with_its_file_and_can_be_left_out(
     with pytest.raises(DatasetError, match=r"dev_A_2012\.01\.21\.csv:2: 2 columns instead of 3.*"):
         imported(catalog, file)
     for size in (1, 40, 1 << 20):
-        monkeypatch.setattr(tracebase, "BLOCK_BYTES", size)
+        monkeypatch.setattr(decoding, "BLOCK_BYTES", size)
+        monkeypatch.setattr(decoding, "_PIECE_BYTES", size)
         dataset = imported(catalog, file, max_bad=5)
         assert rows(dataset, "watts") == [[(DAY, 1), (DAY + 1, 3)]]
         told = [line.removeprefix(f"{file}:") for line in dataset.origin["bad_lines"]]

@@ -37,6 +37,11 @@ class Event:
     campaigns: dict[str, str]
     locations: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def further(self) -> int:
+        """How many lines it has after its first."""
+        return self.line.further
+
     def shown(self) -> str:
         """Return its beginning, for messages."""
         return self.line.shown()

@@ -1,17 +1,33 @@
-"""Reads CSV: records whose quoted cells may hold line ends, columns chosen by name or number."""
+"""Reads CSV for kinds of imports: columns chosen by name or number, a record at a time."""
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, Setting
-from workloads.datasets.imports.lines import LINES_PER_REPORT, cut_lines, shown_text
-from workloads.datasets.imports.raw import At, Part, parts, readable
+from workloads.datasets.imports.lines import shown_text
+from workloads.datasets.imports.raw import At, Part, parts
+from workloads.datasets.text.csv_text import CsvText, checked_delimiter
+from workloads.datasets.text.records import BadRecord
 
-CSV_SETTINGS = (Setting(name="delimiter", default=",", help="Character between CSV columns."),)
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+QUOTES_SETTING = Setting(
+    name="no-quotes",
+    default=False,
+    help="In CSV, a quote is a character like the others, and a line always a row.",
+)
+CSV_SETTINGS = (
+    Setting(
+        name="delimiter",
+        default=",",
+        help=r"Character between CSV columns (or \t); a blank: any run of blanks and tabs.",
+    ),
+    QUOTES_SETTING,
+)
 """For kinds that read CSV, to be among their `settings`."""
 
 
@@ -24,11 +40,13 @@ class Cells:
         cells: text by role (the names on the left in `--columns`); bytes that are not UTF-8 are
             surrogate escapes.
         bad: why it is no record; empty when it is one.
+        further: how many lines it has after its first.
     """
 
     file: str
     cells: Mapping[str, str]
     bad: str = ""
+    further: int = 0
 
     def __getitem__(self, role: str) -> str:
         """Return the text of a role.
@@ -47,7 +65,8 @@ class Cells:
 
     def shown(self) -> str:
         """Return its beginning, for messages."""
-        return shown_text(", ".join(f"{role}={text}" for role, text in self.cells.items()))
+        named = (f"{role}={text}" if role else text for role, text in self.cells.items())
+        return shown_text(", ".join(named))
 
 
 def every_part(part: Part) -> bool:
@@ -61,7 +80,7 @@ def read_csv(
     at: At,
     wanted: Callable[[Part], bool] = every_part,
 ) -> Iterator[tuple[str, Cells]]:
-    """Yield (place of its first line, cells) of all CSV records in a raw file: `ImportKind.read`.
+    """Yield (place of its lines, cells) of all CSV records in a raw file: `ImportKind.read`.
 
     `options.columns` names the column of each role: by the names in the first record, or, when all
     are numbers, counted from 1, and then the first record is a row like the others. Every text in
@@ -69,69 +88,69 @@ def read_csv(
     that are not `wanted`.
 
     Raises:
-        DatasetError: a column is missing, the delimiter is not one character, or the file is
-            truncated, damaged or cannot be read.
+        DatasetError: a column is missing, the delimiter is not one character, a quote is never
+            closed, or the file is truncated, damaged or cannot be read.
     """
-    delimiter = str(options.settings.get("delimiter", ","))
-    if len(delimiter) != 1:
-        raise DatasetError(f"--delimiter is {delimiter!r}; give one character")
+    delimiter = checked_delimiter(options.settings.get("delimiter", ","), "--delimiter")
+    quoted = not options.settings.get("no-quotes", False)
     if not options.columns:
         raise DatasetError("CSV needs --columns, such as ts=time,text=body")
+    by_number = all(column.isdecimal() for column in options.columns.values())
     for part in filter(wanted, parts(path)):
-        yield from _records(part, options.columns, delimiter, at)
+        text = CsvText(part, delimiter, quoted=quoted, header=not by_number)
+        yield from _records(part, text, options.columns, at)
         at(part.at())
 
 
 def _records(
-    part: Part, columns: Mapping[str, str], delimiter: str, at: At
+    part: Part, text: CsvText, columns: Mapping[str, str], at: At
 ) -> Iterator[tuple[str, Cells]]:
-    reader = csv.reader(_text(part.file), delimiter=delimiter, strict=True)
-    by_number = all(column.isdecimal() for column in columns.values())
-    chosen = {role: int(column) - 1 for role, column in columns.items()} if by_number else None
-    with readable(part.place, lambda: f"line {reader.line_num}"):
-        while True:
-            place = f"{part.place}:{reader.line_num + 1}"
-            if reader.line_num % LINES_PER_REPORT == 0:
-                at(part.at())
-            try:
-                record = next(reader, None)
-            except csv.Error as error:  # the next call begins a new record
-                yield place, Cells(part.name, {}, f"not CSV ({error})")
-                continue
-            if record is None:
-                return
-            if not record:
-                continue
-            if chosen is None:
-                chosen = _named(record, columns, place)
-            elif max(chosen.values()) >= len(record) or min(chosen.values()) < 0:
-                yield place, Cells(part.name, dict(_enumerated(record)), _short(record, chosen))
-            else:
-                cells = {role: record[index] for role, index in chosen.items()}
-                yield place, Cells(part.name, cells)
+    names = text.names()
+    chosen = _chosen(part.place, names, columns)
+    for rows in text.rows(len(names), chosen):
+        at(part.at())
+        bad = iter(rows.bad)
+        next_bad = next(bad, None)
+        cells = (_texts(column) for column in rows.columns)
+        numbers = (each.tolist() for each in (rows.row, rows.line, rows.further))
+        for row, line, further, *values in zip(*numbers, *cells, strict=True):
+            while next_bad is not None and next_bad.row < row:
+                yield _bad(part, next_bad)
+                next_bad = next(bad, None)
+            of_role = dict(zip(columns, values, strict=True))
+            yield _place(part, line, further), Cells(part.name, of_role, "", further)
+        while next_bad is not None:
+            yield _bad(part, next_bad)
+            next_bad = next(bad, None)
 
 
-def _named(header: list[str], columns: Mapping[str, str], place: str) -> dict[str, int]:
-    names = [name.strip() for name in header]
+def _texts(column: "pa.Array") -> list[str]:
+    """Return cells as texts, bytes that are not UTF-8 as surrogate escapes."""
+    import pyarrow as pa
+
+    try:
+        texts: list[str] = column.cast(pa.string()).to_pylist()
+    except pa.ArrowInvalid:
+        texts = [cell.decode("utf-8", errors="surrogateescape") for cell in column.to_pylist()]
+    return texts
+
+
+def _bad(part: Part, record: BadRecord) -> tuple[str, Cells]:
+    start = record.start.decode("utf-8", errors="replace")
+    cells = Cells(part.name, {"": start}, record.reason, record.further)
+    return _place(part, record.line, record.further), cells
+
+
+def _place(part: Part, line: int, further: int) -> str:
+    return f"{part.place}:{line}-{line + further}" if further else f"{part.place}:{line}"
+
+
+def _chosen(place: str, names: tuple[str, ...], columns: Mapping[str, str]) -> list[int]:
+    """Return the index of the column of each role."""
     missing = [column for column in columns.values() if column not in names]
     if missing:
         raise DatasetError(
             f"{place}: no column {', '.join(missing)}; there are {', '.join(names)}; --columns "
             "names columns by the first line, or by number from 1 where it is no header"
         )
-    return {role: names.index(column) for role, column in columns.items()}
-
-
-def _enumerated(record: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield (number from 1, cell) of a record, for messages."""
-    for number, cell in enumerate(record, start=1):
-        yield str(number), cell
-
-
-def _short(record: list[str], chosen: Mapping[str, int]) -> str:
-    return f"{len(record)} columns; column {max(chosen.values()) + 1} is wanted"
-
-
-def _text(file: IO[bytes]) -> Iterator[str]:
-    for line in cut_lines(file):
-        yield line.decode("utf-8", errors="surrogateescape")
+    return [names.index(column) for column in columns.values()]

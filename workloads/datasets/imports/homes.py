@@ -78,14 +78,13 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
     )
 
 
-def read_debs(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Line]]:
-    """Return the lines of a raw file, as `read_lines`.
+def check(options: ImportOptions) -> None:
+    """Refuse a layout that no query takes.
 
     Raises:
         DatasetError: a setting is out of range.
     """
     _layout(options)
-    return read_lines(path, options, at)
 
 
 def parse(line: Line, options: ImportOptions) -> Row | None:
@@ -131,11 +130,10 @@ def read_homes(path: Path, options: ImportOptions, at: At) -> Iterator[ParsedRow
     """Yield tracebase's readings, without those whose milliwatts do not fit.
 
     Raises:
-        DatasetError: as `tracebase.read_parsed`, or a setting is out of range.
+        DatasetError: as `tracebase.read_parsed`.
     """
     import pyarrow as pa
 
-    _layout(options)
     for rows in read_parsed(path, options, at):
         watts = rows.batch.column("watts").to_numpy()
         good = watts <= _MOST_MW // 1000
@@ -156,9 +154,16 @@ def _layout(options: ImportOptions) -> dict[str, Any]:
         DatasetError: one is out of range.
     """
     found = {name.replace("-", "_"): value for name, value in options.settings.items()}
-    for name in ("houses", "households_per_house", "plugs_per_household"):
-        if found.get(name, 1) < 1:
-            raise DatasetError(f"--{name.replace('_', '-')} is {found[name]}; give 1 or more")
+    bounds: dict[str, tuple[float | None, float | None]] = {"houses": (1, None)}
+    bounds |= {name: (of.minimum, of.maximum) for name, of in LAYOUT.items()}
+    for name, (lowest, highest) in bounds.items():
+        assert lowest is not None, "each has one"
+        value = found.get(name, lowest)
+        if not lowest <= value or (highest is not None and value > highest):
+            most = "or more" if highest is None else f"to {highest}"
+            raise DatasetError(
+                f"--{name.replace('_', '-')} is {value}; give {lowest} {most}, as the query takes"
+            )
     try:
         check_slice(found["slice_s"])
     except ModelError as error:
@@ -242,7 +247,8 @@ DEBS_2014 = ImportKind(
     name="debs-2014",
     workload=INPUT,
     help=f"loads of plugs as in the DEBS 2014 Grand Challenge: {','.join(COLUMNS)}",
-    read=read_debs,
+    check=check,
+    read=read_lines,
     parse=parse,
     columns=(("key", "int32"), ("load_mw", "int32")),
     dictionaries=(),
@@ -262,6 +268,7 @@ TRACEBASE_HOMES = replace(
     name="tracebase-homes",
     workload=INPUT,
     help="tracebase's plugs dealt to homes, with the ends of slices of time",
+    check=check,
     read_parsed=read_homes,
     keys="plugs",
     streams=streams,

@@ -57,6 +57,10 @@ class BadRowError(Exception):
 class Fields(Protocol):
     """What a reader yields: a line, a CSV record, ... not yet checked."""
 
+    @property
+    def further(self) -> int:
+        """How many lines it has after its first."""
+
     def shown(self) -> str:
         """Return its beginning, for messages."""
 
@@ -168,6 +172,7 @@ class ImportKind:
         name: as typed, e.g. `access-log`.
         workload: whose input it becomes (`Workload.input`).
         help: one line for people.
+        check: refuses options that make no sense, before anything is read; raises `DatasetError`.
         read: `read(path, options, at)` yields (place, fields) of everything in a raw file, in
             order; `place` is for messages, `at` is told the bytes read. `lines.read_lines` and
             `csv_rows.read_csv` are such functions.
@@ -196,6 +201,7 @@ class ImportKind:
     name: str
     workload: str
     help: str
+    check: Callable[[ImportOptions], None] | None = None
     read: Callable[[Path, ImportOptions, At], Iterator[tuple[str, Fields]]] | None = None
     parse: Callable[[Any, ImportOptions], Row | None] | None = None
     read_parsed: Callable[[Path, ImportOptions, At], Iterator[ParsedRows]] | None = None
@@ -240,6 +246,8 @@ class ImportKind:
             name: str(Path(value).absolute()) if name in named and value else value
             for name, value in {**own, **options.settings}.items()
         }
+        if self.check is not None:
+            self.check(replace(options, settings=settings))
         files = tuple(path.absolute() for path in options.files)
         for path in (*files, *(Path(settings[name]) for name in named if settings[name])):
             check_readable(path)

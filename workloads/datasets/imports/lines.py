@@ -2,17 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from workloads.datasets.imports.kind import BadRowError, ImportOptions
 from workloads.datasets.imports.raw import At, parts, readable
+from workloads.datasets.text.decoding import LONGEST_LINE_BYTES, text_blocks
 
-LONGEST_LINE_BYTES = 16 << 20
-"""Longer lines are not text; reading them whole would make memory depend on the file."""
-
-LINES_PER_REPORT = 4096
-
-_BOM = b"\xef\xbb\xbf"
 _SHOWN_CHARACTERS = 120
 
 
@@ -28,6 +23,11 @@ class Line(NamedTuple):
     file: str
     number: int
     raw: bytes
+
+    @property
+    def further(self) -> int:
+        """No line has others after its first."""
+        return 0
 
     @property
     def text(self) -> str:
@@ -88,26 +88,9 @@ def read_lines(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str
     for part in parts(path):
         number = 0
         with readable(part.place, lambda: f"line {number}"):  # noqa: B023  # called in this turn
-            for raw in cut_lines(part.file):
-                number += 1
-                if number % LINES_PER_REPORT == 1:
-                    at(part.at())
-                line = raw.removesuffix(b"\n").removesuffix(b"\r")
-                yield f"{part.place}:{number}", Line(part.name, number, line)
+            for block in text_blocks(part.file, part.place):
+                at(part.at())
+                for raw in block[:-1].split(b"\n"):
+                    number += 1
+                    yield f"{part.place}:{number}", Line(part.name, number, raw.removesuffix(b"\r"))
         at(part.at())
-
-
-def cut_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file with their ends, without a byte order mark, none over the limit."""
-    first = True
-    while line := file.readline(LONGEST_LINE_BYTES):
-        if len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
-            _skip_line(file)
-        yield line.removeprefix(_BOM) if first else line
-        first = False
-
-
-def _skip_line(text: IO[bytes]) -> None:
-    while rest := text.readline(LONGEST_LINE_BYTES):
-        if rest.endswith(b"\n"):
-            return

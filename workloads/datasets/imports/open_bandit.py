@@ -22,7 +22,7 @@ from workloads.datasets.imports.ad_rows import (
     import_of_ads,
     with_lookup,
 )
-from workloads.datasets.imports.csv_rows import Cells, read_csv
+from workloads.datasets.imports.csv_rows import QUOTES_SETTING, Cells, read_csv
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
 from workloads.datasets.imports.raw import At, Part
 from workloads.inputs.ads.schema import VIEW
@@ -45,6 +45,11 @@ class Impression:
 
     cells: Cells
     campaigns: dict[str, str]
+
+    @property
+    def further(self) -> int:
+        """How many lines it has after its first."""
+        return self.cells.further
 
     def shown(self) -> str:
         """Return its beginning, for messages."""
@@ -147,6 +152,7 @@ OPEN_BANDIT = import_of_ads(
     read=read,
     parse=parse,
     settings=(
+        QUOTES_SETTING,
         Setting(
             name="folder",
             default="random/all",

@@ -65,7 +65,9 @@ def import_files(
             content = _write(on, kind, options, reading, staging, progress)
         for done in folder.glob("*.done"):
             done.unlink()
-        return where.restated(where.publish(folder, content), options.source, options.licence)
+        return where.restated(
+            where.publish(folder, content), options.source, options.licence, content.origin
+        )
 
 
 def _write(
@@ -106,9 +108,7 @@ def _write(
             "import": kind.name,
             "files": [{"name": path.name, "sha256": _sha256(path)} for path in options.files],
             "lines": reading.lines,
-            "rows": reading.rows,
-            "bad_rows": reading.bad,
-            "bad_lines": reading.bad_lines,
+            **reading.origin(),
             "sorted_here": bool(reading.descents),
             "rows_out_of_order": reading.descents,
             "streams": options.streams,

@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,24 +23,20 @@ from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.rows import BLOCK_ROWS, Rows, RowsWriter
 from workloads.datasets.progress import report
 from workloads.datasets.stream_file import write_stream
+from workloads.datasets.text.report import RowReport
 from workloads.model import Alphabet
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BAD_ROWS_KEPT = 10
-
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class Reading(RowReport):
     """What reading the files found.
 
     Attributes:
-        lines: number of lines or CSV records.
+        lines: number of lines of all rows, good, bad or passed over by the kind.
         blocks: number of blocks of rows.
-        rows: number of good rows.
-        bad: number of bad rows.
-        bad_lines: the first ten, in words.
         times: how times were read (`TimeReader.report`).
         descents: number of rows whose time is before that of the row before.
         first_descent: the first of these, in words.
@@ -49,19 +45,10 @@ class Reading:
 
     lines: int = 0
     blocks: int = 0
-    rows: int = 0
-    bad: int = 0
-    bad_lines: list[str] = field(default_factory=list)
     times: dict[str, Any] = field(default_factory=dict)
     descents: int = 0
     first_descent: str = ""
     error: str = ""
-
-    def bad_line(self, words: str) -> None:
-        """Count a bad row."""
-        self.bad += 1
-        if len(self.bad_lines) < _BAD_ROWS_KEPT:
-            self.bad_lines.append(words)
 
     def descent(self, place: str, ts: int, before: int, before_place: str) -> None:
         """Count a row whose time is before that of the row before."""
@@ -86,10 +73,7 @@ class Reading:
             )
         if self.bad > max_bad:
             more = f"; {self.bad} of {self.lines} lines are bad" if self.bad > 1 else ""
-            raise DatasetError(
-                f"{self.bad_lines[0]}{more}; mend the file, or leave bad lines out with "
-                f"--max-bad {self.bad}"
-            )
+            raise DatasetError(f"{self.bad_lines[0]}{more}; {self.excess()}")
         if self.descents and not sort:
             raise DatasetError(
                 f"{self.first_descent}; {self.descents} of {self.rows} rows are before the row "
@@ -146,13 +130,16 @@ class ReadTask:
         before, before_place = None, ""
         for path, at in self._files():
             for place, fields in kind.read(path, self.options, at):
-                found.lines += 1
+                further = fields.further
+                found.lines += 1 + further
                 self.options.times.place = place
                 try:
                     row = kind.parse(fields, self.options)
                 except BadRowError as error:
-                    found.bad_line(f"{place}: {error}: {fields.shown()}")
+                    found.bad_row(f"{place}: {error}: {fields.shown()}", further)
                     continue
+                if further:
+                    found.row_of_lines(place, further)
                 if row is None:
                     continue
                 if before is not None and row[0] < before:
@@ -170,7 +157,7 @@ class ReadTask:
             for rows in read_parsed(path, self.options, at):
                 found.lines += rows.read
                 for line, words in rows.bad:
-                    found.bad_line(f"{rows.place}:{line}: {words}")
+                    found.bad_row(f"{rows.place}:{line}: {words}")
                 count = rows.batch.num_rows
                 if not count:
                     continue

@@ -13,7 +13,7 @@ file says where a plug is: units and buildings follow from its number (`schema`)
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,11 @@ from workloads.datasets.imports.kind import (
     Setting,
     StreamTable,
 )
-from workloads.datasets.imports.lines import LONGEST_LINE_BYTES, shown_text
+from workloads.datasets.imports.lines import shown_text
 from workloads.datasets.imports.numbered import numbered, stamped
 from workloads.datasets.imports.raw import At, Part, parts, readable
 from workloads.datasets.imports.rows import where
+from workloads.datasets.text.decoding import text_blocks
 from workloads.inputs.power_readings.schema import (
     FIELDS,
     INPUT,
@@ -42,9 +43,6 @@ from workloads.model import Alphabet, Block
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-BLOCK_BYTES = 8 << 20
-"""Read at a time, up to the next end of a line."""
 
 MEANS = ("1s", "8s")
 _NAME = re.compile(r"(?:dev|device)?_(?P<plug>[^_]+)_\d{4}\.\d{2}\.\d{2}\.csv")
@@ -70,7 +68,7 @@ def read_parsed(path: Path, options: ImportOptions, at: At) -> Iterator[ParsedRo
         names = _plug(part)
         number = 0
         with readable(part.place, lambda: f"line {number}"):  # noqa: B023  # called in this turn
-            for block in _blocks(part.file):
+            for block in text_blocks(part.file, part.place):
                 rows = _parsed(block, part.place, number, names, MEANS.index(mean))
                 number += rows.read
                 at(part.at())
@@ -86,12 +84,6 @@ def _plug(part: Part) -> tuple[str, str]:
             f"{part.place}: tracebase's files are called {_PATH}; name only such with --file"
         )
     return path.parent.name, f"{path.parent.name}/{found['plug']}"
-
-
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a text in whole lines."""
-    while block := file.read(BLOCK_BYTES):
-        yield block if block.endswith(b"\n") else block + file.readline(LONGEST_LINE_BYTES)
 
 
 def _parsed(block: bytes, place: str, before: int, names: tuple[str, str], mean: int) -> ParsedRows:

@@ -6,7 +6,8 @@ read as Windows-1252; empty lines are passed over. With `--columns ts=...,text=.
 the files are CSV; times are as `--time` says.
 
 Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). How texts become words is said in `words.py`; times are in milliseconds.
+(ties: by file and line). A text of more than 131,072
+characters is a bad row. How texts become words is said in `words.py`; times are in milliseconds.
 """
 
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ from workloads.datasets.imports.raw import At
 from workloads.model import Alphabet
 
 _BARS = 2
+_MOST_CHARACTERS = 1 << 17
+"""A longer text is no tweet, but mostly a quote or a line end that is missing."""
 
 
 def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Fields]]:
@@ -52,13 +55,19 @@ def parse(fields: Line | Cells, options: ImportOptions) -> Row | None:
     """
     if isinstance(fields, Cells):
         user = fields["user"] if "user" in options.columns else ""
-        return options.time(fields["ts"]), user, fields["text"]
+        return options.time(fields["ts"]), user, _checked(fields["text"])
     if not fields.raw:
         return None
     parts = _text(fields).split("|", _BARS)
     if len(parts) != _BARS + 1:
         raise BadRowError("not of the form id|time|text")
-    return options.time(parts[1]), Path(fields.file).stem, parts[2]
+    return options.time(parts[1]), Path(fields.file).stem, _checked(parts[2])
+
+
+def _checked(text: str) -> str:
+    if len(text) > _MOST_CHARACTERS:
+        raise BadRowError(f"a text of {len(text):,} characters, above {_MOST_CHARACTERS:,}")
+    return text
 
 
 def _text(line: Line) -> str:

@@ -14,6 +14,7 @@ from workloads.datasets.tables.found import paths_of
 from workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
 from workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
 from workloads.datasets.tables.text_files import TextFiles
+from workloads.datasets.text.csv_text import checked_delimiter
 
 Path_ = str | Path | Sequence[str | Path]
 
@@ -72,9 +73,7 @@ def csv(
     Raises:
         DatasetError: a value is out of range.
     """
-    one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-    if not one or delimiter in '"\r\n\0':
-        raise DatasetError(f"csv: delimiter is {delimiter!r}; give one character, such as ';'")
+    delimiter = checked_delimiter(delimiter, "csv: delimiter")
     named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
     columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)

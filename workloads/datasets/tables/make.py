@@ -90,9 +90,18 @@ def dataset_of(
         events=0,
         generator_version=VERSION,
     )
+    named = [
+        {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
+    ]
     found = catalog.find(recipe)
-    if found is not None:
-        return found if made else catalog.restated(found, source, licence)
+    if found is not None and made:
+        return found
+    facts = catalog.origin(recipe)
+    if found is not None and facts is not None:
+        places = facts.get("bad_lines") or facts.get("several_lines")
+        if facts.get("files") == named or not places:
+            facts = {**facts, "files": named, "table": table.source.label}
+            return catalog.restated(found, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
 
     def at(done: int) -> None:
@@ -118,16 +127,9 @@ def dataset_of(
             streams=tuple(map(record_of, written)),
             origin={
                 "import": "table",
-                "files": [
-                    {"name": path.name, "sha256": digest}
-                    for path, digest in zip(files, sums, strict=True)
-                ],
+                "files": named,
                 "table": table.source.label,
-                "lines": reading.rows + reading.bad,
-                "rows": reading.rows,
-                "bad_rows": reading.bad,
-                "bad_lines": reading.bad_lines,
-                "rows_of_several_lines": reading.of_lines,
+                **reading.origin(),
                 "sorted_here": bool(reading.descents),
                 "rows_out_of_order": reading.descents,
                 "streams": table.streams,
@@ -145,7 +147,7 @@ def dataset_of(
             },
         )
         published = catalog.publish(folder, content, recipe)
-    return published if made else catalog.restated(published, source, licence)
+    return published if made else catalog.restated(published, source, licence, content.origin)
 
 
 def _generated(made: Recipe) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from workloads.datasets.imports.words import tokens
 from workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
 from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
+from workloads.datasets.text.report import RowReport
 from workloads.datasets.times import ColumnTimes, TimeReader
 from workloads.datasets.times.reader import time_format_remedy
 from workloads.model import ListColumn
@@ -24,20 +25,15 @@ from workloads.model import ListColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BAD_ROWS_KEPT = 10
 KEYS = "keys"
 """The dictionary of keys."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class Reading(RowReport):
     """What reading a table found.
 
     Attributes:
-        rows: number of good rows.
-        bad: number of bad rows.
-        bad_lines: the first ten, in words.
-        of_lines: number of rows of several lines.
         descents: number of rows whose time is before that of the row before.
         times: how times were read (`TimeReader.report`).
         of_kind: number of good rows of each kind.
@@ -47,10 +43,6 @@ class Reading:
         no_numbers: fields of whole numbers in which a value is none.
     """
 
-    rows: int = 0
-    bad: int = 0
-    bad_lines: list[str] = field(default_factory=list)
-    of_lines: int = 0
     descents: int = 0
     times: dict[str, Any] = field(default_factory=dict)
     of_kind: list[int] = field(default_factory=list)
@@ -60,30 +52,21 @@ class Reading:
     no_numbers: list[str] = field(default_factory=list)
 
     def carried(self, kind: int, wanted: Wanted) -> tuple[str, ...]:
-        """Return the fields that rows of a kind carry.
+        """Return the fields that rows of a kind carry: those that are not empty in all of them."""
+        return tuple(
+            name
+            for name in (*wanted.fields, *wanted.lists)
+            if name in wanted.of_kind[kind]
+            and not (0 < self.of_kind[kind] == self.empty.get((kind, name), 0))
+        )
 
-        Raises:
-            DatasetError: some rows of the kind have a field, and some do not.
-        """
-        found = []
-        for name in (*wanted.fields, *wanted.lists):
-            empty = self.empty.get((kind, name), 0)
-            if name not in wanted.of_kind[kind] or (empty and empty == self.of_kind[kind]):
-                continue
-            if empty:
-                raise DatasetError(
-                    f"{self.first_empty[kind, name]} is empty, as in {empty:,} of "
-                    f"{self.of_kind[kind]:,} rows of kind {wanted.kinds[kind]}; all rows of a kind "
-                    "have a field, or none has"
-                )
-            found.append(name)
-        return tuple(found)
-
-    def bad_row(self, words: str) -> None:
-        """Count a bad row."""
-        self.bad += 1
-        if len(self.bad_lines) < _BAD_ROWS_KEPT:
-            self.bad_lines.append(words)
+    def lacking(self, wanted: Wanted) -> dict[tuple[int, str], int]:
+        """Return the fields that only some rows of a kind have, with how many rows lack them."""
+        return {
+            (kind, name): count
+            for (kind, name), count in self.empty.items()
+            if name in wanted.of_kind[kind] and 0 < count < self.of_kind[kind]
+        }
 
 
 def read(
@@ -91,10 +74,33 @@ def read(
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
+    Where only the rows tell which fields a kind carries, and some rows of it lack one, the table is
+    read again, and these rows are bad.
+
     Raises:
         DatasetError: the source cannot be read, a column is missing, or more rows are bad than
             allowed, or all are.
     """
+    found, rows = _read(table, wanted, folder, at)
+    lacking = found.lacking(wanted)
+    if not lacking:
+        return found, rows
+    # A row may lack several fields: this counts it several times, the second reading does not.
+    if found.bad + max(lacking.values()) > table.max_bad:
+        first = next(iter(lacking))
+        raise DatasetError(
+            f"{found.first_empty[first]} is empty, as in {lacking[first]:,} of "
+            f"{found.of_kind[first[0]]:,} rows of kind {wanted.kinds[first[0]]}; all rows of a "
+            "kind have a field, or none has; mend the file, or leave such rows out with --max-bad "
+            f"{found.bad + sum(lacking.values())}"
+        )
+    of_kind = tuple(frozenset(found.carried(kind, wanted)) for kind in range(len(wanted.kinds)))
+    return _read(table, replace(wanted, of_kind=of_kind, certain=True), folder, at)
+
+
+def _read(
+    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+) -> tuple[Reading, Rows]:
     found = Reading(of_kind=[0] * len(wanted.kinds))
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
@@ -113,17 +119,14 @@ def read(
                     before = int(ts[-1])
                     writer.append(block)
                 found.rows += len(ts)
-                found.of_lines += chunk.of_lines
+                found.empty_lines += chunk.empty_lines
                 if not found.rows and found.bad > table.max_bad:
                     raise DatasetError(_none(found))
         rows = writer.rows()
     found.times = reader.report()
     if found.bad > table.max_bad:
         more = f"; {found.bad:,} of {found.bad + found.rows:,} rows are bad" * (found.bad > 1)
-        raise DatasetError(
-            f"{found.bad_lines[0]}{more}; mend the file, or leave bad rows out with "
-            f"--max-bad {found.bad} (max_bad={found.bad})"
-        )
+        raise DatasetError(f"{found.bad_lines[0]}{more}; {found.excess()} (max_bad={found.bad})")
     if not found.rows:
         raise DatasetError(
             _none(found)
@@ -180,13 +183,18 @@ class _Block:
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
         # What is no row at all comes last: it says nothing of how the columns are declared.
+        further = self._chunk.further
         for row in sorted(self._bad):
-            self._found.bad_row(f"{self._place}: row {self._chunk.number(row)}{self._bad[row]}")
-        for words in self._chunk.bad:
-            self._found.bad_row(words)
+            lines = 0 if further is None else int(further[row])
+            self._found.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
+        for words, lines in self._chunk.bad:
+            self._found.bad_row(words, lines)
         good = np.ones(rows, np.bool_)
         good[list(self._bad)] = False
         kept = np.flatnonzero(good)
+        if further is not None:
+            for row in kept[further[kept] > 0].tolist():
+                self._found.row_of_lines(self._row(row), int(further[row]))
         self._count(kind, kept)
         return {name: self._kept(name, column, kept) for name, column in read.items()}
 
@@ -199,6 +207,9 @@ class _Block:
             return pa.repeat(part.file, rows)
         first = self._found.rows + self._found.bad + 1
         return pa.array(np.arange(first, first + rows))
+
+    def _row(self, row: int) -> str:
+        return f"{self._place}: row {self._chunk.number(row)}"
 
     def _where(self, role: str) -> str:
         return f"{self._place}: column {self._chosen.names[role]}"
@@ -339,7 +350,7 @@ class _Block:
                 found.empty[index, name] = known + int(count)
                 row = int(rows[np.argmax(kind[rows] == index)])
                 column = self._chosen.names.get(f".{name}", name)
-                words = f"{self._place}: row {self._chunk.number(row)}, column {column}"
+                words = f"{self._row(row)}, column {column}"
                 found.first_empty.setdefault((index, name), words)
 
     def _kept(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from workloads.datasets.errors import DatasetError
@@ -11,6 +11,8 @@ from workloads.datasets.times import check_form
 from workloads.datasets.times.units import NAMES
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 MOST_STREAMS = 1024
@@ -25,21 +27,35 @@ FILE, ROW = "@file", "@row"
 all files."""
 
 
+class BadRow(NamedTuple):
+    """What is no row at all.
+
+    Attributes:
+        words: where it is, and why it is none.
+        further: how many lines it has after its first.
+    """
+
+    words: str
+    further: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """Some rows of a part.
 
     Attributes:
         batch: the chosen columns, in the order in which they were asked for.
-        number: the number of a row, given its index in the batch; as messages count rows.
-        bad: what was no row at all, in words with its place; it is not in the batch.
-        of_lines: rows of several lines, of which a cell in quotes holds the ends.
+        number: the number of a row, given its index in the batch, as messages name it.
+        bad: what was no row at all; it is not in the batch.
+        further: int64, how many lines each row has after its first; None: rows are not lines.
+        empty_lines: lines that are empty, and part of no row.
     """
 
     batch: "pa.RecordBatch"
-    number: Callable[[int], int]
-    bad: Sequence[str] = ()
-    of_lines: int = 0
+    number: Callable[[int], int | str]
+    bad: Sequence[BadRow] = ()
+    further: "npt.NDArray[np.int64] | None" = None
+    empty_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

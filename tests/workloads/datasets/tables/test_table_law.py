@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workloads.datasets.tables.programs import VIEWS, made
+from tests.workloads.datasets.tables.programs import SUMS, VIEWS, made
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
 from workloads.datasets.tables import Table, arrays, csv, frame, parquet, rows
+from workloads.datasets.tables.read import read
+from workloads.datasets.tables.wanted import wanted_by
 
 Event = tuple[int, str, str, int]
 """Time, page, kind, and the user or the zip code of the page."""
@@ -94,3 +97,29 @@ def test_every_source_gives_what_plain_python_gives(form: str, events: list[Even
         catalog = Catalog(root=Path(folder) / "data")
         dataset = made(table_of(form, Path(folder), events, streams), VIEWS, catalog)
         assert read_back(dataset) == wanted(events, streams)
+
+
+CELLS = st.lists(
+    st.sampled_from(['"', '""', ",", "\n", "\n", "\r\n", "7", "8,9,", '"a\n3,b,4\nc",']),
+    max_size=30,
+).map("".join)
+
+
+@settings(deadline=None, max_examples=25)
+@given(content=CELLS, quoted=st.booleans(), columns=st.sampled_from(["t", "v"]))
+def test_every_line_of_a_csv_is_in_the_report(content: str, quoted: bool, columns: str):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "a.csv"
+        text = f"t,note,v\n1,x,2\n{content}\n"
+        file.write_bytes(text.encode())
+        table = csv(
+            file, ts="t", kind="=value", columns={"value": columns}, quoted=quoted, max_bad=1000
+        )
+        try:
+            found, _ = read(table, wanted_by(SUMS), Path(folder) / "rows", lambda done: None)
+        except DatasetError as error:
+            assert quoted
+            assert "is never closed" in str(error)
+            return
+        lines = found.rows + found.bad + found.lines_in_rows + found.lines_in_bad
+        assert lines + found.empty_lines + 1 == text.count("\n")

@@ -115,9 +115,14 @@ class TestKeysAndKinds:
         table = csv(
             text(tmp_path / "b.csv", *lines, "4,/a,view,,"), ts="t", key="page", kind="what"
         )
-        match = r"b.csv: row 5, column user is empty, as in 1 of 3 rows of kind view"
+        match = r"b.csv: row 5, column user is empty, as in 1 of 3 rows of kind view.*--max-bad 1"
         with pytest.raises(DatasetError, match=match):
             made(table, VIEWS, catalog)
+        dataset = made(replace(table, max_bad=1), VIEWS, catalog)
+        assert dataset.origin["bad_lines"] == [f"{tmp_path}/b.csv: row 5, column user: is empty"]
+        views, updates = dataset.load().streams
+        assert views.payload["user"].tolist() == [7, 8]
+        assert (len(updates), "meta" in views.payload) == (1, False)
 
     @pytest.mark.parametrize(
         ("said", "match"),
@@ -341,7 +346,7 @@ class TestContent:
         first, moved = table("a.csv", "1,2"), table("b.csv", "1,2")
         assert content_key(first) == content_key(moved)
         made_first = made(first, SUMS, catalog)
-        assert made(moved, SUMS, catalog) == made_first
+        assert made(moved, SUMS, catalog).id == made_first.id
         edited = table("b.csv", "1,3")
         assert content_key(edited) != content_key(first)
         assert made(edited, SUMS, catalog).id != made_first.id

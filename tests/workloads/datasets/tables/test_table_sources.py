@@ -23,8 +23,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.tables import Table, arrays, arrow, content_key, csv, frame, parquet, rows
-from workloads.datasets.tables import text_bytes as text_bytes_module
-from workloads.datasets.tables import text_files as text_files_module
+from workloads.datasets.text import decoding, records
 
 COLUMNS = {"t": [1, 2, 3], "value": [10, 20, 30]}
 LINES = ["t,value", "1,10", "2,20", "3,30"]
@@ -91,7 +90,8 @@ class TestText:
     def test_a_file_is_read_in_blocks(
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(text_files_module, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(decoding, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(decoding, "_PIECE_BYTES", 64)
         lines = [f"{row},{row}" for row in range(1000)]
         lines[500] = "500,x"
         lines[700] = "700"
@@ -109,7 +109,9 @@ class TestText:
         )
         assert read(of(file), catalog) == WHOLE
         file = text(tmp_path / "b.csv", 't,"no\nte",value', '1,"a,\nb",10', "2,,x", "3,,30")
-        assert_refused(Catalog(root=tmp_path / "other"), of(file), r"b.csv: row 3, column value")
+        assert_refused(
+            Catalog(root=tmp_path / "other"), of(file), r"b.csv: row 3 \(line 5\), column value"
+        )
 
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
     def test_a_mark_of_the_encoding_is_heeded(
@@ -137,8 +139,14 @@ class TestText:
             (b"t,value\n1,2\n2,\xff\n", "row 3: it is not UTF-8"),
             (b"t,value\n1,2\n2,\x00\n", "line 3 holds a byte 0"),
             ("t,value\n1,2\n".encode("utf-16-le"), "if it is UTF-16 without its mark"),
-            (b't,note,value\n1,a,2\n2,"b,3\n3,c,4\n', "row 3: 2 columns instead of 3"),
-            (b't,value,note\n1,2,a\n2,3,"b\n3,4,c\n', "a quote is opened and never closed"),
+            (
+                b't,note,value\n1,a,2\n2,"b,3\n3,c,4\n',
+                "the quote opened in line 3 is never closed .*--no-quotes",
+            ),
+            (
+                b't,value,note\n1,2,a\n2,3,"b\n3,4,c\n',
+                "the quote opened in line 3 is never closed",
+            ),
             (b"t,value\n-,-\n-,-\n", "none of the first 2 rows can be read"),
             (
                 b"t,value\n1\n2,a\n3,b\n",  # the columns are at fault, not the short row
@@ -152,12 +160,19 @@ class TestText:
         (tmp_path / "a.csv").write_bytes(content)
         assert_refused(catalog, of(tmp_path / "a.csv"), match)
 
-    def test_a_row_that_is_longer_than_a_block_is_told(
+    def test_a_line_that_is_too_long_is_a_bad_row(
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(text_files_module, "BLOCK_BYTES", 64)
-        file = text(tmp_path / "a.csv", "t,value,note", "1,2,", "2,3," + "x" * 200)
-        assert_refused(catalog, of(file), "a row is longer than .*, or a quote is opened")
+        for module in (decoding, records):
+            monkeypatch.setattr(module, "LONGEST_LINE_BYTES", 64)
+        monkeypatch.setattr(decoding, "BLOCK_BYTES", 16)
+        monkeypatch.setattr(decoding, "_PIECE_BYTES", 16)
+        file = text(tmp_path / "a.csv", "t,value,note", "1,10,", "2,3," + "x" * 500, "2,20,")
+        assert_refused(catalog, of(file), "row 3: longer than ")
+        assert read(of(file, max_bad=1), catalog) == WHOLE[:2]
+        text(file, "t,value,note", "1,10,", '2,20,"x', *["3,30,"] * 100, '3,30,"')
+        other = Catalog(root=tmp_path / "other")
+        assert_refused(other, of(file), "the quote opened in line 3 is not closed within ")
 
     def test_a_remedy_is_only_named_where_it_is_one(self, catalog: Catalog, tmp_path: Path):
         file = text(tmp_path / "a.csv", "t,value", "1,x", "2,y", "3,30")
@@ -372,7 +387,8 @@ class TestOfEveryTable:
     def test_a_blank_as_delimiter_stands_for_any_run_of_blanks(
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
     ):
-        monkeypatch.setattr(text_bytes_module, "_HEADER_BYTES", block)
+        monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
+        monkeypatch.setattr(decoding, "_PIECE_BYTES", block)
         file = tmp_path / "a.txt"
         file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
         table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
@@ -388,14 +404,15 @@ class TestOfEveryTable:
         block: int,
         quoted: bool,
     ):
-        monkeypatch.setattr(text_bytes_module, "_HEADER_BYTES", block)
+        monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
+        monkeypatch.setattr(decoding, "_PIECE_BYTES", block)
         keys = ['"a  b"', '"a b"', '"c  \r\n\t ""d""  "', '5"  6"'] if quoted else ['"a', 'b"']
         lines = [f" {ts}\t {key}   increment " for ts, key in enumerate(keys)]
         file = tmp_path / "a.txt"
         file.write_bytes("\n".join(["  t  k  w", *lines]).encode())
         table = csv(file, ts="t", key="k", kind="w", delimiter=" ", quoted=quoted)
         if quoted:  # what opens no cell is no quote, so that the last row has a cell too many
-            with pytest.raises(DatasetError, match=r"row 5: 4 columns instead of 3"):
+            with pytest.raises(DatasetError, match=r"row 5 \(line 6\): 4 columns instead of 3"):
                 made(table, COUNTER, catalog)
             table = replace(table, max_bad=1)
         dataset = made(table, COUNTER, catalog)

@@ -1,0 +1,128 @@
+"""Text in UTF-8, in blocks of whole lines, from files in any encoding that a mark names."""
+
+import codecs
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from workloads.datasets.errors import DatasetError
+
+BLOCK_BYTES = 8 << 20
+"""Read at a time."""
+
+_PIECE_BYTES = 1 << 20
+"""Read in one call: so many bytes before a damaged place may be lost."""
+
+LONGEST_LINE_BYTES = 16 << 20
+"""Longer lines and CSV records are not text; to hold them would make memory depend on the file."""
+
+NO_UTF8 = ", so this is no text in UTF-8; if it is UTF-16 without its mark, convert it to UTF-8"
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_OTHER_MARKS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
+    r"""Yield a text as UTF-8 in blocks of whole lines, each line with a `\n` behind it.
+
+    A byte-order mark is removed, and names the encoding. Where most line ends of the first block
+    are single carriage returns, these and `\r\n` become `\n`; else a carriage return stays. A line
+    that is longer than `LONGEST_LINE_BYTES` may be cut to this length.
+
+    Raises:
+        DatasetError: the file is UTF-16 without a mark, or ends within a character.
+    """
+    pending, skipping, unify, held = b"", False, None, b""
+    for text in _decoded(file, place):
+        if unify is None:
+            unify = _ends_with_returns(text)
+        if unify:
+            text, held = _unify_ends(held + text)
+        if skipping:
+            end = text.find(b"\n")
+            text, skipping = (b"", True) if end < 0 else (text[end:], False)
+        text = pending + text
+        whole = text.rfind(b"\n") + 1
+        if whole:
+            yield text[:whole]
+        pending = text[whole:]
+        if len(pending) > LONGEST_LINE_BYTES:
+            pending, skipping = pending[:LONGEST_LINE_BYTES], True
+    if pending or held:
+        yield pending + b"\n"
+
+
+def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
+    """Yield what is in a file as UTF-8."""
+    decode = None
+    for block in _raw_blocks(file):
+        decode = decode or _decoder(block, place)
+        yield decode(block, False)
+    if decode is not None:
+        yield decode(b"", True)
+
+
+def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a file; where it turns out to be broken, first those before."""
+    mark = max(len(mark) for mark, _ in _OTHER_MARKS)
+    broken: Exception | None = None
+    while broken is None:
+        pieces, size = [], 0
+        while size < max(BLOCK_BYTES, mark):
+            try:
+                piece = file.read(_PIECE_BYTES)
+            except Exception as error:  # raised below
+                broken = error
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+            size += len(piece)
+        if not pieces:
+            break
+        yield b"".join(pieces)
+    if broken is not None:
+        raise broken
+
+
+def _decoder(head: bytes, place: str) -> Callable[[bytes, bool], bytes]:
+    """Return what turns bytes of the file into UTF-8, called with whether they are the last."""
+    encoding = next((name for mark, name in _OTHER_MARKS if head.startswith(mark)), None)
+    if encoding is None:
+        if b"\0" in head[:2]:
+            raise DatasetError(f"{place}: line 1 holds a byte 0{NO_UTF8}")
+        rest = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
+
+        def plain(given: bytes, final: bool) -> bytes:
+            nonlocal rest
+            found, rest = given[rest:], 0
+            return found
+
+        return plain
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+
+    def transcoded(given: bytes, final: bool) -> bytes:
+        try:
+            return decoder.decode(given, final).encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise DatasetError(
+                f"{place} is not {encoding.upper()}, which its first bytes name ({error.reason})"
+            ) from error
+
+    return transcoded
+
+
+def _ends_with_returns(text: bytes) -> bool:
+    lone = text.count(b"\r") - text.count(b"\r\n")
+    return lone > text.count(b"\n")
+
+
+def _unify_ends(text: bytes) -> tuple[bytes, bytes]:
+    """Return a text with all line ends as LF, and the return at its end that LF may follow."""
+    held = b"\r" if text.endswith(b"\r") else b""
+    text = text[: len(text) - len(held)]
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), held

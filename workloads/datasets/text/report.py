@@ -1,0 +1,69 @@
+"""What became of the lines that an import read."""
+
+from dataclasses import dataclass, field
+
+from workloads.datasets.text.records import NO_QUOTES
+
+_MOST_NAMED = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class RowReport:
+    """Rows of an import, good and bad, and the lines that they take.
+
+    All lines are rows, bad rows, lines within one of these, empty lines or headers.
+
+    Attributes:
+        rows: number of good rows.
+        bad: number of bad rows.
+        bad_lines: the first ten, in words.
+        lines_in_bad: lines of bad rows after the first of each.
+        of_lines: number of good rows of several lines.
+        lines_in_rows: lines of good rows after the first of each.
+        several: the first ten rows of several lines, in words.
+        empty_lines: number of lines that are empty, and part of no row.
+    """
+
+    rows: int = 0
+    bad: int = 0
+    bad_lines: list[str] = field(default_factory=list)
+    lines_in_bad: int = 0
+    of_lines: int = 0
+    lines_in_rows: int = 0
+    several: list[str] = field(default_factory=list)
+    empty_lines: int = 0
+
+    def bad_row(self, words: str, further: int = 0) -> None:
+        """Count a bad row with so many lines after its first."""
+        self.bad += 1
+        self.lines_in_bad += further
+        if len(self.bad_lines) < _MOST_NAMED:
+            self.bad_lines.append(words)
+
+    def row_of_lines(self, place: str, further: int) -> None:
+        """Count the lines of a good row after its first; `rows` counts the row."""
+        self.of_lines += 1
+        self.lines_in_rows += further
+        if len(self.several) < _MOST_NAMED:
+            self.several.append(place)
+
+    def excess(self) -> str:
+        """Return what an error about bad rows says of their lines, and how to leave them out."""
+        lines = f"lines within bad rows: {self.lines_in_bad:,}; {NO_QUOTES}; "
+        return (
+            f"{lines if self.lines_in_bad else ''}mend the file, or leave bad rows out with "
+            f"--max-bad {self.bad}"
+        )
+
+    def origin(self) -> dict[str, object]:
+        """Return the facts as the record of a dataset has them."""
+        return {
+            "rows": self.rows,
+            "bad_rows": self.bad,
+            "bad_lines": self.bad_lines,
+            "lines_in_bad_rows": self.lines_in_bad,
+            "rows_of_several_lines": self.of_lines,
+            "lines_in_rows": self.lines_in_rows,
+            "several_lines": self.several,
+            "empty_lines": self.empty_lines,
+        }
