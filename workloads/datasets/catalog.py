@@ -280,10 +280,7 @@ class Catalog:
         index.parent.mkdir(exist_ok=True)
         entry = {"recipe": asdict(recipe), "dataset": dataset_id, "origin": dict(origin)}
         with tempfile.NamedTemporaryFile(dir=index.parent, delete=False) as new:
-            new.write(
-                f"{json.dumps(entry, indent=2)}\\\
-".encode()
-            )
+            new.write(f"{json.dumps(entry, indent=2)}\n".encode())
         Path(new.name).chmod(0o644)
         Path(new.name).replace(index)
 

@@ -171,7 +171,7 @@ class _Block:
     def columns(self) -> Mapping[str, Column]:
         """Return the good rows, and count the bad ones."""
         rows = self._chunk.batch.num_rows
-        ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row)
+        ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row_of_file)
         self._note(TS, bad)
         read: dict[str, npt.NDArray[Any] | ListColumn | pa.Array] = {"ts": ts}
         read["kind"] = kind = self._kinds(rows)
@@ -214,7 +214,7 @@ class _Block:
     def _where(self, role: str) -> str:
         return f"{self._place}: column {self._chosen.names[role]}"
 
-    def _row(self, row: int) -> str:
+    def _row_of_file(self, row: int) -> str:
         return f"{self._file}: row {self._chunk.number(row)}"
 
     def _note(self, role: str, bad: Mapping[int, str]) -> None:
