@@ -12,10 +12,11 @@ from lab.figures.datatrace.shared import (
     rate,
     workload_tables,
 )
-from lab.figures.experiment import lone, numbers, points, run_table
+from lab.figures.experiment import numbers, points, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import quotient
+from lab.figures.needs import growth, outputs, trials
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
 
@@ -52,12 +53,18 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     mentioned = notes(
         options, runs, options.instances, f"Lines of code, typed/handcrafted: {counted}."
     )
-    claim = PublishedClaim(
-        text=f"typed throughput with {many} workers by that with {few}",
-        published="scales up linearly",
-        source="section 6, figure 6",
-        blocked=lone(options, within),
-    ).of(systems.TYPED)
+    claim = (
+        PublishedClaim(
+            text=f"typed throughput with {many} workers by that with {few}",
+            published="scales up linearly",
+            source="section 6, figure 6",
+        )
+        .of(systems.TYPED)
+        .given(
+            growth(options, found[TYPED]),
+            outputs(trials(runs[0], f"{WORKLOAD}@{TYPED}/", workers=options.within)),
+        )
+    )
     return Outcome(
         claims=judge([claim.shape(grown, _LINEAR * many / few, float("inf"), "x")]),
         notes=mentioned,

@@ -11,7 +11,9 @@ from lab.figures.experiment import events, run_table
 from lab.figures.figure import Runs
 from lab.figures.flumina.shared import DGS, RATE, SINGLE, Program, streams
 from lab.figures.measured import Series, cells, series
+from lab.figures.needs import trials
 from lab.figures.options import Options
+from results.store import Row
 
 VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
 """What runs a form here."""
@@ -75,6 +77,13 @@ def lacking(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
         f"{NAMES[form]} did not run: {min(reasons)}"
         for form, reasons in found.items()
         if reasons and form not in done
+    )
+
+
+def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[Row]:
+    """Return the verified trials of a form on even input, within the cores."""
+    return trials(
+        runs[0], f"{program.workload}@{EVEN}/", f"/{VARIANTS[form]}/", workers=options.within
     )
 
 

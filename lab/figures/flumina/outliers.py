@@ -21,6 +21,7 @@ from lab.figures.flumina.shared import (
     lines_note,
     notes,
     streams,
+    synchronized,
 )
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, judge
@@ -61,10 +62,15 @@ def _speedup(by: str) -> Fact:
     return facts().one(figure=NUMBER, series=by, quantity="speedup")
 
 
-def _claims(options: Options, single: Series) -> list[Posed]:
+def _claims(options: Options, runs: Runs, single: Series) -> list[Posed]:
     by_hand = _speedup(HANDCRAFTED)
     return [
-        *growth_by(options, _speedup("DGS"), single),
+        *growth_by(
+            options,
+            _speedup("DGS"),
+            single,
+            *synchronized(runs[0], f"/b{SINGLE}", workers=options.within),
+        ),
         asked(
             f"{by_hand.panel}: growth at {by_hand.x} nodes, DGS by the handcrafted program",
             by_hand,
@@ -87,7 +93,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         machines=ONE_SERVER,
     )
     return Outcome(
-        claims=judge(_claims(options, found[SINGLE])),
+        claims=judge(_claims(options, runs, found[SINGLE])),
         notes=mentioned,
         numbers={UNITS[batch]: numbers(throughput_eps=rate) for batch, rate in found.items()},
         draw=lambda: draw(

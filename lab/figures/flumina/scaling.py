@@ -18,6 +18,7 @@ from lab.figures.flumina.shared import (
     per_barrier,
     scaling,
     streams,
+    synchronized,
 )
 from lab.figures.judge import judge
 from lab.figures.measured import Series, series
@@ -56,7 +57,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
     return Outcome(
         claims=judge(
-            [claim for p in PROGRAMS for claim in growth(options, p, "DGS", found[p, SINGLE])]
+            [
+                claim
+                for p in PROGRAMS
+                for claim in growth(
+                    options,
+                    p,
+                    "DGS",
+                    found[p, SINGLE],
+                    *synchronized(runs[0], p.workload, f"/b{SINGLE}", workers=options.within),
+                )
+            ]
         ),
         notes=mentioned,
         numbers={

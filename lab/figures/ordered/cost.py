@@ -7,6 +7,8 @@ from lab.figures.experiment import asked, engine, events, plain, run_table, stag
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
+from lab.figures.needs import points as sweep
+from lab.figures.needs import trials
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.shared import (
@@ -15,6 +17,7 @@ from lab.figures.ordered.shared import (
     TUPLE,
     WORKERS,
     facts,
+    in_order,
     iterations,
     notes,
     said,
@@ -106,7 +109,6 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     mean = {n: _taken(runs, n, LATENCY) for n in several(options)}
     cost = {n: _taken(runs, n, _OPERATOR_MS) for n in several(options)}
     within = [n for n in late if 1 < n <= options.cores]
-    blocked = None if within else "outputs wait for others only with two workers within the cores"
     n = within[-1] if within else several(options)[-1]
 
     def mid(found: Found, queue: str, cost_us: int) -> Measured | None:
@@ -114,22 +116,26 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
     waits = [quotient(mid(late[n], "hybrid", c), mid(late[n], "partitioned", c)) for c in costs()]
     close = [quotient(mid(late[n], "hybrid", c), mid(cost[n], "hybrid", c)) for c in costs()]
+    needs = (
+        *in_order(options, trials(runs[0], "parametric@", workers=[n])),
+        sweep("costs that both queues were measured with", sum(w is not None for w in waits)),
+    )
     near = facts().one(figure="10", series="hybrid/cost")
     posed = (
         said(
             f"{n} workers: hybrid/partitioned ratio of latency, highest of the costs",
             "much lower",
             _SOURCE,
-            blocked,
         )
         .between(systems.HYBRID, systems.PARTITIONED)
+        .given(*needs)
         .shape(all_of(waits, highest), 0.0, 1.0, "x"),
         asked(
             f"{n} workers: the hybrid queue's latency by the operator's cost, highest of the costs",
             near,
-            blocked,
         )
         .of(systems.HYBRID)
+        .given(*needs)
         .near(all_of(close, highest), near.low, near.high, _FROM_COST, "x"),
     )
     mentioned = notes(

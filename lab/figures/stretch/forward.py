@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
+from lab.figures.experiment import asked, engine, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import (
@@ -11,6 +11,8 @@ from lab.figures.measured import (
     quotient,
     series,
 )
+from lab.figures.needs import latencies, outputs, several, trials
+from lab.figures.needs import points as sweep
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.shared import DOWNSTREAM, SN, VSN, facts, notes
@@ -69,7 +71,10 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     vsn, sn = (_by_copies(runs, 0, variant, RATE, options) for variant in (VSN, SN))
     vsn_ms, sn_ms = (_by_copies(runs, 1, variant, LATENCY, options) for variant in (VSN, SN))
     both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
-    blocked = lone(options, both)
+    made = outputs(trials(runs[0], "forward@"))
+    shared = (several(options), made)
+    grown = (sweep("numbers of instances within the cores that both systems have", len(both)), made)
+    offered = {v: latencies(trials(runs[1], "forward@", f"/{v}/")) for v in (VSN, SN)}
     least, most = (both[0], both[-1]) if both else (0, 0)
     vsn_change = quotient(vsn.at(most), vsn.at(least))
     sn_change = quotient(sn.at(most), sn.at(least))
@@ -79,31 +84,35 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     posed = (
         asked("VSN forwards more than SN at every number of instances", gain_fact)
         .between(STRETCH, FLINK_FORWARD)
+        .given(*shared)
         .shape(all_of(gain, lowest), 1.0, float("inf"), "x"),
         asked("VSN/SN ratio of throughput, at its least", gain_fact)
         .between(STRETCH, FLINK_FORWARD)
+        .given(*shared)
         .near(all_of(gain, lowest), gain_fact.low, gain_fact.high, 0.2, "x"),
         PublishedClaim(
             text=f"VSN's input rate does not grow with instances ({least} to {most})",
             published="120,000 to 100,000 t/s",
             source="section 8.2",
-            blocked=blocked,
         )
         .of(STRETCH)
+        .given(*grown)
         .shape(vsn_change, 0.0, 1.1, "x"),
         PublishedClaim(
             text=f"SN's input rate falls faster than VSN's ({least} to {most})",
             published="40,000 to 2,000 t/s",
             source="section 8.2",
-            blocked=blocked,
         )
         .between(STRETCH, FLINK_FORWARD)
+        .given(*grown)
         .shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
         asked("VSN's latency", late["VSN"])
         .of(STRETCH)
+        .given(*offered[VSN])
         .at_most(vsn_ms.highest(options.within), late["VSN"].high, "ms"),
         asked("SN's latency", late["SN"])
         .of(FLINK_FORWARD)
+        .given(*offered[SN])
         .at_least(sn_ms.lowest(options.within), late["SN"].low, "ms"),
     )
     said = notes(

@@ -7,6 +7,7 @@ from lab.figures.experiment import asked, beyond_note, quick_note
 from lab.figures.figure import Runs
 from lab.figures.judge import Posed
 from lab.figures.measured import machine, troubles
+from lab.figures.needs import Need
 from lab.figures.options import Options
 from lab.figures.stretch.systems import STRETCH
 from reports.published import Facts, published
@@ -17,8 +18,6 @@ PAPER_CORES = 36
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends where a reader behind it takes
 their outputs, in order, as in the paper."""
-ALONE = "one instance is all there is"
-"""Why nothing can be said of changing numbers of instances."""
 
 
 def facts() -> Facts:
@@ -38,13 +37,13 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     return (*found, *more, *machine(runs), *troubles(runs)[:6])
 
 
-def longest_reconfiguration(text: str, ms: Estimate | None, blocked: str | None = None) -> Posed:
+def longest_reconfiguration(text: str, ms: Estimate | None, *needs: Need) -> Posed:
     """Pose the claim on reconfiguration times by what figure 9 says of all of them.
 
     Args:
         text: of the claim.
         ms: each trial's longest.
-        blocked: see `Asked`.
+        needs: what must have happened.
     """
     took = facts().one(figure="9", series="all", quantity="duration")
-    return asked(text, took, blocked).of(STRETCH).at_most(ms, took.high, "ms")
+    return asked(text, took).of(STRETCH).given(*needs).at_most(ms, took.high, "ms")

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from lab.figures.experiment import plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.needs import cores, points
 from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
+from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, stepped
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
 from lab.figures.stretch.systems import STRETCH
@@ -27,15 +28,15 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             fact = published.get(start)
             sign = 1 if direction == PROVISION else -1
             got, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
-            beyond = start > options.cores or expected > options.cores
+            mine = [s for s in found if (s.direction, s.start) == (direction, start)]
             posed.append(
                 PublishedClaim(
                     text=f"{direction} from {start}: instances after it",
                     published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                     source=fact.source if fact else "section 8.4",
-                    blocked=too_many(options, max(start, expected)) if beyond else None,
                 )
                 .of(STRETCH)
+                .given(cores(options, max(start, expected)), stepped(mine))
                 .near(got, expected, expected, 0.0)
             )
             posed.append(
@@ -43,9 +44,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     text=f"{direction} from {start}: there are {_direction(direction)} afterwards",
                     published=_direction(direction),
                     source="section 8.4",
-                    blocked=too_many(options, start) if start > options.cores else None,
                 )
                 .of(STRETCH)
+                .given(cores(options, start), stepped(mine))
                 .at_least(more, 1, kind=SHAPE)
             )
         left = [n for n in published if n not in afters]
@@ -55,9 +56,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     text=f"{direction} from {', '.join(map(str, left))}",
                     published=", ".join(f"{published[n].low:g}" for n in left),
                     source="table IV",
-                    blocked=f"there were no such starts on {options.cores} cores",
                 )
                 .of(STRETCH)
+                .given(cores(options, min(left)), points("trials with such starts", 0, 1))
                 .near(None, 1, 1, 0.0)
             )
         panels.append(

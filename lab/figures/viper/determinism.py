@@ -94,7 +94,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
     energy, grid = energy_of(runs), grid_of(question, options, runs)
     mentioned = _notes(question, options, runs, energy, grid)
     return Outcome(
-        claims=judge(claims_of(question, options, energy, grid)),
+        claims=judge(claims_of(question, options, runs, energy, grid)),
         notes=mentioned,
         numbers={
             f"{layer}, {injectors} injectors": numbers(

@@ -12,7 +12,7 @@ from lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
-    NOT_COMPARABLE,
+    NOT_JUDGED,
     REPRODUCED,
     conclude,
 )
@@ -88,7 +88,7 @@ def test_other_quotients_miss_their_claim(yahoo, change, part):
 
 def test_wrong_answers_are_named(yahoo):
     outcome = find("datatrace:4").outcome(TWO, yahoo(status="wrong_output"))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     assert any("has no number: wrong_output" in note for note in outcome.notes)
     assert outcome.draw().axes
 
@@ -102,7 +102,7 @@ def test_growth_with_workers_is_judged(homes, grown, came):
 
 def test_one_core_tells_nothing_of_growth(homes):
     outcome = find("datatrace:6").outcome(Options(cores=1, workers=(1,)), homes(2.0))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
 
 
 @pytest.mark.parametrize("number", ["4", "6"])

@@ -6,6 +6,7 @@ import pytest
 
 from lab.figures.errors import FigureError
 from lab.figures.judge import PublishedClaim, judge
+from lab.figures.needs import Need
 from lab.figures.options import Options
 from lab.figures.record import as_markdown, claim_line
 from lab.figures.registry import PAPERS, figures
@@ -82,11 +83,12 @@ def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
 
 
 def test_an_absent_opponent_says_more_than_a_lack_of_cores():
-    blocked = replace(CLAIM, blocked="2 cores").between(ONE, MISSING)
-    (claim,) = judge([blocked.at_least(None, 1.0)])
+    few = CLAIM.given(Need(what="cores", seen=2, least=12))
+    (claim,) = judge([few.between(ONE, MISSING).at_least(None, 1.0)])
     assert "nobody built it" in claim.reason
-    (claim,) = judge([replace(CLAIM, blocked="2 cores").of(ONE).at_least(None, 1.0)])
-    assert claim.reason == "2 cores" and claim_line(claim).startswith("not comparable: ")
+    (claim,) = judge([few.of(ONE).at_least(None, 1.0)])
+    assert claim.reason == "cores: 2, at least 12 needed"
+    assert claim_line(claim).startswith("not judged: ")
 
 
 def test_the_record_names_both_sides_and_notes_say_what_they_are():

@@ -9,7 +9,7 @@ from lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
-    NOT_COMPARABLE,
+    NOT_JUDGED,
     REPRODUCED,
     SHAPE_ONLY,
     conclude,
@@ -80,7 +80,7 @@ def test_the_published_quotients_reproduce_the_figure_where_power_is_measured(la
 def test_without_a_counter_cpu_time_is_drawn_and_says_so(layered, number):
     outcome = find(f"viper:{number}").outcome(QUICK, layered(number))
     assert outcomes(outcome, "CL's CPU time a tuple") == {MET}
-    assert outcomes(outcome, "CL's power") == {NOT_COMPARABLE}
+    assert outcomes(outcome, "CL's power") == {NOT_JUDGED}
     assert conclude(outcome.claims).verdict == SHAPE_ONLY
     assert any("no energy counter" in note for note in outcome.notes)
     labels = {text.get_text() for axes in outcome.draw().axes for text in axes.texts}
@@ -109,14 +109,14 @@ def test_other_quotients_miss_their_claim(layered, number, change, part):
 def test_nothing_is_judged_where_what_merges_has_no_cores(layered, number):
     options = Options(cores=1, quick=True)
     outcome = find(f"viper:{number}").outcome(options, layered(number, options=options))
-    assert set(judged(outcome).values()) == {NOT_COMPARABLE}
+    assert set(judged(outcome).values()) == {NOT_JUDGED}
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_wrong_answers_are_named(layered, number):
     runs = layered(number, status="wrong_output")
     outcome = find(f"viper:{number}").outcome(QUICK, runs)
-    assert set(judged(outcome).values()) == {NOT_COMPARABLE}
+    assert set(judged(outcome).values()) == {NOT_JUDGED}
     assert any("has no number: wrong_output" in note for note in outcome.notes)
     assert outcome.draw().axes
 
