@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lab.figures.needs import Need, unmet
-from lab.figures.systems import System, absent
+from lab.figures.systems import System, absent, stand_in
 from lab.figures.verdict import (
     INCONCLUSIVE,
     MET,
@@ -192,6 +192,12 @@ def _judged(posed: Posed, alpha: float, fewest: int) -> Claim:
     if refusal is not None:
         outcome, reason = refusal
         indicates = outcome
+        if outcome == NOT_COMPARABLE:
+            # A number of what stands in for the opponent is no number of the claim.
+            instead = stand_in((posed.asked.system, posed.asked.opponent))
+            if known is not None and instead:
+                reason += f"; with {instead} in its place: {_written(known.value, posed.unit)}"
+            known = None
     else:
         assert known is not None
         ends = known.ends(alpha)

@@ -29,7 +29,7 @@ from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 FLAT = 1.2
-"""Of one worker: what does not scale may be so much faster with more, for noise and pipelining."""
+"""Of one worker: what does not scale may be so much faster, or slower, with more."""
 
 
 def _tree(options: Options) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _claims(options: Options, runs: Runs, program: Program, found: Series) -> li
             )
             .of(SYSTEMS["F"])
             .given(two_degrees(options, found), made)
-            .shape(quotient(found.at(many), found.at(few)), 0.0, FLAT, "x"),
+            .shape(quotient(found.at(many), found.at(few)), 1 / FLAT, FLAT, "x"),
             *absent,
         ]
     posed = growth(options, program, "F", found, made)

@@ -9,7 +9,7 @@ from typing import Any
 
 from lab.figures.experiment import events, run_table
 from lab.figures.figure import Runs
-from lab.figures.flumina.shared import DGS, RATE, SINGLE, Program, streams
+from lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Program, streams
 from lab.figures.measured import Series, cells, series
 from lab.figures.needs import trials
 from lab.figures.options import Options
@@ -95,4 +95,4 @@ def of_key(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
 def _engine(form: str) -> dict[str, Any]:
     name, _, variant = VARIANTS[form].partition("/")
     table: dict[str, Any] = {"name": name, "variants": [variant]}
-    return table | ({"batch": [SINGLE]} if form == "DGS" else {})
+    return table | ({"batch": [SINGLE], "options": dict(HANDOVER)} if form == "DGS" else {})

@@ -42,6 +42,8 @@ RATE_EPS = 100_000
 12 s, of which a 90th percentile can be told (`lab.measure.latency`)."""
 STABLE = 2.0
 """Of the lowest median: what the highest may be, to be called stable with minor variance."""
+_LINEAR = 1.25
+"""Of the growth in workers: what latency that increases linearly may grow by."""
 _BATCH = 64
 _LENGTHS_S = (2.0, 12.0)
 _QUICK_LENGTHS_S = (0.5, 3.0)
@@ -213,7 +215,7 @@ def _claims(options: Options, run: Run, found: _Found) -> list[Posed]:
             sweep("numbers of workers within the cores that have a latency", len(within)),
             *under_load(*(key for keys in by_ratio.values() for key in keys)),
         )
-        .shape(all_of(grown, lowest), 1.0, inf, "x"),
+        .shape(all_of(grown, lowest), 1.0, _LINEAR * many / few, "x"),
         PublishedClaim(
             text=f"p50 latency at {min(RATIOS):,} values a barrier by that at {max(RATIOS):,}, "
             f"{many} workers",

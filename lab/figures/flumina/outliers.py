@@ -5,10 +5,10 @@ The paper's input is the KDD Cup's; here connections are generated, as many as i
 
 from typing import Any
 
-from lab.figures.experiment import asked, engine, events, numbers, points, run_table, stage
+from lab.figures.experiment import asked, events, numbers, points, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.flumina import systems
-from lab.figures.flumina.scaling import UNITS
+from lab.figures.flumina.scaling import UNITS, units
 from lab.figures.flumina.shared import (
     DGS,
     ONE_SERVER,
@@ -54,7 +54,7 @@ def _tree(options: Options) -> dict[str, Any]:
                 },
             }
         ],
-        "engine": [engine(DGS, options, batch=list(UNITS))],
+        "engine": units(options),
     }
 
 
@@ -88,7 +88,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         options.instances,
         f"Generated connections in {streams(options)} streams, a check each "
         f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes. From "
-        "memory, at full speed; claims are about single events.",
+        "memory, at full speed; claims are about single events, handed over through rings.",
         lines_note(WORKLOAD),
         machines=ONE_SERVER,
     )

@@ -14,6 +14,7 @@ from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
 from lab.figures.ordered.shared import (
+    BY_OPERATOR,
     FULL_LATENCY_NOTE,
     LATENCY,
     NOISE,
@@ -55,7 +56,7 @@ def _tree(options: Options) -> dict[str, Any]:
                 options,
                 workers=workers(name),
                 batch=[TUPLE],
-                options={"scheduler": scheduler, "worklist": "hybrid"},
+                options={"scheduler": scheduler, "worklist": "hybrid", **BY_OPERATOR},
                 label=scheduler,
             )
             for name, scheduler in HEURISTICS.items()
@@ -240,7 +241,7 @@ def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Pos
         .between(systems.ET_QST, systems.LP)
         .given(*needs)
         .shape(least(_ratios(late, ["ET", "QST"], ["LP"], within, late=True)), 1.0, inf, "x"),
-        asked("LP's latency, lowest of the queries", few)
+        asked("LP's latency, lowest of the queries, at most", few)
         .of(systems.LP)
         .given(*needs)
         .at_most(lowest(lp) if lp else None, few.high, "ms"),

@@ -28,8 +28,8 @@ NS_PER_ITERATION = 2.0
 NOISE = 0.97
 """What counts as not slower: medians of few runs of one program differ by as much."""
 BY_OPERATOR = {"serials": "operator"}
-"""The paper's own system: a fresh serial number for each operator's inputs. Figures 11, 13 and 14
-are judged by it."""
+"""The paper's own system: a fresh serial number for each operator's inputs. Figures 8, 11, 13 and
+14 are judged by it; 9, 10 and 12 have one operator, whose serial numbers are the source's."""
 SOURCE_NOTE = (
     "This lab's own form, drawn beside and not judged: a block of input records keeps one serial "
     "number of the source with all that follows from it."

@@ -28,7 +28,7 @@ from lab.figures.stretch.phases import (
 )
 from lab.figures.stretch.shared import VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.stretch.timelines import (
     each,
     panels,
@@ -86,7 +86,7 @@ def _posed(
             published="added and removed accordingly",
             source="section 8.5",
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(*asked_for)
         .shape(each(found, follows, Level), 0.5, inf),
         PublishedClaim(
@@ -94,11 +94,11 @@ def _posed(
             published="throughput is not affected",
             source="section 8.5",
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(*happened)
         .shape(each(found, _kept, Level), 0.99, inf),
         asked(f"{before}mean latency, at most", late)
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(*happened)
         .at_most(
             each(found, lambda timeline: mean(timeline.latency_ms), one), late.high * 1.5, "ms"
@@ -108,7 +108,7 @@ def _posed(
             published=f"{spike.text} at full length",
             source=spike.source,
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(*happened)
         .at_most(each(found, lasted, Middle), limit_s, "s"),
         longest_reconfiguration(
@@ -267,6 +267,7 @@ def _figure(
         shows="input rate, instances, throughput with the capacity band, latency over time",
         needs=("scale_join", VSN),
         stages=stages,
+        scale=scale,
         outcome=lambda options, runs: _outcome(number, seeds, options, runs),
     )
 

@@ -15,19 +15,25 @@ from lab.figures.needs import latencies, outputs, several, trials
 from lab.figures.needs import points as sweep
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import DOWNSTREAM, SN, VSN, facts, notes
+from lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
 from lab.figures.stretch.systems import FLINK_FORWARD, STRETCH
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.query import Spread
 from results.stats.estimates import lowest
 
+_FALL = 0.2
+"""How much further than published VSN's rate may fall: the paper has it at 36 instances."""
 _TUPLES = 40_000_000
 """The input. As many as the paper's tweets, 4.3 M, would last a tenth of a second here."""
 
 
+def _scale_7(options: Options) -> float:
+    return options.scaled(1.0, 0.25)
+
+
 def _tuples(options: Options) -> int:
-    return max(1000, round(_TUPLES * options.scaled(1.0, 0.25)))
+    return max(1000, round(_TUPLES * _scale_7(options)))
 
 
 def _tree_7(options: Options) -> Plan:
@@ -79,6 +85,11 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     vsn_change = quotient(vsn.at(most), vsn.at(least))
     sn_change = quotient(sn.at(most), sn.at(least))
     gain = [quotient(vsn.at(n), sn.at(n)) for n in both]
+    first, last = (
+        facts().one(figure="7", series="VSN", quantity="throughput", x=x).low
+        for x in ("first", "last")
+    )
+    fallen = last / first
     gain_fact = facts().one(figure="7", series="VSN/SN")
     late = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
     posed = (
@@ -91,13 +102,13 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         .given(*shared)
         .near(all_of(gain, lowest), gain_fact.low, gain_fact.high, 0.2, "x"),
         PublishedClaim(
-            text=f"VSN's input rate does not grow with instances ({least} to {most})",
+            text=f"VSN's input rate falls little and does not grow ({least} to {most} instances)",
             published="120,000 to 100,000 t/s",
             source="section 8.2",
         )
         .of(STRETCH)
         .given(*grown)
-        .shape(vsn_change, 0.0, 1.1, "x"),
+        .shape(vsn_change, (1 - _FALL) * fallen, 1.1, "x"),
         PublishedClaim(
             text=f"SN's input rate falls faster than VSN's ({least} to {most})",
             published="40,000 to 2,000 t/s",
@@ -119,7 +130,7 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         options,
         1.0,
         runs,
-        "SN is built of this lab's own parts, in C++; the paper's SN is Flink 1.6.",
+        f"{ALGORITHM_1} is this lab's own, in C++; the paper's SN is Flink 1.6, and absent here.",
         "Published rates are those of a Java engine on another machine: drawn, never judged.",
         f"Input is {_tuples(options):,} generated tuples on two streams; as many copies are "
         "forwarded as instances.",
@@ -128,10 +139,10 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     return Outcome(
         claims=judge(posed),
         notes=said,
-        numbers=dict(numbers(vsn_eps=vsn, sn_eps=sn, vsn_ms=vsn_ms, sn_ms=sn_ms)),
+        numbers=dict(numbers(vsn_eps=vsn, algorithm_1_eps=sn, vsn_ms=vsn_ms, algorithm_1_ms=sn_ms)),
         draw=lambda: draw(
             Layout(
-                title="STRETCH, figure 7: forwarding operator with two inputs",
+                title="STRETCH, figure 7: forwarding two inputs by VSN (SN in Flink: absent)",
                 rows=[
                     [
                         Panel(
@@ -190,15 +201,16 @@ def _published_range(name: str, colour: int) -> Mark:
 def _pair(options: Options, vsn: Series, sn: Series) -> list[Line]:
     return [
         Line(name="VSN", points=points(vsn, options), colour=0),
-        Line(name="SN", points=points(sn, options), colour=1),
+        Line(name=ALGORITHM_1, points=points(sn, options), colour=1),
     ]
 
 
 FIGURE = Figure(
     id="stretch:7",
-    title="forwarding operator with two inputs, VSN against SN",
+    title="forwarding operator with two inputs by VSN (SN in Flink: absent)",
     shows="maximum throughput and latency against instances",
     needs=("forward", VSN, SN),
     stages=stages(_tree_7),
+    scale=_scale_7,
     outcome=_outcome_7,
 )

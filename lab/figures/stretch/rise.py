@@ -16,7 +16,7 @@ from lab.figures.stretch.abrupt import (
 )
 from lab.figures.stretch.phases import SEEDS_11, STAGES_11, phases, scale, top_eps
 from lab.figures.stretch.shared import VSN, facts, longest_reconfiguration
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.stretch.timelines import (
     each,
     panels,
@@ -65,7 +65,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             published="more",
             source="section 8.5",
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(*rose)
         .shape(each(found, grown, Level), 0.5, inf),
         PublishedClaim(
@@ -73,7 +73,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             published="the number changes gradually",
             source="section 8.5",
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(*rose)
         .shape(each(inside, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
         longest_reconfiguration(
@@ -117,5 +117,6 @@ FIGURE = Figure(
     shows="the same around the largest rise, with the transition until WS is exceeded",
     needs=("scale_join", VSN),
     stages=STAGES_11,
+    scale=scale,
     outcome=_outcome,
 )

@@ -9,8 +9,8 @@ from lab.figures.needs import cores, points
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, reconfigured, said
 from lab.figures.stretch.shared import facts, longest_reconfiguration
-from lab.figures.stretch.steps import PROVISION, STAGES, Step
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.timeline import mean
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Level, highest, one
@@ -40,7 +40,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "imbalance before a reconfiguration, at its most",
             spread,
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(
             reconfigured([step for step in found if 1 < step.start < options.cores]),
             points(
@@ -52,7 +52,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "provisioning from 30 instances",
             at_30,
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
         .given(cores(options, _LARGE))
         .at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
     )
@@ -140,5 +140,6 @@ FIGURE = Figure(
     shows="duration of reconfigurations, and coefficient of variation of the instances' load",
     needs=NEEDS,
     stages=STAGES,
+    scale=scale,
     outcome=_outcome,
 )

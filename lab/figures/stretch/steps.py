@@ -5,7 +5,7 @@ rate, which steps to 120 % or to 30 %, under the threshold controller of section
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,13 @@ from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from lab.figures.stretch.shared import DOWNSTREAM, VSN
+from lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE
 from lab.figures.timeline import ElasticTimeline, mean, read_timeline
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
 from results.store import Row
 
 ADHOC = "multicore/adhoc"
-OPERATOR_10: Mapping[str, Any] = {"join_form": "operator10"}
-"""Engine options of the paper's operator: stored tuples by f_MK, f_U and f_S."""
-SCALE_JOIN: Mapping[str, Any] = {"join_form": "tuples"}
-"""Engine options of ScaleJoin and 1T as published: a tuple at a time."""
 WS_MS = 300_000
 SIDE_EPS = 1000
 """Event-time rate of each side of scale_join where the rate itself is looked for, at least."""
@@ -71,7 +68,9 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
                 }
             ],
             "engine": [
-                engine(VSN, options, workers=list(instances), options={**DOWNSTREAM, **OPERATOR_10})
+                engine(
+                    VSN, options, workers=list(instances), options={**DOWNSTREAM, **STORED_TUPLES}
+                )
             ],
         }
     )
@@ -169,8 +168,12 @@ def _steps(options: Options, runs: Runs) -> Plan:
             }
         )
         from_s = float(f"{settled_s * _LOOKS_FROM:.4g}")
-        options_of = OPERATOR_10 | controller("thresholds", options, removal="table", from_s=from_s)
-        engines.append(engine(VSN, options, workers=[n], workloads=[key], options=options_of))
+        stepping = controller("thresholds", options, removal="table", from_s=from_s)
+        engines.append(
+            engine(
+                VSN, options, workers=[n], workloads=[key], options={**stepping, **STORED_TUPLES}
+            )
+        )
         for direction, numbers in starts.items():
             if n not in numbers:
                 continue
@@ -200,7 +203,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
             options,
             workers=[n],
             workloads=[f"scale_join@n{n}"],
-            options=SCALE_JOIN,
+            options=dict(TUPLE_BY_TUPLE),
             label=STATIC,
         )
         for n in sorted(found.keys() & shown)

@@ -9,8 +9,8 @@ from lab.figures.needs import cores, points
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, stepped
 from lab.figures.stretch.shared import facts
-from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Middle
@@ -35,7 +35,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                     source=fact.source if fact else "section 8.4",
                 )
-                .of(STRETCH)
+                .of(OPERATOR_10)
                 .given(cores(options, max(start, expected)), stepped(mine))
                 .near(got, expected, expected, 0.0)
             )
@@ -45,7 +45,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published=_direction(direction),
                     source="section 8.4",
                 )
-                .of(STRETCH)
+                .of(OPERATOR_10)
                 .given(cores(options, start), stepped(mine))
                 .at_least(more, 1, kind=SHAPE)
             )
@@ -57,7 +57,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published=", ".join(f"{published[n].low:g}" for n in left),
                     source="table IV",
                 )
-                .of(STRETCH)
+                .of(OPERATOR_10)
                 .given(cores(options, min(left)), points("trials with such starts", 0, 1))
                 .near(None, 1, 1, 0.0)
             )
@@ -113,5 +113,6 @@ FIGURE = Figure(
     shows="instances after provisioning and decommissioning, for each number at the start",
     needs=NEEDS,
     stages=STAGES,
+    scale=scale,
     outcome=_outcome,
 )

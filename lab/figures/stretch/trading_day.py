@@ -12,7 +12,7 @@ from lab.figures.offered import LAG_NOTE, SEND_LAG_MS
 from lab.figures.options import Options
 from lab.figures.stretch.shared import VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.systems import HEDGES, STORED_TUPLES
 from lab.figures.stretch.timelines import each, panels, part, side_by_side, timelines
 from lab.figures.timeline import ElasticTimeline, longest_above, mean
 from lab.figures.verdict import SHAPE
@@ -60,7 +60,10 @@ def _plan(options: Options, runs: Runs) -> Plan:
                     VSN,
                     options,
                     workers=[1],
-                    options=controller("model", options, **horizons(share)),
+                    options={
+                        **controller("model", options, **horizons(share)),
+                        **STORED_TUPLES,
+                    },
                 )
             ],
             "load": [
@@ -95,7 +98,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
     posed = (
         asked("trades in the peak second", peak)
-        .of(STRETCH)
+        .of(HEDGES)
         .given(*elastic)
         .near(
             each(found, lambda timeline: _peak_eps(timeline) / 2, Level),
@@ -109,17 +112,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             published="most of the time",
             source="section 8.6",
         )
-        .of(STRETCH)
+        .of(HEDGES)
         .given(*elastic)
         .at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
         asked("mean latency around the peak, at most", in_peak)
-        .of(STRETCH)
+        .of(HEDGES)
         .given(*elastic)
         .at_most(
             each(views, lambda timeline: mean(timeline.latency_ms), one), in_peak.high * 1.5, "ms"
         ),
         asked("mean latency of the day, at most", of_day)
-        .of(STRETCH)
+        .of(HEDGES)
         .given(*elastic)
         .at_most(
             each(found, lambda timeline: mean(timeline.latency_ms), one), of_day.high * 1.5, "ms"
@@ -211,5 +214,6 @@ FIGURE = Figure(
     shows="rate, instances, throughput and latency over the day, and around its peak",
     needs=("nyse_hedge", VSN),
     stages=(FigureStage(name="day", about="trades as they come", plan=_plan),),
+    scale=scale,
     outcome=_outcome,
 )

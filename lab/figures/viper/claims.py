@@ -122,7 +122,7 @@ def claims_of(
         asked("CL's power by OL's with several injectors, median", fact("power"))
         .between(*SIDES)
         .given(*merged, points("energy counters that can be read", int(energy.measured), 1))
-        .at_most(used, fact("power").high * 1.1, "x"),
+        .near(used, fact("power").low, fact("power").high, 0.2, "x"),
     ]
     if question is POS_REP:
         for x, text, wanted in (
@@ -134,6 +134,6 @@ def claims_of(
                 asked(f"CL's best throughput by OL's with {text}", rate)
                 .between(*SIDES)
                 .given(*merged)
-                .at_least(_best(options, grid.rate, wanted), rate.low, "x")
+                .near(_best(options, grid.rate, wanted), rate.low, most.high, 0.0, "x")
             )
     return tuple(claims)

@@ -144,5 +144,5 @@ def write_timeline_fixture():
 
 @pytest.fixture
 def opponents_are_here(monkeypatch):
-    """How claims are judged once the opponents that they lack are here."""
+    """How claims are judged once the opponents that they lack are here, by numbers made up."""
     monkeypatch.setattr(lab.figures.judge, "absent", lambda _: None)

@@ -40,18 +40,26 @@ class Happening:
         self.stepped, self.synchronizations = stepped, synchronizations
 
 
+_PLANNED = {}
+"""Cells by figure, options and stage: planned once, whatever happened."""
+
+
 def runs_of(figure, options, happening, folder, repetitions=3):
     """The runs of all stages of a figure, in memory: rows of the cells that it plans."""
     runs = []
     for stage in figure.stages:
-        plan = stage.plan(options, runs)
-        cells = expand(parse_matrix(figure.text(stage, plan, options), figure.id), plan.only)
+        key = (figure.id, options, stage.name)
+        if key not in _PLANNED:
+            plan = stage.plan(options, runs)
+            matrix = parse_matrix(figure.text(stage, plan, options), figure.id)
+            _PLANNED[key] = expand(matrix, plan.only)
+        cells = _PLANNED[key]
         path = folder / f"{figure.slug}-{stage.name}"
         rows = [dict.fromkeys(NAMES) | _row(cell, happening, path) for cell in cells]
         repeated = [
             each | {"repetition": again} for again in range(1, repetitions + 1) for each in rows
         ]
-        runs.append(Run(path=path, meta=META, rows=tuple(repeated)))
+        runs.append(Run(path=path, meta=META | {"planned": cells}, rows=tuple(repeated)))
     return runs
 
 

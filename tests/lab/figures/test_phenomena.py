@@ -42,6 +42,7 @@ def outcomes(tmp_path_factory):
 
 
 EVERYTHING = Happening()
+pytestmark = pytest.mark.usefixtures("opponents_are_here")
 figure_of_each = pytest.mark.parametrize("figure", FIGURES, ids=[figure.id for figure in FIGURES])
 
 

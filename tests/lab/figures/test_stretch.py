@@ -10,7 +10,15 @@ from lab.figures.experiment import REPETITIONS
 from lab.figures.options import Options
 from lab.figures.registry import find
 from lab.figures.stretch import phases, steps
-from lab.figures.verdict import CONTRADICTED, MET, MISSED, NOT_JUDGED, SHAPE_ONLY, conclude
+from lab.figures.verdict import (
+    CONTRADICTED,
+    MET,
+    MISSED,
+    NOT_COMPARABLE,
+    NOT_JUDGED,
+    SHAPE_ONLY,
+    conclude,
+)
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from tests.lab.figures.hollow import hollow_claims
@@ -58,11 +66,13 @@ def counts(row, make_run):
     return make
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_the_published_quotients_reproduce_figure_6(counts):
     outcome = find("stretch:6").outcome(TWO, counts())
     assert set(judged(outcome).values()) == {MET}
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_figure_6_is_its_shape_alone_when_sharing_gains_less(counts):
     less = {key: 1 + (gain - 1) / 3 for key, gain in COUNTS.items()}
     outcome = find("stretch:6").outcome(TWO, counts(less))
@@ -71,11 +81,13 @@ def test_figure_6_is_its_shape_alone_when_sharing_gains_less(counts):
     assert judged(outcome)["paircount H: VSN is not slower than SN"] == MET
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_figure_6_is_contradicted_when_sn_is_faster(counts):
     outcome = find("stretch:6").outcome(TWO, counts(dict.fromkeys(COUNTS, 0.5)))
     assert conclude(outcome.claims).verdict == CONTRADICTED
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_beyond_the_cores_nothing_is_judged(counts):
     options = Options(cores=2, workers=(4,))
     outcome = find("stretch:6").outcome(options, counts(workers=(4,)))
@@ -83,10 +95,25 @@ def test_beyond_the_cores_nothing_is_judged(counts):
     assert any("more than the cores" in note for note in outcome.notes)
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_wrong_answers_have_no_quotient_and_are_named(counts):
     outcome = find("stretch:6").outcome(TWO, counts(sn_status="wrong_output"))
     assert judged(outcome)["paircount L: VSN/SN ratio of throughput"] == NOT_JUDGED
     assert any("multicore/sn-map/w1/b64/m1 has no number: wrong_output" in n for n in outcome.notes)
+
+
+def test_without_flink_figure_6_judges_vsn_alone_and_draws_the_map_stage_under_its_own_name(counts):
+    outcome = find("stretch:6").outcome(TWO, counts())
+    alone = {claim.text for claim in outcome.claims if claim.outcome == MET}
+    assert alone == {"VSN throughput falls from wordcount to paircount L, M and H"}
+    others = [claim for claim in outcome.claims if claim.text not in alone]
+    assert {claim.outcome for claim in others} == {NOT_COMPARABLE}
+    assert {claim.measured for claim in others} == {""}
+    (ratio,) = [c for c in others if c.text == "paircount L: VSN/SN ratio of throughput"]
+    assert "a map stage and aggregates of this lab, in C++ (multicore/sn-map)" in ratio.reason
+    assert ratio.reason.endswith("in its place: 2.37 x")
+    legends = {text.get_text() for legend in outcome.draw().legends for text in legend.get_texts()}
+    assert {"VSN", "lab: map stage", "lab: SN, algorithm 1"} <= legends and "SN" not in legends
 
 
 def test_the_latency_stage_offers_70_percent_of_each_cells_own_rate(counts):
