@@ -19,7 +19,7 @@ from lab.figures.experiment import (
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import Series, column, counter, machine, quotient, series, troubles
-from lab.figures.needs import Need, growth, latencies, outputs, several, trials
+from lab.figures.needs import Need, latencies, outputs, several_workers, trials, two_degrees
 from lab.figures.options import Options
 from lab.figures.systems import System
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -49,7 +49,6 @@ __all__ = [
     "counter",
     "draw",
     "engine",
-    "growth",
     "judge",
     "latencies",
     "machine",
@@ -62,7 +61,8 @@ __all__ = [
     "run_table",
     "scale_note",
     "series",
-    "several",
+    "several_workers",
     "trials",
     "troubles",
+    "two_degrees",
 ]

@@ -86,7 +86,9 @@ def plain(value: float) -> str:
 
 def asked(text: str, fact: Fact) -> PublishedClaim:
     """Return the claim that a published fact makes, before it is judged; see `PublishedClaim`."""
-    return PublishedClaim(text=text, published=fact.text, source=fact.source)
+    return PublishedClaim(
+        text=text, published=fact.text, source=fact.source, relation=fact.relation
+    )
 
 
 def beyond_note(options: Options, degrees: Iterable[int]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lab.figures.needs import Need, unmet
+from lab.figures.needs import Need, shortfalls
 from lab.figures.systems import System, absent, stand_in
 from lab.figures.verdict import (
     INCONCLUSIVE,
@@ -77,7 +77,7 @@ class Posed:
         missing = absent((self.asked.system, self.asked.opponent))
         if missing is not None:
             return NOT_COMPARABLE, missing
-        lack = unmet(self.asked.needs)
+        lack = shortfalls(self.asked.needs)
         if lack is not None:
             return NOT_JUDGED, lack
         if self.known is None:
@@ -92,12 +92,14 @@ class PublishedClaim:
     """A claim before it is judged.
 
     `between` or `of` say whose systems it is about (`lab.figures.systems`), `given` what must have
-    happened in the run for it to be judged (`lab.figures.needs`).
+    happened in the run for it to be judged (`lab.figures.needs`). `relation` is that of the
+    published number (`reports.published`): a value claim on a ratio has two bounds.
     """
 
     text: str
     published: str
     source: str
+    relation: str = ""
     needs: tuple[Need, ...] = ()
     system: System | None = None
     opponent: System | None = None
@@ -145,6 +147,11 @@ class PublishedClaim:
     def _pose(
         self, kind: str, measured: Estimate | None, bounds: Ends, bound: str, unit: str
     ) -> Posed:
+        if kind == VALUE and self.relation == "ratio" and not all(map(math.isfinite, bounds)):
+            raise ValueError(
+                f"{self.text!r}: the ratio {self.published} is published, and {bound} is one "
+                "bound: far beyond it is as far from it as far below; pose it with near()"
+            )
         return Posed(
             asked=self, kind=kind, measured=measured, bounds=bounds, bound=bound, unit=unit
         )

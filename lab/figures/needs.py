@@ -27,27 +27,27 @@ class Need:
 
     Attributes:
         what: the phenomenon, as it is counted.
-        seen: how often the run had it; None: the run does not record it.
+        count: how often the run had it; None: the run does not record it.
         least: how often a claim needs it.
     """
 
     what: str
-    seen: float | None
+    count: float | None
     least: float = 1
 
     @property
-    def lack(self) -> str | None:
+    def shortfall(self) -> str | None:
         """What did not happen, in words; None where it did."""
-        if self.seen is None:
+        if self.count is None:
             return f"{self.what}: not recorded"
-        if self.seen >= self.least:
+        if self.count >= self.least:
             return None
-        return f"{self.what}: {self.seen:,g}, at least {self.least:,g} needed"
+        return f"{self.what}: {self.count:,g}, at least {self.least:,g} needed"
 
 
-def unmet(needs: Iterable[Need]) -> str | None:
+def shortfalls(needs: Iterable[Need]) -> str | None:
     """Return what did not happen, in words; None where everything did."""
-    lacks = [lack for need in needs if (lack := need.lack) is not None]
+    lacks = [lack for need in needs if (lack := need.shortfall) is not None]
     return "; ".join(dict.fromkeys(lacks)) or None
 
 
@@ -74,63 +74,63 @@ def outputs(rows: Sequence[Row], least: int = 1) -> Need:
     """Return the need for outputs: an empty answer compares nothing, and has no latency."""
     return Need(
         what="outputs of every trial",
-        seen=min((row["outputs"] or 0 for row in rows), default=0),
+        count=min((row["outputs"] or 0 for row in rows), default=0),
         least=least,
     )
 
 
-def counted(rows: Sequence[Row], counter: str, what: str) -> Need:
+def engine_counts(rows: Sequence[Row], counter: str, what: str) -> Need:
     """Return the need for something that the engine counts in every trial."""
     found = [json.loads(row["counters"] or "{}").get(counter) for row in rows]
     known = [float(value) for value in found if value is not None]
-    return Need(what=what, seen=min(known) if known and len(known) == len(found) else None)
+    return Need(what=what, count=min(known) if known and len(known) == len(found) else None)
 
 
-def sustained(rows: Sequence[Row]) -> Need:
+def sustained_loads(rows: Sequence[Row]) -> Need:
     """Return the need for loads that were sustained: else latency is how long the load lasted."""
     kept = sum(row["status"] != UNSUSTAINED for row in rows)
-    return Need(what="trials that sustained their load", seen=kept, least=max(1, len(rows)))
+    return Need(what="trials that sustained their load", count=kept, least=max(1, len(rows)))
 
 
 def latencies(rows: Sequence[Row]) -> tuple[Need, Need]:
     """Return what a median latency under an offered load needs."""
-    return sustained(rows), outputs(rows, MEDIAN_OUTPUTS)
+    return sustained_loads(rows), outputs(rows, MEDIAN_OUTPUTS)
 
 
-def several(options: Options, degrees: Iterable[int] | None = None) -> Need:
+def several_workers(options: Options, degrees: Iterable[int] | None = None) -> Need:
     """Return the need for more than one instance, worker or injector, each with a core."""
     found = options.instances if degrees is None else degrees
     return Need(
         what="workers with a core each",
-        seen=max((n for n in found if n <= options.cores), default=0),
+        count=max((n for n in found if n <= options.cores), default=0),
         least=2,
     )
 
 
-def growth(options: Options, found: Series, degrees: Iterable[int] | None = None) -> Need:
+def two_degrees(options: Options, found: Series, degrees: Iterable[int] | None = None) -> Need:
     """Return the need of a claim on growth: two numbers of workers with verified numbers."""
     within = options.within if degrees is None else [n for n in degrees if n <= options.cores]
-    return points(
+    return sweep_points(
         f"numbers of workers within the {options.cores} cores that have a verified number",
         len(found.workers(within)),
     )
 
 
-def points(what: str, seen: int, least: int = 2) -> Need:
+def sweep_points(what: str, seen: int, least: int = 2) -> Need:
     """Return the need of a claim on a sweep: that it covers so many points."""
-    return Need(what=what, seen=seen, least=least)
+    return Need(what=what, count=seen, least=least)
 
 
 def cores(options: Options, least: int) -> Need:
     """Return the need for so many cores."""
-    return Need(what="cores", seen=options.cores, least=least)
+    return Need(what="cores", count=options.cores, least=least)
 
 
-def reconfigured(found: Sequence[ElasticTimeline]) -> Need:
+def reconfigurations(found: Sequence[ElasticTimeline]) -> Need:
     """Return the need for reconfigurations that changed the number of instances."""
     return Need(
         what="reconfigurations in every trial",
-        seen=min((changes(timeline) for timeline in found), default=0),
+        count=min((changes(timeline) for timeline in found), default=0),
     )
 
 

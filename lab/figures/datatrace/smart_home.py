@@ -17,7 +17,7 @@ from lab.figures.experiment import numbers, points, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import quotient
-from lab.figures.needs import growth, outputs, trials
+from lab.figures.needs import outputs, trials, two_degrees
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
 
@@ -62,7 +62,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
         .of(systems.TYPED)
         .given(
-            growth(options, found[TYPED]),
+            two_degrees(options, found[TYPED]),
             outputs(trials(runs[0], f"{WORKLOAD}@{TYPED}/", workers=options.within)),
         )
     )

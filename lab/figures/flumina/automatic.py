@@ -22,9 +22,7 @@ from lab.figures.flumina.shared import (
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, quotient
-from lab.figures.needs import growth as two_degrees
-from lab.figures.needs import outputs
-from lab.figures.needs import points as sweep
+from lab.figures.needs import outputs, sweep_points, two_degrees
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
@@ -70,7 +68,7 @@ def _claims(options: Options, runs: Runs, program: Program, found: Series) -> li
                 limit,
             )
             .of(SYSTEMS["F"])
-            .given(sweep(f"numbers of workers from {limit.high:g} on", len(more)), made)
+            .given(sweep_points(f"numbers of workers from {limit.high:g} on", len(more)), made)
             .shape(beyond, 0.0, FLAT, "x")
         )
     return [*posed, *absent]

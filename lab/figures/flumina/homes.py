@@ -37,12 +37,12 @@ from lab.figures.flumina.shared import (
     facts,
     lines_note,
     notes,
-    synchronized,
+    synchronizations,
 )
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Series, per_row, series
-from lab.figures.needs import points as sweep
+from lab.figures.needs import sweep_points
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -79,8 +79,10 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
     moved, processed = _fact("bytes moved"), _fact("bytes processed")
     many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
     needs = (
-        sweep("numbers of workers above one, between which something can move", len(many), 1),
-        *synchronized(runs[0], key(ALL, FULL), workers=many),
+        sweep_points(
+            "numbers of workers above one, between which something can move", len(many), 1
+        ),
+        *synchronizations(runs[0], key(ALL, FULL), workers=many),
     )
     highest = share.highest(many)
 

@@ -22,8 +22,7 @@ from lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Measured, all_of, of_cell, quotient
-from lab.figures.needs import Need, cores, latencies, trials
-from lab.figures.needs import points as sweep
+from lab.figures.needs import Need, cores, latencies, sweep_points, trials
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
@@ -212,7 +211,7 @@ def _claims(options: Options, run: Run, found: _Found) -> list[Posed]:
         )
         .of(SYSTEMS["DGS"])
         .given(
-            sweep("numbers of workers within the cores that have a latency", len(within)),
+            sweep_points("numbers of workers within the cores that have a latency", len(within)),
             *under_load(*(key for keys in by_ratio.values() for key in keys)),
         )
         .shape(all_of(grown, lowest), 1.0, _LINEAR * many / few, "x"),
@@ -236,7 +235,9 @@ def _claims(options: Options, run: Run, found: _Found) -> list[Posed]:
             stable,
         )
         .of(SYSTEMS["DGS"])
-        .given(*by_beats, sweep("numbers of heartbeats", sum(m is not None for m in medians)))
+        .given(
+            *by_beats, sweep_points("numbers of heartbeats", sum(m is not None for m in medians))
+        )
         .shape(_spreads_by(medians), 0.0, STABLE, "x"),
         PublishedClaim(
             text="p50 latency at 1 heartbeat a barrier by that at 100",

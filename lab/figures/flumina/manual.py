@@ -17,8 +17,7 @@ from lab.figures.flumina.shared import (
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Series, column, quotient, series
-from lab.figures.needs import latencies, outputs, trials
-from lab.figures.needs import points as sweep
+from lab.figures.needs import latencies, outputs, sweep_points, trials
 from lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
@@ -65,7 +64,7 @@ def _claims(
     made = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
     offered = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
     needs = (
-        sweep(
+        sweep_points(
             f"workers within the cores, of which Flink by itself keeps {tasks} busy",
             max(within, default=0),
             tasks + 1,

@@ -21,7 +21,7 @@ from lab.figures.flumina.shared import (
     lines_note,
     notes,
     streams,
-    synchronized,
+    synchronizations,
 )
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, judge
@@ -69,7 +69,7 @@ def _claims(options: Options, runs: Runs, single: Series) -> list[Posed]:
             options,
             _speedup("DGS"),
             single,
-            *synchronized(runs[0], f"/b{SINGLE}", workers=options.within),
+            *synchronizations(runs[0], f"/b{SINGLE}", workers=options.within),
         ),
         asked(
             f"{by_hand.panel}: growth at {by_hand.x} nodes, DGS by the handcrafted program",

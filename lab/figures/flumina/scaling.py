@@ -19,7 +19,7 @@ from lab.figures.flumina.shared import (
     per_barrier,
     scaling,
     streams,
-    synchronized,
+    synchronizations,
 )
 from lab.figures.judge import judge
 from lab.figures.measured import Series, series
@@ -75,7 +75,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     p,
                     "DGS",
                     found[p, SINGLE],
-                    *synchronized(runs[0], p.workload, f"/b{SINGLE}", workers=options.within),
+                    *synchronizations(runs[0], p.workload, f"/b{SINGLE}", workers=options.within),
                 )
             ]
         ),

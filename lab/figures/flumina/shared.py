@@ -15,8 +15,7 @@ from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed
 from lab.figures.lines import parts_of
 from lab.figures.measured import Series, column, machine, quotient, troubles
-from lab.figures.needs import Need, counted, outputs, points, trials
-from lab.figures.needs import growth as two_degrees
+from lab.figures.needs import Need, engine_counts, outputs, sweep_points, trials, two_degrees
 from lab.figures.options import Options
 from reports.published import Fact, Facts, published
 from results.store import Run
@@ -96,7 +95,7 @@ def said_workers(few: int, many: int) -> str:
     return f"{many} workers" if many > few else "more workers"
 
 
-def synchronized(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, Need]:
+def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, Need]:
     """Return what claims on synchronization plans need: that several workers synchronized.
 
     Args:
@@ -105,7 +104,7 @@ def synchronized(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, N
         workers: numbers of workers; one of them alone synchronizes with nobody, and is left out.
     """
     rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
-    return outputs(rows), counted(rows, "synchronizations", "synchronizations of every trial")
+    return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
 
 
 def growth(
@@ -143,7 +142,7 @@ def growth_by(options: Options, said: Fact, rate: Series, *needs: Need) -> list[
         .shape(grown, lowest, _ABOVE * max(lowest, min(said.high, many / few)), "x"),
         asked(f"{of}: throughput with {nodes} workers by that with 1", said)
         .of(SYSTEMS[said.series])
-        .given(points(f"numbers of workers among 1 and {nodes}, within the cores",
+        .given(sweep_points(f"numbers of workers among 1 and {nodes}, within the cores",
                       len({1, nodes} & set(within))), *needs)
         .near(
             quotient(rate.at(nodes), rate.at(1)) if as_many else None, said.low, said.high, 0.3, "x"

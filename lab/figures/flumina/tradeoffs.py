@@ -35,8 +35,7 @@ from lab.figures.flumina.shared import (
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
-from lab.figures.needs import Need, outputs
-from lab.figures.needs import points as sweep
+from lab.figures.needs import Need, outputs, sweep_points
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from reports.published import Fact
@@ -98,7 +97,7 @@ def _full(runs: Runs, program: Program, form: str) -> Need:
         if _judged(row)
     ]
     full = sum(row["status"] == _WRONG or bool(row["outputs"]) for row in rows)
-    return Need(what="trials whose answer is not empty", seen=full, least=max(1, len(rows)))
+    return Need(what="trials whose answer is not empty", count=full, least=max(1, len(rows)))
 
 
 def _says(row: Row, pip: str) -> bool:
@@ -149,7 +148,7 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
             )
             .of(SYSTEMS[form])
             .given(
-                sweep("numbers of workers whose answers were compared", len(compared)),
+                sweep_points("numbers of workers whose answers were compared", len(compared)),
                 _full(runs, program, form),
             )
             .shape(Level(agree) if agree else None, len(PIPS), len(PIPS))

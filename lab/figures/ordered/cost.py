@@ -7,8 +7,7 @@ from lab.figures.experiment import asked, engine, events, plain, run_table, stag
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
-from lab.figures.needs import points as sweep
-from lab.figures.needs import trials
+from lab.figures.needs import sweep_points, trials
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.shared import (
@@ -118,7 +117,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     close = [quotient(mid(late[n], "hybrid", c), mid(cost[n], "hybrid", c)) for c in costs()]
     needs = (
         *in_order(options, trials(runs[0], "parametric@", workers=[n])),
-        sweep("costs that both queues were measured with", sum(w is not None for w in waits)),
+        sweep_points(
+            "costs that both queues were measured with", sum(w is not None for w in waits)
+        ),
     )
     near = facts().one(figure="10", series="hybrid/cost")
     posed = (

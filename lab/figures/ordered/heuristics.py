@@ -8,8 +8,7 @@ from lab.figures.experiment import asked, engine, numbers, plain, points, run_ta
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, Series, all_of, quotient, series
-from lab.figures.needs import growth as two_degrees
-from lab.figures.needs import outputs, trials
+from lab.figures.needs import outputs, trials, two_degrees
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables

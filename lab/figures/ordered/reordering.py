@@ -11,7 +11,7 @@ from lab.figures.experiment import engine, events, numbers, plain, points, run_t
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, counter, quotient, scaled, series
-from lab.figures.needs import growth, trials
+from lab.figures.needs import trials, two_degrees
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
@@ -225,7 +225,7 @@ def _claims(
     counted = [n for n in free.workers(crowded(options)) if n <= options.cores]
     last = counted[-1] if counted else 1
     needs = (
-        growth(options, free, crowded(options)),
+        two_degrees(options, free, crowded(options)),
         *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
     )
     steeper = quotient(

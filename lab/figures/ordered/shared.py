@@ -11,8 +11,7 @@ from lab.figures.experiment import beyond_note, quick_note, scale_note
 from lab.figures.figure import Runs
 from lab.figures.judge import PublishedClaim
 from lab.figures.measured import column, counter, machine, troubles
-from lab.figures.needs import Need, outputs
-from lab.figures.needs import several as several_workers
+from lab.figures.needs import Need, outputs, several_workers
 from lab.figures.options import Options
 from reports.figures.paper import Point
 from reports.published import Facts, published

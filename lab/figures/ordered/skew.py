@@ -14,8 +14,7 @@ from lab.figures.experiment import engine, events, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
-from lab.figures.needs import points as sweep
-from lab.figures.needs import trials
+from lab.figures.needs import sweep_points, trials
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.shared import (
@@ -212,7 +211,7 @@ def _claims(
     ratios = [quotient(v, others[0].get(s)) for s, v in hybrid.items()]
     needs = (
         *in_order(options, rows),
-        sweep("deviations of keys that the hybrid queue was measured with", len(steady)),
+        sweep_points("deviations of keys that the hybrid queue was measured with", len(steady)),
     )
     drop = quotient(skewed.get(first), skewed.get(UNIFORM))
     return (

@@ -9,7 +9,7 @@ import numpy as np
 from lab.figures.experiment import asked
 from lab.figures.figure import Figure, FigureStage, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.needs import Need, points, reconfigured, several
+from lab.figures.needs import Need, reconfigurations, several_workers, sweep_points
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.phases import (
@@ -68,11 +68,11 @@ def _posed(
     needed = instances_needed(options, runs, seed)
     asked_for = (
         series_of(found),
-        several(options),
-        crossed(sum(a != b for a, b in pairwise(needed))),
-        varied(found, phases(seed, share, top_eps(options, runs))),
+        several_workers(options),
+        phase_changes(sum(a != b for a, b in pairwise(needed))),
+        rate_variation(found, phases(seed, share, top_eps(options, runs))),
     )
-    happened = (*asked_for, reconfigured(found))
+    happened = (*asked_for, reconfigurations(found))
     limit_s = max(spike.high * share, _LEAST_SPIKE_S)
 
     def lasted(timeline: ElasticTimeline) -> float | None:
@@ -119,16 +119,16 @@ def _posed(
 
 def series_of(found: Sequence[ElasticTimeline]) -> Need:
     """Return the need for trials over time."""
-    return points("verified trials with a series", len(found), 1)
+    return sweep_points("verified trials with a series", len(found), 1)
 
 
-def varied(found: Sequence[ElasticTimeline], planned: Sequence[Phase]) -> Need:
+def rate_variation(found: Sequence[ElasticTimeline], planned: Sequence[Phase]) -> Need:
     """Return the need for trials whose offered rate varied, by half of what was planned."""
     rates = [phase.rate_eps for phase in planned]
     least = max(rates) / min(rates) / 2
     return Need(
         what="trials whose offered rate varied as planned",
-        seen=sum(_variation(timeline) >= least for timeline in found),
+        count=sum(_variation(timeline) >= least for timeline in found),
         least=max(1, len(found)),
     )
 
@@ -141,9 +141,9 @@ def _variation(timeline: ElasticTimeline) -> float:
     return float(known.max() / known.min()) if len(known) else 0.0
 
 
-def crossed(crossings: int) -> Need:
+def phase_changes(crossings: int) -> Need:
     """Return the need for a rate that needs other numbers of instances from phase to phase."""
-    return points("phases that need another number of instances", crossings, 1)
+    return sweep_points("phases that need another number of instances", crossings, 1)
 
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:

@@ -19,7 +19,7 @@ from lab.figures.measured import (
     quotient,
     series,
 )
-from lab.figures.needs import latencies, outputs, several, trials
+from lab.figures.needs import latencies, outputs, several_workers, trials
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, SN_MAP, VSN, facts, notes
@@ -108,8 +108,8 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
         for quantity, value, low, high, shaped, needs in (
             # With wordcount the paper calls them comparable; sharing must only not lose there.
             ("throughput", gains[panel], 0.9 if panel == "wordcount" else 1.0, float("inf"), 0.2,
-             (several(options), made[key])),
-            ("latency", late, 0.0, 1.0, 0.5, (several(options), *latencies(offered))),
+             (several_workers(options), made[key])),
+            ("latency", late, 0.0, 1.0, 0.5, (several_workers(options), *latencies(offered))),
         ):  # fmt: skip
             fact = facts().one(figure="6", panel=panel, quantity=quantity)
             better = "not slower than" if quantity == "throughput" else "not later than"
@@ -137,7 +137,7 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             source="section 8.1",
         )
         .between(STRETCH, FLINK_COUNTS)
-        .given(several(options), *made.values())
+        .given(several_workers(options), *made.values())
         .shape(quotient(gains["paircount H"], gains["wordcount"]), 1.0, float("inf"), "x")
     )
     said = notes(

@@ -11,8 +11,7 @@ from lab.figures.measured import (
     quotient,
     series,
 )
-from lab.figures.needs import latencies, outputs, several, trials
-from lab.figures.needs import points as sweep
+from lab.figures.needs import latencies, outputs, several_workers, sweep_points, trials
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, VSN, facts, notes
@@ -78,8 +77,11 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     vsn_ms, sn_ms = (_by_copies(runs, 1, variant, LATENCY, options) for variant in (VSN, SN))
     both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
     made = outputs(trials(runs[0], "forward@"))
-    shared = (several(options), made)
-    grown = (sweep("numbers of instances within the cores that both systems have", len(both)), made)
+    shared = (several_workers(options), made)
+    grown = (
+        sweep_points("numbers of instances within the cores that both systems have", len(both)),
+        made,
+    )
     offered = {v: latencies(trials(runs[1], "forward@", f"/{v}/")) for v in (VSN, SN)}
     least, most = (both[0], both[-1]) if both else (0, 0)
     vsn_change = quotient(vsn.at(most), vsn.at(least))

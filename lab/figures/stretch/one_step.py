@@ -48,19 +48,19 @@ def by_start(found: Mapping[int, Sequence[float]], options: Options) -> list[Poi
     return [Point(n, median(v), min(v), max(v), n > options.cores) for n, v in found.items()]
 
 
-def stepped(found: Sequence[Step]) -> Need:
+def rate_steps(found: Sequence[Step]) -> Need:
     """Return the need for trials in which the rate stepped as the experiment has it."""
     return Need(
         what="trials whose offered rate stepped",
-        seen=sum(step.stepped for step in found),
+        count=sum(step.stepped for step in found),
         least=max(1, len(found)),
     )
 
 
-def reconfigured(found: Sequence[Step]) -> Need:
+def step_reconfigurations(found: Sequence[Step]) -> Need:
     """Return the need for trials in which the number of instances changed after the step."""
     return Need(
         what="trials with a reconfiguration after the step",
-        seen=sum(step.duration_ms is not None for step in found),
+        count=sum(step.duration_ms is not None for step in found),
         least=max(1, len(found)),
     )

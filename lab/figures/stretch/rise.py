@@ -4,15 +4,15 @@ from math import inf
 
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import PublishedClaim, judge
-from lab.figures.needs import points, reconfigured, several
+from lab.figures.needs import reconfigurations, several_workers, sweep_points
 from lab.figures.options import Options
 from lab.figures.stretch.abrupt import (
     instances_needed,
     per_instance,
+    rate_variation,
     said,
     series_of,
     slowest,
-    varied,
 )
 from lab.figures.stretch.phases import SEEDS_11, STAGES_11, phases, scale, top_eps
 from lab.figures.stretch.shared import VSN, facts, longest_reconfiguration
@@ -49,9 +49,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     inside = [part(timeline, at_s, at_s + ws_s) for timeline in found]
     rose = (
         series_of(found),
-        several(options),
-        points("further instances that the largest rise of the rate needs", more, 1),
-        varied(found, planned),
+        several_workers(options),
+        sweep_points("further instances that the largest rise of the rate needs", more, 1),
+        rate_variation(found, planned),
     )
 
     def grown(timeline: ElasticTimeline) -> float | None:
@@ -80,7 +80,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "longest reconfiguration within it",
             each(inside, slowest, one),
             *rose,
-            reconfigured(inside),
+            reconfigurations(inside),
         ),
     )
     told = said(options, runs, "The largest rise of the rate of figure 11; shaded until WS is "

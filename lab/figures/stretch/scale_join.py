@@ -23,8 +23,7 @@ from lab.figures.measured import (
     quotient,
     series,
 )
-from lab.figures.needs import growth as two_degrees
-from lab.figures.needs import latencies, outputs, trials
+from lab.figures.needs import latencies, outputs, trials, two_degrees
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch import systems

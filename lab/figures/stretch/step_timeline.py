@@ -10,10 +10,10 @@ from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
-from lab.figures.needs import cores, points
+from lab.figures.needs import cores, sweep_points
 from lab.figures.options import Options
 from lab.figures.stretch import systems
-from lab.figures.stretch.one_step import BOTH, NEEDS, reconfigured, said, stepped
+from lab.figures.stretch.one_step import BOTH, NEEDS, rate_steps, said, step_reconfigurations
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, scale, steps
 from lab.figures.stretch.timelines import line, side_by_side
@@ -36,7 +36,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     source="section 8.4",
                 )
                 .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-                .given(points("verified pairs of trials", 0, 1))
+                .given(sweep_points("verified pairs of trials", 0, 1))
                 .near(None, 1, 1, 0.1)
             )
             continue
@@ -85,7 +85,7 @@ def _posed(
 ) -> tuple[Posed, Posed]:
     """Pose the claims on throughput and latency after the step, elastic by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
-    needs = (cores(options, most), stepped(elastic), reconfigured(elastic))
+    needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))
     rate, late = (
         quotient(_each(elastic, name), _each(static, name))
         for name in ("consumed_eps", "latency_ms")

@@ -5,9 +5,17 @@ from collections.abc import Sequence
 from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
-from lab.figures.needs import cores, points
+from lab.figures.needs import cores, sweep_points
 from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, reconfigured, said
+from lab.figures.stretch.one_step import (
+    BOTH,
+    COLOURS,
+    NEEDS,
+    by_start,
+    elastic,
+    said,
+    step_reconfigurations,
+)
 from lab.figures.stretch.shared import facts, longest_reconfiguration
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
 from lab.figures.stretch.systems import OPERATOR_10
@@ -34,7 +42,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         longest_reconfiguration(
             "longest reconfiguration",
             highest(judged) if judged else None,
-            reconfigured([step for step in found if step.start <= options.cores]),
+            step_reconfigurations([step for step in found if step.start <= options.cores]),
         ),
         asked(
             "imbalance before a reconfiguration, at its most",
@@ -42,14 +50,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
         .of(OPERATOR_10)
         .given(
-            reconfigured([step for step in found if 1 < step.start < options.cores]),
-            points(
+            step_reconfigurations([step for step in found if 1 < step.start < options.cores]),
+            sweep_points(
                 "numbers of instances above one that leave the generator a core", len(several), 1
             ),
         )
         .at_most(highest(several) if several else None, spread.high, "%"),
         asked(
-            "provisioning from 30 instances",
+            "provisioning from 30 instances, at most",
             at_30,
         )
         .of(OPERATOR_10)

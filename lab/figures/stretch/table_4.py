@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from lab.figures.experiment import plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.needs import cores, points
+from lab.figures.needs import cores, sweep_points
 from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, stepped
+from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, rate_steps, said
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale
 from lab.figures.stretch.systems import OPERATOR_10
@@ -36,7 +36,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     source=fact.source if fact else "section 8.4",
                 )
                 .of(OPERATOR_10)
-                .given(cores(options, max(start, expected)), stepped(mine))
+                .given(cores(options, max(start, expected)), rate_steps(mine))
                 .near(got, expected, expected, 0.0)
             )
             posed.append(
@@ -46,7 +46,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     source="section 8.4",
                 )
                 .of(OPERATOR_10)
-                .given(cores(options, start), stepped(mine))
+                .given(cores(options, start), rate_steps(mine))
                 .at_least(more, 1, kind=SHAPE)
             )
         left = [n for n in published if n not in afters]
@@ -58,7 +58,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     source="table IV",
                 )
                 .of(OPERATOR_10)
-                .given(cores(options, min(left)), points("trials with such starts", 0, 1))
+                .given(cores(options, min(left)), sweep_points("trials with such starts", 0, 1))
                 .near(None, 1, 1, 0.0)
             )
         panels.append(

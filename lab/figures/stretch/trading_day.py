@@ -7,7 +7,7 @@ import numpy as np
 from lab.figures.experiment import asked, engine, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
-from lab.figures.needs import points, reconfigured, several
+from lab.figures.needs import reconfigurations, several_workers, sweep_points
 from lab.figures.offered import LAG_NOTE, SEND_LAG_MS
 from lab.figures.options import Options
 from lab.figures.stretch.shared import VSN, facts, notes
@@ -92,9 +92,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     views = [_zoom(timeline, share) for timeline in found]
     # What the figure shows is an operator that grows and shrinks with the day.
     elastic = (
-        points("verified trials with a series", len(found), 1),
-        several(options),
-        reconfigured(found),
+        sweep_points("verified trials with a series", len(found), 1),
+        several_workers(options),
+        reconfigurations(found),
     )
     posed = (
         asked("trades in the peak second", peak)

@@ -7,7 +7,7 @@ from lab.figures.experiment import asked
 from lab.figures.figure import Runs
 from lab.figures.judge import Posed, PublishedClaim
 from lab.figures.measured import Measured, all_of, quotient
-from lab.figures.needs import Need, outputs, points, several, trials
+from lab.figures.needs import Need, outputs, several_workers, sweep_points, trials
 from lab.figures.options import Options
 from lab.figures.viper.grid import (
     CL,
@@ -91,7 +91,7 @@ def claims_of(
         for row in trials(runs[0], f"/{LAYERS}/", f"/{label(layer)}", workers=options.within)
     ]
     # With one injector and one instance nothing is merged.
-    merged: tuple[Need, ...] = (several(options, degrees(options)), outputs(rows))
+    merged: tuple[Need, ...] = (several_workers(options, degrees(options)), outputs(rows))
     inf = float("inf")
 
     def words(text: str, published_as: str) -> PublishedClaim:
@@ -121,7 +121,7 @@ def claims_of(
         ),
         asked("CL's power by OL's with several injectors, median", fact("power"))
         .between(*SIDES)
-        .given(*merged, points("energy counters that can be read", int(energy.measured), 1))
+        .given(*merged, sweep_points("energy counters that can be read", int(energy.measured), 1))
         .near(used, fact("power").low, fact("power").high, 0.2, "x"),
     ]
     if question is POS_REP:

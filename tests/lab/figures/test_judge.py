@@ -1,16 +1,17 @@
 """Claims are judged by intervals: met, missed, or inconclusive, and what would tell."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from lab.figures.judge import MOST_REPETITIONS, PublishedClaim, judge, repetitions_to_tell, side
-from lab.figures.needs import Need, unmet
+from lab.figures.needs import Need, shortfalls
 from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED, SHAPE, VALUE
 from results.stats.estimates import Level, one, ratio
 
 asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
-blocked = asked.given(Need(what="cores", seen=2, least=12))
+blocked = asked.given(Need(what="cores", count=2, least=12))
 LACK = "cores: 2, at least 12 needed"
 UP = math.inf
 
@@ -49,6 +50,16 @@ def test_bounds_are_inclusive_and_one_sided():
     # 0.1 by 0.3 by 1/3 is 1 but for rounding.
     third = ratio(ratio(steady(0.1), steady(0.3)), steady(1 / 3))
     assert judged(asked.shape(third, 1.0, 1.0)).outcome == MET
+
+
+def test_a_published_ratio_has_two_bounds():
+    """1.8 was met where 1.10 to 1.15 is published."""
+    ratio_claim = replace(asked, relation="ratio")
+    for pose in (ratio_claim.at_least, ratio_claim.at_most):
+        with pytest.raises(ValueError, match=r"pose it with near\(\)"):
+            pose(steady(1.8), 1.1)
+    assert judged(ratio_claim.near(steady(1.8), 1.1, 1.15, 0.03)).outcome == MISSED
+    assert judged(ratio_claim.shape(steady(1.8), 1.0, UP)).outcome == MET  # who is faster
 
 
 @pytest.mark.parametrize("measured", [None, Level((math.nan,) * 6)])
@@ -102,8 +113,8 @@ def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
     [(1, None), (2, None), (0, "a: 0, at least 1 needed"), (None, "a: not recorded")],
 )
 def test_a_need_says_what_did_not_happen(seen, lack):
-    need = Need(what="a", seen=seen)
-    assert need.lack == unmet([need, need]) == lack
+    need = Need(what="a", count=seen)
+    assert need.shortfall == shortfalls([need, need]) == lack
     (found,) = judge([asked.given(need).shape(steady(1.3), 1.0, UP, "x")])
     assert found.outcome == (MET if lack is None else NOT_JUDGED)
     assert found.needs == (need,)

@@ -178,7 +178,7 @@ def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
 
 
 def test_an_absent_opponent_says_more_than_a_lack_of_cores():
-    few = CLAIM.given(Need(what="cores", seen=2, least=12))
+    few = CLAIM.given(Need(what="cores", count=2, least=12))
     (claim,) = judge([few.between(ONE, MISSING).at_least(None, 1.0)])
     assert "nobody built it" in claim.reason
     (claim,) = judge([few.of(ONE).at_least(None, 1.0)])
