@@ -202,7 +202,7 @@ def _judged(posed: Posed, alpha: float, fewest: int) -> Claim:
         if outcome == NOT_COMPARABLE:
             # A number of what stands in for the opponent is no number of the claim.
             instead = stand_in((posed.asked.system, posed.asked.opponent))
-            if known is not None and instead:
+            if known is not None and instead and shortfalls(posed.asked.needs) is None:
                 reason += f"; with {instead} in its place: {_written(known.value, posed.unit)}"
             known = None
     else:

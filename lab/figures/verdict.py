@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lab.figures.needs import Need
-from lab.figures.systems import System
+from lab.figures.systems import System, absent
 
 VALUE, SHAPE = "value", "shape"
 MET, MISSED, INCONCLUSIVE = "met", "missed", "inconclusive"
@@ -168,4 +168,6 @@ def _named(claims: Iterable[Claim], word: str) -> str:
 
 
 def _reasons(claims: Sequence[Claim]) -> str:
-    return "; ".join(dict.fromkeys(claim.reason for claim in claims)) or "it makes no claim"
+    # Once each: what lacks of an opponent, without what was measured in its place for each claim.
+    reasons = (absent((claim.system, claim.opponent)) or claim.reason for claim in claims)
+    return "; ".join(dict.fromkeys(reasons)) or "it makes no claim"

@@ -174,7 +174,14 @@ def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
     )
     assert claim.measured == ""  # a number of another algorithm is none of this claim
     assert claim_line(claim).startswith("not comparable (opponent absent): CL by OL")
-    assert conclude([claim]).verdict == NOT_COMPARABLE
+    found = conclude([claim, claim])
+    assert (found.verdict, found.reason) == (
+        NOT_COMPARABLE,
+        "opponent absent: OL: nobody built it",
+    )
+    lacking = CLAIM.between(*sides).given(Need(what="energy counters", count=0))
+    (claim,) = judge([lacking.at_least(values, 1.0, "x")])
+    assert "in its place" not in claim.reason  # the number is not even of what the claim names
 
 
 def test_an_absent_opponent_says_more_than_a_lack_of_cores():
