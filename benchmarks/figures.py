@@ -130,7 +130,7 @@ def judged(target: Target, evidence: Evidence) -> Claim:
     else:
         assert target.at_most is not None
         posed = claim.at_most(found, target.at_most)
-    return judge([posed])[0]
+    return judge([posed], fewest=1)[0]
 
 
 def estimate(target: Target, evidence: Evidence) -> Estimate | None:

@@ -9,7 +9,6 @@ from lab.figures.experiment import (
     asked,
     beyond_note,
     engine,
-    lone,
     numbers,
     plain,
     points,
@@ -20,6 +19,7 @@ from lab.figures.experiment import (
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import Series, column, counter, machine, quotient, series, troubles
+from lab.figures.needs import Need, latencies, outputs, several_workers, trials, two_degrees
 from lab.figures.options import Options
 from lab.figures.systems import System
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -34,6 +34,7 @@ __all__ = [
     "Layout",
     "Line",
     "Mark",
+    "Need",
     "Options",
     "Outcome",
     "Panel",
@@ -49,9 +50,10 @@ __all__ = [
     "draw",
     "engine",
     "judge",
-    "lone",
+    "latencies",
     "machine",
     "numbers",
+    "outputs",
     "plain",
     "points",
     "quick_note",
@@ -59,5 +61,8 @@ __all__ = [
     "run_table",
     "scale_note",
     "series",
+    "several_workers",
+    "trials",
     "troubles",
+    "two_degrees",
 ]

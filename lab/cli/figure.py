@@ -152,7 +152,7 @@ def figure(
         click.echo(claim_line(claim))
     for note in outcome.notes:
         click.echo(f"note: {note}")
-    click.echo(f"{found.id}: {verdict.text}: {verdict.reason}")
+    click.echo(f"{found.id}: {made.text}: {verdict.reason}")
     for path in files:
         click.echo(str(path))
     return code

@@ -84,23 +84,10 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def asked(text: str, fact: Fact, blocked: str | None = None) -> PublishedClaim:
+def asked(text: str, fact: Fact) -> PublishedClaim:
     """Return the claim that a published fact makes, before it is judged; see `PublishedClaim`."""
-    return PublishedClaim(text=text, published=fact.text, source=fact.source, blocked=blocked)
-
-
-def lone(options: Options, found: Iterable[int]) -> str | None:
-    """Return why growth cannot be judged with fewer than two numbers of instances; None if it can.
-
-    Args:
-        options: of the run.
-        found: numbers of instances within the cores that have a number.
-    """
-    if len(set(found)) >= 2:
-        return None
-    return (
-        f"growth needs two numbers of instances within the {options.cores} cores, with verified "
-        f"numbers; there is {', '.join(map(str, found)) or 'none'}"
+    return PublishedClaim(
+        text=text, published=fact.text, source=fact.source, relation=fact.relation
     )
 
 

@@ -69,6 +69,8 @@ class Figure:
         needs: workloads, and engines as `engine/variant`, without which there is no figure.
         stages: its runs.
         outcome: judges the runs and prepares the drawing.
+        options: those of `lab figure` that it takes.
+        scale: the share of the paper's lengths that a run has; None: lengths are the figure's own.
     """
 
     id: str
@@ -78,11 +80,19 @@ class Figure:
     stages: tuple[FigureStage, ...]
     outcome: Callable[[Options, Runs], Outcome]
     options: tuple[str, ...] = field(default=("workers", "repetitions", "scale", "quick"))
+    scale: Callable[[Options], float] | None = None
 
     @property
     def slug(self) -> str:
         """The id as part of a file name."""
         return self.id.replace(":", "-")
+
+    def lengths(self, options: Options) -> str:
+        """Return how long a run's inputs are, in words."""
+        share = options.scale if self.scale is None else self.scale(options)
+        if share is None:
+            return "quick lengths" if options.quick else "usual lengths"
+        return f"scale {share:g}"
 
     def text(self, stage: FigureStage, plan: Plan, options: Options) -> str:
         """Return the matrix of a stage as TOML, stamped."""

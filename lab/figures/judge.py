@@ -5,6 +5,8 @@ whole interval lies outside, else inconclusive. The intervals of a figure's clai
 95 of 100 figures none of them misses the truth (Bonferroni: each of m is one of 1 - 5 %/m), so that
 at most 5 % of verdicts are wrong, however many claims there are. A claim that cannot be judged
 takes no share.
+
+One trial a cell says nothing of noise: what it measured is drawn, and not judged.
 """
 
 import math
@@ -12,14 +14,28 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lab.figures.systems import System, absent
-from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE, SHAPE, VALUE, Claim
+from lab.figures.needs import Need, shortfalls
+from lab.figures.systems import System, absent, stand_in
+from lab.figures.verdict import (
+    INCONCLUSIVE,
+    MET,
+    MISSED,
+    NOT_COMPARABLE,
+    NOT_JUDGED,
+    ONE_TRIAL,
+    SHAPE,
+    VALUE,
+    Claim,
+)
 from reports.numbers import number_of
 from results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
 from results.stats.intervals import CONFIDENCE
 
 MOST_REPETITIONS = 100
 """More than these are not a reasonable number, and are not counted for a reader."""
+
+FEWEST_TRIALS = 2
+"""Of a cell: one trial is drawn, and not judged."""
 
 _ROUNDING = 1e-9
 """Of a bound: quotients that are equal to it but for rounding lie on it, which is within."""
@@ -46,29 +62,45 @@ class Posed:
     unit: str
 
     @property
-    def blocked(self) -> str | None:
-        """Why it cannot be judged; None if it can."""
+    def known(self) -> Estimate | None:
+        """What was measured; None without a verified number."""
+        if self.measured is None or math.isnan(self.measured.value):
+            return None
+        return self.measured
+
+    def refusal(self, fewest: int) -> tuple[str, str] | None:
+        """Return the outcome of a claim that cannot be judged, and why; None if it can.
+
+        Args:
+            fewest: trials of a cell without which nothing is judged.
+        """
         missing = absent((self.asked.system, self.asked.opponent))
         if missing is not None:
-            return missing
-        if self.asked.blocked is not None:
-            return self.asked.blocked
-        if self.measured is None or math.isnan(self.measured.value):
-            return "there is no verified number for it"
+            return NOT_COMPARABLE, missing
+        lack = shortfalls(self.asked.needs)
+        if lack is not None:
+            return NOT_JUDGED, lack
+        if self.known is None:
+            return NOT_JUDGED, "there is no verified number for it"
+        if self.known.n < fewest:
+            return NOT_JUDGED, ONE_TRIAL
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedClaim:
-    """A claim before it is judged; `blocked` says why it cannot be, None if it can.
+    """A claim before it is judged.
 
-    `between` or `of` say whose systems it is about; see `lab.figures.systems`.
+    `between` or `of` say whose systems it is about (`lab.figures.systems`), `given` what must have
+    happened in the run for it to be judged (`lab.figures.needs`). `relation` is that of the
+    published number (`reports.published`): a value claim on a ratio has two bounds.
     """
 
     text: str
     published: str
     source: str
-    blocked: str | None = None
+    relation: str = ""
+    needs: tuple[Need, ...] = ()
     system: System | None = None
     opponent: System | None = None
 
@@ -79,6 +111,10 @@ class PublishedClaim:
     def of(self, system: System) -> "PublishedClaim":
         """Return the claim as one of a system alone."""
         return replace(self, system=system)
+
+    def given(self, *needs: Need) -> "PublishedClaim":
+        """Return the claim as one that is judged only if all this happened in the run."""
+        return replace(self, needs=(*self.needs, *needs))
 
     def near(
         self, measured: Estimate | None, low: float, high: float, tolerance: float, unit: str = ""
@@ -111,16 +147,26 @@ class PublishedClaim:
     def _pose(
         self, kind: str, measured: Estimate | None, bounds: Ends, bound: str, unit: str
     ) -> Posed:
+        if kind == VALUE and self.relation == "ratio" and not all(map(math.isfinite, bounds)):
+            raise ValueError(
+                f"{self.text!r}: the ratio {self.published} is published, and {bound} is one "
+                "bound: far beyond it is as far from it as far below; pose it with near()"
+            )
         return Posed(
             asked=self, kind=kind, measured=measured, bounds=bounds, bound=bound, unit=unit
         )
 
 
-def judge(posed: Sequence[Posed]) -> tuple[Claim, ...]:
-    """Return all claims of a figure, judged together; see this module."""
-    judged = sum(claim.blocked is None for claim in posed)
+def judge(posed: Sequence[Posed], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
+    """Return all claims of a figure, judged together; see this module.
+
+    Args:
+        posed: the claims.
+        fewest: trials of a cell without which nothing is judged; 1 where they do not vary.
+    """
+    judged = sum(claim.refusal(fewest) is None for claim in posed)
     alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
-    return tuple(_judged(claim, alpha) for claim in posed)
+    return tuple(_judged(claim, alpha, fewest) for claim in posed)
 
 
 def side(ends: Ends, bounds: Ends) -> str:
@@ -147,11 +193,19 @@ def repetitions_to_tell(measured: Estimate, bounds: Ends, alpha: float) -> int |
     return tried[bisect_left(tried, True, key=tells)]
 
 
-def _judged(posed: Posed, alpha: float) -> Claim:
-    measured, blocked = posed.measured, posed.blocked
-    known = measured if measured is not None and not math.isnan(measured.value) else None
-    ends, outcome, indicates, reason = UNKNOWN, NOT_COMPARABLE, NOT_COMPARABLE, blocked or ""
-    if blocked is None:
+def _judged(posed: Posed, alpha: float, fewest: int) -> Claim:
+    known, refusal = posed.known, posed.refusal(fewest)
+    ends = UNKNOWN
+    if refusal is not None:
+        outcome, reason = refusal
+        indicates = outcome
+        if outcome == NOT_COMPARABLE:
+            # A number of what stands in for the opponent is no number of the claim.
+            instead = stand_in((posed.asked.system, posed.asked.opponent))
+            if known is not None and instead and shortfalls(posed.asked.needs) is None:
+                reason += f"; with {instead} in its place: {_written(known.value, posed.unit)}"
+            known = None
+    else:
         assert known is not None
         ends = known.ends(alpha)
         outcome = side(ends, posed.bounds)
@@ -174,6 +228,7 @@ def _judged(posed: Posed, alpha: float) -> Claim:
         reason=reason,
         system=posed.asked.system,
         opponent=posed.asked.opponent,
+        needs=posed.asked.needs,
     )
 
 

@@ -1,6 +1,7 @@
 """Writes a figure: its drawing in several formats, and its record in Markdown and in JSON."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.options import Options
 from lab.figures.systems import System, absent, named
 from lab.figures.verdict import INCONCLUSIVE, INDICATION, NOT_COMPARABLE, Claim, FigureVerdict
+from reports.numbers import number_of
 from reports.published import Facts
 from results.machines import usable_cores
 from results.stats.intervals import CONFIDENCE
@@ -29,6 +31,32 @@ class Made:
     verdict: FigureVerdict
     facts: Facts
 
+    @property
+    def conditions(self) -> str:
+        """What a verdict holds of: lengths, repetitions, machine."""
+        counts = Counter((run.path, row["cell"]) for run in self.runs for row in run.rows).values()
+        few, many = min(counts, default=0), max(counts, default=0)
+        machines = dict.fromkeys(_machine(run.meta) for run in self.runs)
+        return ", ".join(
+            [
+                self.figure.lengths(self.options),
+                number_of(many, "repetition") if few == many else f"{few} to {many} repetitions",
+                *machines,
+            ]
+        )
+
+    @property
+    def text(self) -> str:
+        """The verdict as it is always written: with its conditions."""
+        return f"{self.verdict.text} ({self.conditions})"
+
+
+def _machine(meta: Mapping[str, Any]) -> str:
+    host = meta.get("host") or {}
+    cores = host.get("cores_usable")
+    count = "an unknown number of cores" if cores is None else number_of(cores, "core")
+    return f"{count} of {host.get('cpu_model') or 'an unknown processor'}"
+
 
 def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Draw the figure and write it with its record; returns the files, the drawings first.
@@ -43,7 +71,7 @@ def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / made.figure.slug
     canvas = made.outcome.draw()
-    subtitle(canvas, made.verdict.text)
+    subtitle(canvas, made.text)
     add_notes(canvas, _systems(made))
     drawings = save_as(canvas, stem, formats)
     content = as_json(made)
@@ -63,7 +91,8 @@ def as_json(made: Made) -> dict[str, Any]:
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "verdict": made.verdict.verdict,
         "indicates": made.verdict.indicates,
-        "text": made.verdict.text,
+        "text": made.text,
+        "conditions": made.conditions,
         "confidence": CONFIDENCE,
         "reason": made.verdict.reason,
         "claims": [asdict(claim) for claim in made.outcome.claims],
@@ -87,7 +116,7 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
         f"![{record['title']}]({picture})" if picture else "",
         f"Intervals hold together at {record['confidence']:.0%}. A claim is met when its whole "
         "interval is within the bounds, missed when the whole interval is outside, else "
-        "inconclusive.",
+        "inconclusive. It is not judged where what it is about did not happen in the run.",
         _table(
             ("claim", "of", "against", "kind", "published", "measured", "outcome", "why"),
             [
@@ -153,7 +182,7 @@ def _run(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
 
 def _heading(record: Mapping[str, Any]) -> str:
     if record["verdict"] == INDICATION:
-        return f"No verdict; it indicates: {record['indicates']}."
+        return f"No verdict; it indicates: {record['indicates']} ({record['conditions']})."
     return f"Verdict: {record['text']}."
 
 

@@ -5,10 +5,13 @@ system (its growth, its latency, with and without an option) says which: `claim.
 this lab does not have as the paper defines it is named too, with why it is absent, and its claims
 are not comparable: what another algorithm does says nothing of it. Two sides that are one algorithm
 compare nothing, whatever they are called: such a claim is hollow, and no claim at all.
+
+No name is borrowed: what a paper runs on an engine (`engine`) is run here by that engine, or is
+absent. What is measured in place of an absent system is drawn under its own name (`stand_in`).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 OWN = "this lab's own"
 """Begins the source of a system that is of no paper."""
@@ -23,14 +26,21 @@ class System:
         source: whose it is, and where that is defined; OWN.
         algorithm: what runs here, in words; two sides with the same compare nothing.
         variant: what runs it, `engine/variant`; empty where it is absent.
+        options: of the variant, without which it is another system.
+        engine: on which the paper runs it, in lower case, where that is what it is called by; only
+            this engine may run it here.
         absent: what this lab lacks of it; empty: it is here.
+        stand_in: what is measured in place of an absent system, in words; empty: nothing is.
     """
 
     name: str
     source: str
     algorithm: str
     variant: str = ""
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
+    engine: str = ""
     absent: str = ""
+    stand_in: str = ""
 
     def __post_init__(self) -> None:
         if not (self.name and self.source and self.algorithm):
@@ -40,11 +50,20 @@ class System:
                 f"{self.name} has the variant {self.variant!r} and is absent since "
                 f"{self.absent!r}: it must have one of the two, either runs here or is absent"
             )
+        if self.variant and self.engine not in ("", self.variant.partition("/")[0]):
+            raise ValueError(
+                f"{self.name} is a system on {self.engine}, and {self.variant} is not: run it by "
+                f"a variant of engine {self.engine}, or say why it is absent"
+            )
+        if self.stand_in and not self.absent:
+            raise ValueError(f"{self.name} runs here: nothing stands in for it")
 
     @property
     def text(self) -> str:
         """The system in a sentence, for notes."""
         missing = f"; absent: {self.absent}" if self.absent else ""
+        if self.stand_in:
+            missing += f"; measured in its place, and not judged: {self.stand_in}"
         return f"{self.name}: {self.algorithm} ({self.source}){missing}."
 
 
@@ -54,6 +73,11 @@ def absent(sides: Iterable[System | None]) -> str | None:
     if not missing:
         return None
     return f"opponent absent: {'; '.join(f'{side.name}: {side.absent}' for side in missing)}"
+
+
+def stand_in(sides: Iterable[System | None]) -> str:
+    """Return what is measured in place of the absent ones among these; empty: nothing is."""
+    return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)
 
 
 def named(sides: Iterable[tuple[System | None, System | None]]) -> tuple[str, ...]:

@@ -2,18 +2,19 @@
 
 A claim is of one of two kinds. A `value` claim is met when the measured number lies within its
 tolerance of the published one. A `shape` claim is about order or growth: who is faster, whether a
-curve rises. A claim that this machine, or this run, cannot answer is not comparable, with the
-reason; it is never counted as met or missed. One that its repetitions do not decide is
-inconclusive.
+curve rises. Two kinds of claims have no outcome, and count as neither met nor missed: one is not
+comparable where its opponent is absent, and not judged where what it is about did not happen in
+this run (`lab.figures.needs`), or where there was one trial. A claim that its repetitions do not
+decide is inconclusive.
 
 The rule, first that applies, where no claim is inconclusive:
 
-1. no claim could be judged: not comparable
+1. no claim could be judged: not comparable where every opponent is absent, else not judged
 2. a shape claim was missed: contradicted
 3. every claim was judged and met: reproduced
 4. a shape claim was judged, thus met: shape only
 5. a value claim was missed: contradicted
-6. otherwise values were met, and something is not comparable: shape only
+6. otherwise values were met, and something has no outcome: shape only
 
 Inconclusive claims may turn out either way. Where every way leads to the same verdict, that is it;
 else the figure is inconclusive. What the numbers alone say, without their noise, it `indicates`. A
@@ -23,16 +24,23 @@ quick run has shorter inputs than the figure's own, so that it only ever indicat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lab.figures.systems import System
+from lab.figures.needs import Need
+from lab.figures.systems import System, absent
 
 VALUE, SHAPE = "value", "shape"
-MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE = "met", "missed", "inconclusive", "not comparable"
+MET, MISSED, INCONCLUSIVE = "met", "missed", "inconclusive"
+NOT_COMPARABLE, NOT_JUDGED = "not comparable", "not judged"
+NO_OUTCOME = (NOT_COMPARABLE, NOT_JUDGED)
+ONE_TRIAL = "one trial: drawn, not judged"
 
 REPRODUCED = "reproduced"
 SHAPE_ONLY = "shape only"
 CONTRADICTED = "contradicted"
 INDICATION = "indication"
-VERDICTS = (REPRODUCED, SHAPE_ONLY, CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, INDICATION)
+VERDICTS = (
+    *(REPRODUCED, SHAPE_ONLY, CONTRADICTED, INCONCLUSIVE, INDICATION),
+    *NO_OUTCOME,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +52,7 @@ class Claim:
         kind: VALUE or SHAPE.
         published: its number, as text.
         source: where the paper says it.
-        outcome: MET, MISSED, INCONCLUSIVE or NOT_COMPARABLE.
+        outcome: MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE or NOT_JUDGED.
         indicates: what the measured number says without its interval: never INCONCLUSIVE.
         measured: what was measured, as text; empty where nothing was.
         low, high: the interval by which it was judged, which together with those of the figure's
@@ -53,6 +61,7 @@ class Claim:
         reason: by which bound it was judged, or why it could not be.
         system: whose it is; None: the figure does not say.
         opponent: with whom it is compared; None: with nobody.
+        needs: what must have happened in the run for it to be judged.
     """
 
     text: str
@@ -68,6 +77,7 @@ class Claim:
     reason: str
     system: System | None = None
     opponent: System | None = None
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +86,7 @@ class FigureVerdict:
 
     Attributes:
         verdict: one of VERDICTS.
-        indicates: the verdict by the measured numbers alone: none of INCONCLUSIVE and INDICATION.
+        indicates: the verdict by the measured numbers alone: neither INCONCLUSIVE nor INDICATION.
         reason: why.
     """
 
@@ -89,6 +99,8 @@ class FigureVerdict:
         """What people read: the verdict, or what is indicated where there is none."""
         if self.verdict == INDICATION:
             return f"indicates: {self.indicates}"
+        if self.verdict == NOT_JUDGED and ONE_TRIAL in self.reason:
+            return ONE_TRIAL
         if self.verdict == INCONCLUSIVE:
             return f"{self.verdict} (indicates: {self.indicates})"
         return self.verdict
@@ -97,7 +109,7 @@ class FigureVerdict:
 def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
     """Return the verdict on a figure by the rule of this module; of a quick run, an indication."""
     indicates, why = _rule([replace(claim, outcome=claim.indicates) for claim in claims])
-    if indicates == NOT_COMPARABLE:
+    if indicates in NO_OUTCOME:
         return FigureVerdict(verdict=indicates, indicates=indicates, reason=why)
     if quick:
         return FigureVerdict(verdict=INDICATION, indicates=indicates, reason=f"a quick run: {why}")
@@ -122,12 +134,13 @@ def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
 
 def _rule(claims: Sequence[Claim]) -> tuple[str, str]:
     """Return verdict and reason where no claim is inconclusive."""
-    judged = [claim for claim in claims if claim.outcome != NOT_COMPARABLE]
-    left = [claim for claim in claims if claim.outcome == NOT_COMPARABLE]
+    judged = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
+    left = [claim for claim in claims if claim.outcome in NO_OUTCOME]
     missed = [claim for claim in judged if claim.outcome == MISSED]
     wrong = [claim for claim in missed if claim.kind == SHAPE]
     if not judged:
-        return NOT_COMPARABLE, _reasons(left)
+        outcomes = {claim.outcome for claim in left}
+        return NOT_JUDGED if NOT_JUDGED in outcomes else NOT_COMPARABLE, _reasons(left)
     if wrong:
         return CONTRADICTED, _named(wrong, "expected ")
     if not missed and not left:
@@ -136,8 +149,10 @@ def _rule(claims: Sequence[Claim]) -> tuple[str, str]:
         parts = [f"{len(judged) - len(missed)} of {len(claims)} claims met"]
         if missed:
             parts.append(_named(missed, "expected "))
-        if left:
-            parts.append(f"{len(left)} not comparable: {_reasons(left)}")
+        for outcome in NO_OUTCOME:
+            some = [claim for claim in left if claim.outcome == outcome]
+            if some:
+                parts.append(f"{len(some)} {outcome}: {_reasons(some)}")
         return SHAPE_ONLY, "; ".join(parts)
     return CONTRADICTED, _named(missed, "expected ")
 
@@ -153,4 +168,6 @@ def _named(claims: Iterable[Claim], word: str) -> str:
 
 
 def _reasons(claims: Sequence[Claim]) -> str:
-    return "; ".join(dict.fromkeys(claim.reason for claim in claims)) or "it makes no claim"
+    # Once each: what lacks of an opponent, without what was measured in its place for each claim.
+    reasons = (absent((claim.system, claim.opponent)) or claim.reason for claim in claims)
+    return "; ".join(dict.fromkeys(reasons)) or "it makes no claim"

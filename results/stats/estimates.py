@@ -105,12 +105,15 @@ class Product:
         return _around(self.value, _exp(middle - half), _exp(middle + half))
 
     def times(self, other: "Product", power: float) -> "Product":
-        """Return this by another one to a power; what is in both is not counted twice."""
+        """Return this by another one to a power; what is in both is not counted twice.
+
+        What cancels out stays, to the power of 0: how often it was measured still counts.
+        """
         powers = dict(self.cells)
         for values, own in other.cells:
             powers[values] = powers.get(values, 0.0) + own * power
         return Product(
-            tuple((values, own) for values, own in powers.items() if own),
+            tuple(powers.items()),
             self.factor * other.factor**power,
         )
 

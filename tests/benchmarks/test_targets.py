@@ -12,7 +12,7 @@ from benchmarks.generator import percentile_ns
 from benchmarks.ordered_log import FORMS
 from benchmarks.reordering import SCHEMES
 from benchmarks.targets import in_short, show
-from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE
+from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from results import schema
@@ -152,7 +152,7 @@ def test_one_wrong_answer_leaves_a_cell_without_a_number():
         ((1.0, 1.0, 1.0), MET, MET),  # bounds are inclusive
         ((0.7, 1.1, 1.5), INCONCLUSIVE, MET),
         ((0.7, 0.9, 1.5), INCONCLUSIVE, MISSED),
-        ((), NOT_COMPARABLE, NOT_COMPARABLE),
+        ((), NOT_JUDGED, NOT_JUDGED),
     ],
 )
 def test_a_figure_is_judged_by_the_interval_of_its_processes(rates, outcome, indicates, capsys):

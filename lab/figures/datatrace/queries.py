@@ -1,9 +1,10 @@
-"""Figure 4 of Data-Trace Types: the Yahoo queries, typed against handcrafted."""
+"""Figure 4 of Data-Trace Types: the Yahoo queries, typed, and by hand for this lab's operators."""
 
 from lab.figures.datatrace import systems
 from lab.figures.datatrace.shared import (
     FORMS,
     HANDCRAFTED,
+    NAMES,
     NEEDS,
     TYPED,
     cpu,
@@ -18,9 +19,10 @@ from lab.figures.experiment import asked, numbers, points, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, all_of, quotient
+from lab.figures.needs import outputs, trials
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
-from results.stats.estimates import lowest
+from results.stats.estimates import highest, lowest
 
 NUMBER = "4"
 QUERIES = {
@@ -40,6 +42,8 @@ _TITLES = {
     "V": "V: views, tumbling windows",
     "VI": "VI: clusters of users",
 }
+_NOISE = 0.03
+"""Of a published bound: forms that are as fast as each other lie on it."""
 _EVENTS, _QUICK_EVENTS = 20_000_000, 4_000_000
 
 
@@ -73,15 +77,30 @@ def _claims(options: Options, runs: Runs) -> list[Posed]:
     within = [n for n in options.instances if n <= options.cores]
     every = facts().one(figure=NUMBER, panel="all", series="typed/handcrafted")
     first = facts().one(figure=NUMBER, panel="query I", series="typed/handcrafted")
-    of_all = [_ratio(runs, number, n) for number in QUERIES for n in within]
+    of_others = [_ratio(runs, number, n) for number in QUERIES if number != "I" for n in within]
     of_first = [_ratio(runs, "I", n) for n in within]
+    of_query = {
+        number: outputs(trials(runs[0], f"{workload}@", workers=within))
+        for number, workload in QUERIES.items()
+    }
+    others = {number: made for number, made in of_query.items() if number != "I"}
     return [
-        asked("typed throughput by handcrafted, lowest of all queries", every)
+        asked("typed throughput by handcrafted, lowest of queries II to VI", every)
         .between(systems.TYPED, systems.HANDCRAFTED)
-        .at_least(all_of(of_all, lowest), every.low, "x"),
+        .given(*others.values())
+        .near(all_of(of_others, lowest), every.low, every.high, _NOISE, "x"),
+        asked("typed throughput by handcrafted, highest of queries II to VI", every)
+        .between(systems.TYPED, systems.HANDCRAFTED)
+        .given(*others.values())
+        .near(all_of(of_others, highest), every.low, every.high, _NOISE, "x"),
         asked("typed throughput by handcrafted, query I, lowest", first)
         .between(systems.TYPED, systems.HANDCRAFTED)
-        .at_least(all_of(of_first, lowest), first.low, "x"),
+        .given(of_query["I"])
+        .near(all_of(of_first, lowest), first.low, first.high, _NOISE, "x"),
+        asked("typed throughput by handcrafted, query I, highest", first)
+        .between(systems.TYPED, systems.HANDCRAFTED)
+        .given(of_query["I"])
+        .near(all_of(of_first, highest), first.low, first.high, _NOISE, "x"),
     ]
 
 
@@ -103,7 +122,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         claims=judge(_claims(options, runs)),
         notes=mentioned,
         numbers={
-            f"query {number}, {form}": {
+            f"query {number}, {NAMES[form]}": {
                 **numbers(
                     throughput_eps=rate(runs, workload, form),
                     cpu_s_per_million=cpu(runs, workload, form),
@@ -115,7 +134,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         },
         draw=lambda: draw(
             Layout(
-                title="Data-Trace Types, figure 4: Yahoo queries, typed and handcrafted",
+                title="Data-Trace Types, figure 4: Yahoo queries, typed (by hand in Storm: absent)",
                 rows=[
                     [_panel(options, runs, number) for number in row]
                     for row in (("I", "II", "III"), ("IV", "V", "VI"))
@@ -134,7 +153,7 @@ def _panel(options: Options, runs: Runs, number: str) -> Panel:
         x_label="workers",
         lines=[
             Line(
-                name=form,
+                name=NAMES[form],
                 points=points(rate(runs, QUERIES[number], form), options),
                 colour=place,
             )
@@ -146,7 +165,7 @@ def _panel(options: Options, runs: Runs, number: str) -> Panel:
 
 YAHOO = Figure(
     id=f"datatrace:{NUMBER}",
-    title="Yahoo queries I to VI, typed against handcrafted",
+    title="Yahoo queries I to VI, typed (handcrafted in Storm: absent)",
     shows="throughput by workers, of both forms of each query",
     needs=(*QUERIES.values(), *NEEDS),
     stages=(

@@ -15,6 +15,8 @@ from results.store import Row
 
 TYPED, HANDCRAFTED = "typed", "handcrafted"
 FORMS = (TYPED, HANDCRAFTED)
+NAMES = {TYPED: "typed", HANDCRAFTED: "lab: by hand for its own operators"}
+"""What is drawn: the paper's handcrafted form is Storm's, and absent."""
 ENGINE = "multicore"
 NEEDS = ("multicore/dataflow", "multicore/vsn", "multicore/ordered")
 
@@ -84,6 +86,7 @@ def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> t
         *quick_note(options),
         *scale_note(options),
         *beyond_note(options, degrees),
+        "By hand: for this lab's own operators; the paper's handcrafted form, in Storm, is absent.",
         f"Both forms run on this lab's native engine, in blocks of {BATCH}, from memory at full "
         "speed; look-ups are in tables in memory.",
         *more,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lab.figures.experiment import asked, lone, numbers, points, stage
+from lab.figures.experiment import asked, numbers, points, stage
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, tree
+from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, rows_of, tree
 from lab.figures.flumina.shared import (
     FRAUD,
     JOIN,
@@ -22,19 +22,21 @@ from lab.figures.flumina.shared import (
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, quotient
+from lab.figures.needs import outputs, sweep_points, two_degrees
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 FLAT = 1.2
-"""Of one worker: what does not scale may be so much faster with more, for noise and pipelining."""
+"""Of one worker: what does not scale may be so much faster, or slower, with more."""
 
 
 def _tree(options: Options) -> dict[str, Any]:
     return tree(options, PROGRAMS, ("F",), (EVEN,))
 
 
-def _claims(options: Options, program: Program, found: Series) -> list[Posed]:
+def _claims(options: Options, runs: Runs, program: Program, found: Series) -> list[Posed]:
     inf = float("inf")
+    made = outputs(rows_of(runs, program, "F", options))
     absent = [
         asked(f"{program.panel}: {NAMES[form]}, {NODES} workers by 1", fact)
         .of(SYSTEMS[form])
@@ -49,25 +51,24 @@ def _claims(options: Options, program: Program, found: Series) -> list[Posed]:
             asked(
                 f"{program.panel}: Flink does not scale, {said_workers(few, many)} by {few}",
                 scaling(program, "F"),
-                lone(options, within),
             )
             .of(SYSTEMS["F"])
-            .shape(quotient(found.at(many), found.at(few)), 0.0, FLAT, "x"),
+            .given(two_degrees(options, found), made)
+            .shape(quotient(found.at(many), found.at(few)), 1 / FLAT, FLAT, "x"),
             *absent,
         ]
-    posed = growth(options, program, "F", found)
+    posed = growth(options, program, "F", found, made)
     if program is JOIN:
         limit = facts().one(figure="4", quantity="nodes to which it scales")
         more = [n for n in found.workers(options.within) if n >= limit.high]
         beyond = quotient(found.at(more[-1]), found.at(more[0])) if len(more) > 1 else None
-        why = None if len(more) > 1 else f"it needs more than {limit.high:g} workers' cores"
         posed.append(
             asked(
                 f"{program.panel}: throughput with the most workers by that with {limit.high:g}",
                 limit,
-                why,
             )
             .of(SYSTEMS["F"])
+            .given(sweep_points(f"numbers of workers from {limit.high:g} on", len(more)), made)
             .shape(beyond, 0.0, FLAT, "x")
         )
     return [*posed, *absent]
@@ -84,7 +85,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "this lab: not comparable (opponent absent).",
     )
     return Outcome(
-        claims=judge([claim for p in PROGRAMS for claim in _claims(options, p, found[p])]),
+        claims=judge([claim for p in PROGRAMS for claim in _claims(options, runs, p, found[p])]),
         notes=mentioned,
         numbers={p.panel: numbers(flink_eps=rates) for p, rates in found.items()},
         draw=lambda: draw(

@@ -13,6 +13,7 @@ from lab.figures.flumina.shared import DGS, WINDOW
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim
 from lab.figures.measured import of_cell, quotient
+from lab.figures.needs import Need
 from lab.figures.options import Options
 from reports.figures.paper import Line, Panel
 from results.store import Run
@@ -65,7 +66,7 @@ def found_in(options: Options, run: Run, workers: int, load: str) -> Found:
     }
 
 
-def claim(options: Options, found: Found, blocked: str | None) -> Posed:
+def claim(options: Options, found: Found, *needs: Need) -> Posed:
     """Pose the claim on depth: of the text, that it is one of three factors."""
     most = max(streams(options))
     deep, shallow = (of_cell(found[plan, most].get(MEDIAN)) for plan in (DEEP, SHALLOW))
@@ -75,9 +76,9 @@ def claim(options: Options, found: Found, blocked: str | None) -> Posed:
             "worker, same input and workers",
             published="the depth of the plan affects latency",
             source="section D.1",
-            blocked=blocked,
         )
         .of(SYSTEMS["DGS"])
+        .given(*needs)
         .shape(quotient(deep, shallow), 1.0, float("inf"), "x")
     )
 

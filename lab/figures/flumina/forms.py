@@ -9,9 +9,11 @@ from typing import Any
 
 from lab.figures.experiment import events, run_table
 from lab.figures.figure import Runs
-from lab.figures.flumina.shared import DGS, RATE, SINGLE, Program, streams
+from lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Program, streams
 from lab.figures.measured import Series, cells, series
+from lab.figures.needs import trials
 from lab.figures.options import Options
+from results.store import Row
 
 VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
 """What runs a form here."""
@@ -78,6 +80,13 @@ def lacking(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
     )
 
 
+def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[Row]:
+    """Return the verified trials of a form on even input, within the cores."""
+    return trials(
+        runs[0], f"{program.workload}@{EVEN}/", f"/{VARIANTS[form]}/", workers=options.within
+    )
+
+
 def of_key(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
     """Return the cells of a form on an input, whatever came of them."""
     return cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
@@ -86,4 +95,4 @@ def of_key(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
 def _engine(form: str) -> dict[str, Any]:
     name, _, variant = VARIANTS[form].partition("/")
     table: dict[str, Any] = {"name": name, "variants": [variant]}
-    return table | ({"batch": [SINGLE]} if form == "DGS" else {})
+    return table | ({"batch": [SINGLE], "options": dict(HANDOVER)} if form == "DGS" else {})

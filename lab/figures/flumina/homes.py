@@ -37,10 +37,12 @@ from lab.figures.flumina.shared import (
     facts,
     lines_note,
     notes,
+    synchronizations,
 )
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Series, per_row, series
+from lab.figures.needs import sweep_points
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -73,10 +75,15 @@ def published_share() -> float:
     return _fact("bytes moved").low / _fact("bytes processed").low
 
 
-def _claims(options: Options, share: Series) -> list[Posed]:
+def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
     moved, processed = _fact("bytes moved"), _fact("bytes processed")
     many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
-    blocked = None if many else "nothing moves with one worker; give --workers 2 or more"
+    needs = (
+        sweep_points(
+            "numbers of workers above one, between which something can move", len(many), 1
+        ),
+        *synchronizations(runs[0], key(ALL, FULL), workers=many),
+    )
     highest = share.highest(many)
 
     def posed(text: str) -> PublishedClaim:
@@ -84,16 +91,15 @@ def _claims(options: Options, share: Series) -> list[Posed]:
             text=text,
             published=f"{moved.low / 1e6:g} MB moved, {processed.low / 1e9:g} GB processed",
             source=moved.source,
-            blocked=blocked,
-        ).of(SYSTEMS["DGS"])
+        ).of(SYSTEMS["DGS"]).given(*needs)  # fmt: skip
 
     winner = _fact("latency p90")
     return [
         posed("smart home, DGS: less is moved between workers than is processed").shape(
             highest, 0.0, 1.0, "x"
         ),
-        posed("smart home, DGS: bytes moved by bytes processed").at_most(
-            highest, published_share(), "x"
+        posed("smart home, DGS: bytes moved by bytes processed").near(
+            highest, published_share(), published_share(), 0.5, "x"
         ),
         PublishedClaim(
             text="smart home: latency and throughput, DGS by the challenge's winner",
@@ -134,7 +140,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         machines=ONE_SERVER,
     )
     return Outcome(
-        claims=judge(_claims(options, shares[ALL])),
+        claims=judge(_claims(options, runs, shares[ALL])),
         notes=mentioned,
         numbers={
             **{

@@ -7,7 +7,7 @@ than the lower end of what is drawn, a tenth later than the upper end.
 from collections.abc import Sequence
 from typing import Any
 
-from lab.figures.experiment import asked, engine, lone, plain, run_table, stage
+from lab.figures.experiment import asked, engine, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.flumina import depth
 from lab.figures.flumina.percentiles import (
@@ -22,6 +22,7 @@ from lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Measured, all_of, of_cell, quotient
+from lab.figures.needs import Need, cores, latencies, sweep_points, trials
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
@@ -40,6 +41,8 @@ RATE_EPS = 100_000
 12 s, of which a 90th percentile can be told (`lab.measure.latency`)."""
 STABLE = 2.0
 """Of the lowest median: what the highest may be, to be called stable with minor variance."""
+_LINEAR = 1.25
+"""Of the growth in workers: what latency that increases linearly may grow by."""
 _BATCH = 64
 _LENGTHS_S = (2.0, 12.0)
 _QUICK_LENGTHS_S = (0.5, 3.0)
@@ -176,7 +179,7 @@ def _spreads_by(parts: Sequence[Measured | None]) -> Measured | None:
     return quotient(Extreme(known, highest=True), Extreme(known, highest=False))
 
 
-def _claims(options: Options, found: _Found) -> list[Posed]:
+def _claims(options: Options, run: Run, found: _Found) -> list[Posed]:
     within = [
         n for n in degrees(options) if n <= options.cores and found.by_workers[100, n].get("p50")
     ]
@@ -187,11 +190,16 @@ def _claims(options: Options, found: _Found) -> list[Posed]:
     )
     medians = [_median(found.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low]
     said = "section D.1"
-    blocked = (
-        None
-        if most_workers(options) <= options.cores
-        else "no number of workers is within the cores"
-    )
+    cored = cores(options, most_workers(options))
+
+    def under_load(*keys: str) -> tuple[Need, ...]:
+        rows = [row for key in keys for row in trials(run, f"{key}/", workers=options.within)]
+        return (cored, *latencies(rows))
+
+    by_ratio = {
+        ratio: [workers_key(ratio, n) for n in dict.fromkeys((few, many))] for ratio in RATIOS
+    }
+    by_beats = under_load(heartbeats_key(options))
     inf = float("inf")
     few_beats, usual_beats = found.by_heartbeats[1], found.by_heartbeats[100]
     return [
@@ -200,18 +208,21 @@ def _claims(options: Options, found: _Found) -> list[Posed]:
             "lowest of all ratios",
             published="increases linearly",
             source=said,
-            blocked=lone(options, within),
         )
         .of(SYSTEMS["DGS"])
-        .shape(all_of(grown, lowest), 1.0, inf, "x"),
+        .given(
+            sweep_points("numbers of workers within the cores that have a latency", len(within)),
+            *under_load(*(key for keys in by_ratio.values() for key in keys)),
+        )
+        .shape(all_of(grown, lowest), 1.0, _LINEAR * many / few, "x"),
         PublishedClaim(
             text=f"p50 latency at {min(RATIOS):,} values a barrier by that at {max(RATIOS):,}, "
             f"{many} workers",
             published="higher for lower ratios",
             source=said,
-            blocked=blocked,
         )
         .of(SYSTEMS["DGS"])
+        .given(*under_load(*by_ratio[min(RATIOS)], *by_ratio[max(RATIOS)]))
         .shape(
             quotient(found.median(min(RATIOS), many), found.median(max(RATIOS), many)),
             1.0,
@@ -222,19 +233,25 @@ def _claims(options: Options, found: _Found) -> list[Posed]:
             f"p50 latency, highest by lowest of {stable.low:g} to {stable.high:g} heartbeats a "
             "barrier",
             stable,
-            blocked,
         )
         .of(SYSTEMS["DGS"])
+        .given(
+            *by_beats, sweep_points("numbers of heartbeats", sum(m is not None for m in medians))
+        )
         .shape(_spreads_by(medians), 0.0, STABLE, "x"),
         PublishedClaim(
             text="p50 latency at 1 heartbeat a barrier by that at 100",
             published="increases if the heartbeat rate is too low",
             source=said,
-            blocked=blocked,
         )
         .of(SYSTEMS["DGS"])
+        .given(*by_beats)
         .shape(quotient(_median(few_beats), _median(usual_beats)), 1.0, inf, "x"),
-        depth.claim(options, found.by_depth, blocked),
+        depth.claim(
+            options,
+            found.by_depth,
+            *under_load(f"{WINDOW.workload}@{depth.label(max(depth.streams(options)))}"),
+        ),
     ]
 
 
@@ -255,7 +272,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, has it.",
     )
     return Outcome(
-        claims=judge(_claims(options, found)),
+        claims=judge(_claims(options, runs[0], found)),
         notes=mentioned,
         numbers={
             **{

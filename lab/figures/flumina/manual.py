@@ -2,7 +2,7 @@
 
 from lab.figures.experiment import numbers, points, stage
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
-from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, tree
+from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, rows_of, tree
 from lab.figures.flumina.shared import (
     FRAUD,
     JOIN,
@@ -17,6 +17,7 @@ from lab.figures.flumina.shared import (
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Series, column, quotient, series
+from lab.figures.needs import latencies, outputs, sweep_points, trials
 from lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Panel, draw
@@ -52,32 +53,41 @@ def _tasks(program: Program) -> int:
 
 
 def _claims(
-    options: Options, program: Program, rates: dict[str, Series], late: dict[str, Series]
+    options: Options,
+    runs: Runs,
+    program: Program,
+    rates: dict[str, Series],
+    late: dict[str, Series],
 ) -> list[Posed]:
     within = options.within
     tasks = _tasks(program)
-    blocked = (
-        None
-        if max(within, default=1) > tasks
-        else f"Flink by itself keeps {tasks} workers busy: it needs more within the cores"
+    made = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
+    offered = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
+    needs = (
+        sweep_points(
+            f"workers within the cores, of which Flink by itself keeps {tasks} busy",
+            max(within, default=0),
+            tasks + 1,
+        ),
+        made,
     )
 
     def words(text: str, published: str) -> PublishedClaim:
         return PublishedClaim(
-            text=f"{program.panel}: {text}", published=published, source=_SOURCE, blocked=blocked
-        ).between(SYSTEMS["FM"], SYSTEMS["F"])
+            text=f"{program.panel}: {text}", published=published, source=_SOURCE
+        ).between(SYSTEMS["FM"], SYSTEMS["F"]).given(*needs)  # fmt: skip
 
     return [
-        *growth(options, program, "FM", rates["FM"]),
+        *growth(options, program, "FM", rates["FM"], made),
         words("manual throughput by automatic, best of all workers", "higher").shape(
             quotient(rates["FM"].highest(within), rates["F"].highest(within)),
             1.0,
             float("inf"),
             "x",
         ),
-        words(
-            f"manual latency by automatic at {LATENCY_SHARE:g} of their rates, lowest", "lower"
-        ).shape(quotient(late["FM"].lowest(within), late["F"].lowest(within)), 0.0, 1.0, "x"),
+        words(f"manual latency by automatic at {LATENCY_SHARE:g} of their rates, lowest", "lower")
+        .given(*latencies(offered))
+        .shape(quotient(late["FM"].lowest(within), late["F"].lowest(within)), 0.0, 1.0, "x"),
     ]
 
 
@@ -96,7 +106,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
     return Outcome(
         claims=judge(
-            [claim for p in _PROGRAMS for claim in _claims(options, p, rates[p], late[p])]
+            [claim for p in _PROGRAMS for claim in _claims(options, runs, p, rates[p], late[p])]
         ),
         notes=mentioned,
         numbers={

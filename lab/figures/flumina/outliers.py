@@ -5,10 +5,10 @@ The paper's input is the KDD Cup's; here connections are generated, as many as i
 
 from typing import Any
 
-from lab.figures.experiment import asked, engine, events, numbers, points, run_table, stage
+from lab.figures.experiment import asked, events, numbers, points, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.flumina import systems
-from lab.figures.flumina.scaling import UNITS
+from lab.figures.flumina.scaling import UNITS, units
 from lab.figures.flumina.shared import (
     DGS,
     ONE_SERVER,
@@ -21,6 +21,7 @@ from lab.figures.flumina.shared import (
     lines_note,
     notes,
     streams,
+    synchronizations,
 )
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, judge
@@ -53,7 +54,7 @@ def _tree(options: Options) -> dict[str, Any]:
                 },
             }
         ],
-        "engine": [engine(DGS, options, batch=list(UNITS))],
+        "engine": units(options),
     }
 
 
@@ -61,10 +62,15 @@ def _speedup(by: str) -> Fact:
     return facts().one(figure=NUMBER, series=by, quantity="speedup")
 
 
-def _claims(options: Options, single: Series) -> list[Posed]:
+def _claims(options: Options, runs: Runs, single: Series) -> list[Posed]:
     by_hand = _speedup(HANDCRAFTED)
     return [
-        *growth_by(options, _speedup("DGS"), single),
+        *growth_by(
+            options,
+            _speedup("DGS"),
+            single,
+            *synchronizations(runs[0], f"/b{SINGLE}", workers=options.within),
+        ),
         asked(
             f"{by_hand.panel}: growth at {by_hand.x} nodes, DGS by the handcrafted program",
             by_hand,
@@ -82,12 +88,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         options.instances,
         f"Generated connections in {streams(options)} streams, a check each "
         f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes. From "
-        "memory, at full speed; claims are about single events.",
+        "memory, at full speed; claims are about single events, handed over through rings.",
         lines_note(WORKLOAD),
         machines=ONE_SERVER,
     )
     return Outcome(
-        claims=judge(_claims(options, found[SINGLE])),
+        claims=judge(_claims(options, runs, found[SINGLE])),
         notes=mentioned,
         numbers={UNITS[batch]: numbers(throughput_eps=rate) for batch, rate in found.items()},
         draw=lambda: draw(

@@ -5,24 +5,32 @@ single events here, and growth is judged by the share of linear growth that was 
 nodes keep of it, fewer keep as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures.experiment import asked, beyond_note, lone, quick_note, scale_note
+from lab.figures.experiment import asked, beyond_note, quick_note, scale_note
 from lab.figures.figure import Runs
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed
 from lab.figures.lines import parts_of
 from lab.figures.measured import Series, column, machine, quotient, troubles
+from lab.figures.needs import Need, engine_counts, outputs, sweep_points, trials, two_degrees
 from lab.figures.options import Options
 from reports.published import Fact, Facts, published
+from results.store import Run
 
 DGS = "multicore/dgs"
 SINGLE, BLOCK = 1, 4096
 """Batches: the paper's event at a time, and this lab's usual block at full speed."""
+HANDOVER: Mapping[str, object] = {"handover": "ring"}
+"""Engine options of single events: each goes through a ring, as a producer hands it to a mailbox in
+the paper. By default a worker takes those of its own streams from the columns, which is this lab's
+own (docs/decisions/0018-direct-handover.md)."""
 RATE = column("throughput_eps")
 WORKERS = "workers"
+_ABOVE = 1.25
+"""How many times the published growth, or linear growth, may be exceeded."""
 NODES = 12
 """Of the paper's, at which table 1 has its scaling."""
 
@@ -87,18 +95,33 @@ def said_workers(few: int, many: int) -> str:
     return f"{many} workers" if many > few else "more workers"
 
 
-def growth(options: Options, program: Program, series: str, rate: Series) -> list[Posed]:
+def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, Need]:
+    """Return what claims on synchronization plans need: that several workers synchronized.
+
+    Args:
+        run: the run.
+        parts: of the ids of the cells; see `trials`.
+        workers: numbers of workers; one of them alone synchronizes with nobody, and is left out.
+    """
+    rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
+    return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
+
+
+def growth(
+    options: Options, program: Program, series: str, rate: Series, *needs: Need
+) -> list[Posed]:
     """Pose the claims on a program's growth by table 1, whose series it is; see `growth_by`."""
-    return growth_by(options, scaling(program, series), rate)
+    return growth_by(options, scaling(program, series), rate, *needs)
 
 
-def growth_by(options: Options, said: Fact, rate: Series) -> list[Posed]:
+def growth_by(options: Options, said: Fact, rate: Series, *needs: Need) -> list[Posed]:
     """Pose the claims on growth: its published share of linear, and its value at as many nodes.
 
     Args:
         options: of the figure.
         said: what was published, at so many nodes.
         rate: what was measured, by workers.
+        needs: what must have happened besides.
     """
     nodes = int(said.x)
     of = f"{said.panel}, {said.series}"
@@ -106,22 +129,25 @@ def growth_by(options: Options, said: Fact, rate: Series) -> list[Posed]:
     few, many = (within[0], within[-1]) if within else (1, 1)
     grown = quotient(rate.at(many), rate.at(few))
     share = said.low / nodes
-    beyond = None if {1, nodes} <= set(within) else f"it needs {nodes} workers within the cores"
+    lowest = max(1.0, share * many / few)
+    as_many = {1, nodes} <= set(within)
     return [
         asked(
             f"{of}: throughput with {said_workers(few, many)} by that "
             f"with {few} ({share:.2f} of linear, as published at {nodes} nodes)",
             said,
-            lone(options, within),
         )
         .of(SYSTEMS[said.series])
-        .shape(grown, max(1.0, share * many / few), float("inf"), "x"),
-        asked(f"{of}: throughput with {nodes} workers by that with 1", said, beyond)
+        .given(two_degrees(options, rate), *needs)
+        .shape(grown, lowest, _ABOVE * max(lowest, min(said.high, many / few)), "x"),
+        asked(f"{of}: throughput with {nodes} workers by that with 1", said)
         .of(SYSTEMS[said.series])
+        .given(sweep_points(f"numbers of workers among 1 and {nodes}, within the cores",
+                      len({1, nodes} & set(within))), *needs)
         .near(
-            None if beyond else quotient(rate.at(nodes), rate.at(1)), said.low, said.high, 0.3, "x"
+            quotient(rate.at(nodes), rate.at(1)) if as_many else None, said.low, said.high, 0.3, "x"
         ),
-    ]
+    ]  # fmt: skip
 
 
 def growth_words(options: Options, found: dict[str, Series], said: Fact | None) -> list[str]:

@@ -9,23 +9,27 @@ SYSTEMS = {
         source="DGS, section 4.1, Flink",
         algorithm="keyed and broadcast streams of Flink",
         variant="flink/automatic",
+        engine="flink",
     ),
     "FM": System(
         name="Flink, manual synchronization",
         source="DGS, section 4.2, Flink",
         algorithm="Flink's instances with a service that joins and forks their states",
         variant="flink/manual",
+        engine="flink",
     ),
     "TD": System(
         name="Timely by itself",
         source="DGS, section 4.1, Timely Dataflow",
         algorithm="exchange and broadcast of Timely Dataflow",
+        engine="timely",
         absent=_TIMELY,
     ),
     "TDM": System(
         name="Timely, manual partition",
         source="DGS, section 4.2, Timely Dataflow",
         algorithm="Timely Dataflow with a partition that the program knows",
+        engine="timely",
         absent=_TIMELY,
     ),
     "DGS": System(

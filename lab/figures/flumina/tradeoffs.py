@@ -20,6 +20,7 @@ from lab.figures.flumina.forms import (
     lacking,
     of_key,
     rate,
+    rows_of,
     tree,
 )
 from lab.figures.flumina.shared import (
@@ -34,6 +35,7 @@ from lab.figures.flumina.shared import (
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
+from lab.figures.needs import Need, outputs, sweep_points
 from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from reports.published import Fact
@@ -85,6 +87,19 @@ def _judged(row: Row) -> bool:
     return row["status"] in VERIFIED or row["status"] == _WRONG
 
 
+def _full(runs: Runs, program: Program, form: str) -> Need:
+    """Return the need for answers: of an empty one nothing is compared."""
+    rows = [
+        row
+        for label in (EVEN, UNEVEN)
+        for cell in of_key(runs, program, form, label)
+        for row in cell.rows
+        if _judged(row)
+    ]
+    full = sum(row["status"] == _WRONG or bool(row["outputs"]) for row in rows)
+    return Need(what="trials whose answer is not empty", count=full, least=max(1, len(rows)))
+
+
 def _says(row: Row, pip: str) -> bool:
     """Return whether the engine says that a property holds."""
     said = json.loads(row.get("properties") or "{}").get(pip)
@@ -116,6 +131,11 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
             )  # fmt: skip
             continue
         wanted = _published(program, form)
+        compared = {
+            cell.workers
+            for cell in of_key(runs, program, form, EVEN)
+            if any(_judged(row) for row in cell.rows)
+        }
         agree = tuple(
             float(sum(held[pip] == wanted[pip] for pip in PIPS))
             for held in properties(runs, program, form)
@@ -127,11 +147,16 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
                 source="section 4.5, table 1",
             )
             .of(SYSTEMS[form])
+            .given(
+                sweep_points("numbers of workers whose answers were compared", len(compared)),
+                _full(runs, program, form),
+            )
             .shape(Level(agree) if agree else None, len(PIPS), len(PIPS))
         )
+        made = outputs(rows_of(runs, program, form, options))
         if scales.low > 1:
             # Figure 4 asks whether what does not scale does not.
-            posed.append(growth(options, program, form, rate(runs, program, form))[0])
+            posed.append(growth(options, program, form, rate(runs, program, form), made)[0])
     return posed
 
 

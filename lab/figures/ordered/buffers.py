@@ -6,11 +6,13 @@ from lab.figures.experiment import asked, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import all_of
+from lab.figures.needs import trials
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.peaks import (
     BATCHES,
     NUMBERS,
+    PAPERS_FORM,
     panel,
     peak_notes,
     peak_numbers,
@@ -23,6 +25,7 @@ from lab.figures.ordered.shared import (
     NOISE,
     ORDERED,
     facts,
+    in_order,
     said,
     several,
 )
@@ -52,6 +55,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     lates = [ratio(peaks, tuple(_BUFFERS), n, "late") for n in NUMBERS]
     same = facts().one(figure="14", quantity="latency")
     back = [ratio(peaks, tuple(reversed(_BUFFERS)), n, "late") for n in NUMBERS]
+    needs = in_order(options, trials(runs[0], *PAPERS_FORM, workers=options.within))
     posed = (
         *(
             said(
@@ -60,11 +64,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 "section 7.3.3",
             )
             .between(systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
+            .given(*needs)
             .shape(ratio(peaks, tuple(_BUFFERS), query.number, "rate"), NOISE, float("inf"), "x")
             for query in QUERIES
         ),
         asked("ratio of latency, whichever buffer's is higher by the other's, highest", same)
         .between(systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
+        .given(*needs)
         .near(all_of([*lates, *back], highest), same.low, same.high, 0.5, "x"),
     )
     mentioned = peak_notes(options, runs, "Hybrid queue.")

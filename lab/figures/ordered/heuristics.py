@@ -4,14 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table, stage
+from lab.figures.experiment import asked, engine, numbers, plain, points, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, Series, all_of, quotient, series
+from lab.figures.needs import outputs, trials, two_degrees
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
 from lab.figures.ordered.shared import (
+    BY_OPERATOR,
     FULL_LATENCY_NOTE,
     LATENCY,
     NOISE,
@@ -20,6 +22,7 @@ from lab.figures.ordered.shared import (
     TUPLE,
     WORKERS,
     facts,
+    in_order,
     notes,
     said,
     several,
@@ -52,7 +55,7 @@ def _tree(options: Options) -> dict[str, Any]:
                 options,
                 workers=workers(name),
                 batch=[TUPLE],
-                options={"scheduler": scheduler, "worklist": "hybrid"},
+                options={"scheduler": scheduler, "worklist": "hybrid", **BY_OPERATOR},
                 label=scheduler,
             )
             for name, scheduler in HEURISTICS.items()
@@ -108,7 +111,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         ]
 
     return Outcome(
-        claims=judge([*_growth(options, rates), *_orders(options, rates, late)]),
+        claims=judge([*_growth(options, rates, runs), *_orders(options, rates, late, runs)]),
         notes=mentioned,
         numbers={
             query.panel: {
@@ -159,7 +162,7 @@ def _beside(found: Sequence[Point], name: str) -> list[Point]:
     return [replace(point, x=point.x + shift) for point in found]
 
 
-def _growth(options: Options, rates: Found) -> list[Posed]:
+def _growth(options: Options, rates: Found, runs: Runs) -> list[Posed]:
     """Pose the claims on how CT grows with workers, as far as the paper's own growth was linear."""
     claims = []
     for query in QUERIES:
@@ -173,19 +176,21 @@ def _growth(options: Options, rates: Found) -> list[Posed]:
             asked(
                 f"{query.panel}: CT grows almost linearly from {first} to {last} workers",
                 fact,
-                lone(options, counted),
             )
             .of(systems.CT)
+            .given(
+                two_degrees(options, ct, [n for n in with_one(options) if n <= fact.high]),
+                outputs(trials(runs[0], f"{query.workload}@", "/ct", workers=counted)),
+            )
             .shape(linear, 0.8, 1.25, "of linear")
         )
     return claims
 
 
-def _orders(options: Options, rates: Found, late: Found) -> list[Posed]:
+def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Posed]:
     """Pose the claims on the most throughput and the least latency, with several workers."""
     within = [n for n in several(options) if n <= options.cores]
-    blocked = None if within else "more workers than cores"
-
+    needs = in_order(options, trials(runs[0], f"/{ORDERED}/", workers=within))
     same = facts().one(figure="8", series="LP/CT", quantity="throughput")
     few = facts().one(figure="8", series="LP", quantity="latency")
     lp = [v for n in _NUMBERS if (v := late[n, "LP"].lowest(within)) is not None]
@@ -197,12 +202,13 @@ def _orders(options: Options, rates: Found, late: Found) -> list[Posed]:
             "CT has the best throughput on every query (5 % for noise): CT by the best other",
             "the best",
             _SOURCE,
-            blocked,
         )
         .between(systems.CT, systems.OTHERS_THAN_CT)
+        .given(*needs)
         .shape(least(_ratios(rates, ["CT"], ["ET", "LP", "QST"], within)), 0.95, inf, "x"),
-        asked("LP/CT ratio of throughput, least of queries 1 and 15", same, blocked)
+        asked("LP/CT ratio of throughput, least of queries 1 and 15", same)
         .between(systems.LP, systems.CT)
+        .given(*needs)
         .near(
             least(_ratios(rates, ["LP"], ["CT"], within, numbers_of=(1, 15))),
             same.low,
@@ -214,28 +220,29 @@ def _orders(options: Options, rates: Found, late: Found) -> list[Posed]:
             "ET and QST do not reach CT or LP on any query: the better of each pair",
             "below",
             _SOURCE,
-            blocked,
         )
         .between(systems.ET_QST, systems.CT_LP)
+        .given(*needs)
         .shape(no_faster, 0.0, 1 / NOISE, "x"),
         said(
             "LP has the lowest latency on every query: LP by the best other",
             "the lowest",
             _SOURCE,
-            blocked,
         )
         .between(systems.LP, systems.OTHERS_THAN_LP)
+        .given(*needs)
         .shape(no_later, 0.0, 1.1, "x"),
         said(
             "ET and QST have higher latencies than LP on every query: the better of them by LP",
             "quite high",
             _SOURCE,
-            blocked,
         )
         .between(systems.ET_QST, systems.LP)
+        .given(*needs)
         .shape(least(_ratios(late, ["ET", "QST"], ["LP"], within, late=True)), 1.0, inf, "x"),
-        asked("LP's latency, lowest of the queries", few, blocked)
+        asked("LP's latency, lowest of the queries, at most", few)
         .of(systems.LP)
+        .given(*needs)
         .at_most(lowest(lp) if lp else None, few.high, "ms"),
     ]
 

@@ -36,6 +36,8 @@ BATCHES = (TUPLE, BLOCK)
 _GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
 _SHIFT = 0.13
 """Between series at one query, of the distance between queries."""
+PAPERS_FORM = (f"/b{TUPLE}/",)
+"""Part of the ids of the cells that are judged, and of this lab's own by tuples."""
 NUMBERS = tuple(query.number for query in QUERIES)
 
 

@@ -8,11 +8,13 @@ from lab.figures.experiment import asked, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import all_of
+from lab.figures.needs import trials
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.peaks import (
     BATCHES,
     NUMBERS,
+    PAPERS_FORM,
     panel,
     peak_notes,
     peak_numbers,
@@ -21,7 +23,7 @@ from lab.figures.ordered.peaks import (
     tables,
 )
 from lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
-from lab.figures.ordered.shared import ORDERED, facts, said, several
+from lab.figures.ordered.shared import ORDERED, facts, in_order, said, several
 from reports.figures.paper import Layout, draw
 from results.stats.estimates import Combined, Estimate
 
@@ -48,6 +50,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     peaks = peaks_of(options, runs, tuple(_QUEUES))
     rates = {n: ratio(peaks, tuple(_QUEUES), n, "rate") for n in NUMBERS}
     lates = [ratio(peaks, tuple(_QUEUES), n, "late") for n in NUMBERS]
+    needs = in_order(options, trials(runs[0], *PAPERS_FORM, workers=options.within))
     posed: list[Posed] = [
         said(
             f"{query.panel}: the hybrid queue's throughput by the partitioned queue's",
@@ -55,6 +58,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "section 7.2.3",
         )
         .between(systems.HYBRID_SERIAL, systems.PARTITIONED_SERIAL)
+        .given(*needs)
         .shape(rates[query.number], 1.0, float("inf"), "x")
         for query in QUERIES
         if query.number != 15  # of which the paper says that the difference is unclear
@@ -78,9 +82,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "section 7.2.3",
         )
         .between(systems.HYBRID_SERIAL, systems.PARTITIONED_SERIAL)
+        .given(*needs)
         .shape(all_of([*two, *one], more), 1.0, float("inf"), "x"),
         asked("queries with a lower latency under the hybrid queue", earlier)
         .between(systems.HYBRID_SERIAL, systems.PARTITIONED_SERIAL)
+        .given(*needs)
         .at_least(
             all_of(lates, _fewer_than_one),
             earlier.low,

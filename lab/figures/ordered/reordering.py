@@ -7,10 +7,11 @@ core.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lab.figures.experiment import engine, events, lone, numbers, plain, points, run_table, stage
+from lab.figures.experiment import engine, events, numbers, plain, points, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, counter, quotient, scaled, series
+from lab.figures.needs import trials, two_degrees
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
@@ -26,6 +27,7 @@ from lab.figures.ordered.shared import (
     by_source,
     crowded,
     facts,
+    in_order,
     iterations,
     notes,
     said,
@@ -140,7 +142,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
             [
                 claim
                 for setup, speedup, cost in taken
-                for claim in _claims(question, options, setup, speedup, cost)
+                for claim in _claims(question, options, runs, setup, speedup, cost)
             ]
         ),
         notes=mentioned,
@@ -212,7 +214,7 @@ def _name(question: Question, label: str, reordering: str, batch: int) -> str:
 
 
 def _claims(
-    question: Question, options: Options, setup: Setup, speedup: Found, cost: Found
+    question: Question, options: Options, runs: Runs, setup: Setup, speedup: Found, cost: Found
 ) -> list[Posed]:
     """Pose the claims on the most workers that have a core each, a tuple at a time.
 
@@ -221,7 +223,11 @@ def _claims(
     free, lock = (speedup[reordering, TUPLE] for reordering in _BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in _BUFFERS)
     counted = [n for n in free.workers(crowded(options)) if n <= options.cores]
-    blocked, last = lone(options, counted), counted[-1] if counted else 1
+    last = counted[-1] if counted else 1
+    needs = (
+        two_degrees(options, free, crowded(options)),
+        *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
+    )
     steeper = quotient(
         quotient(lock_us.at(last), lock_us.at(1)), quotient(free_us.at(last), free_us.at(1))
     )
@@ -237,17 +243,17 @@ def _claims(
             f"{where}non-blocking/lock-based ratio of speedup (3 % for noise)",
             "scales better",
             question.source,
-            blocked,
         )
         .between(*sides)
+        .given(*needs)
         .shape(quotient(free.at(last), lock.at(last)), NOISE, float("inf"), "x"),
         said(
             f"{where}the cost of a tuple grows by as much more with the lock (3 % for noise)",
             "more steeply",
             question.source,
-            blocked,
         )
         .between(*sides)
+        .given(*needs)
         .shape(steeper, NOISE, float("inf"), "x"),
     ]
 

@@ -4,17 +4,19 @@ All of them run as fast as they can and take the paper's *processing latency*: f
 operator takes a tuple until what follows from it has left, waiting for its turn included.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lab.figures.experiment import beyond_note, quick_note, scale_note
 from lab.figures.figure import Runs
 from lab.figures.judge import PublishedClaim
 from lab.figures.measured import column, counter, machine, troubles
+from lab.figures.needs import Need, outputs, several_workers
 from lab.figures.options import Options
 from reports.figures.paper import Point
 from reports.published import Facts, published
 from results.query import Spread
+from results.store import Row
 
 ORDERED = "multicore/ordered"
 WORKERS = "workers"
@@ -25,8 +27,8 @@ NS_PER_ITERATION = 2.0
 NOISE = 0.97
 """What counts as not slower: medians of few runs of one program differ by as much."""
 BY_OPERATOR = {"serials": "operator"}
-"""The paper's own system: a fresh serial number for each operator's inputs. Figures 11, 13 and 14
-are judged by it."""
+"""The paper's own system: a fresh serial number for each operator's inputs. Figures 8, 11, 13 and
+14 are judged by it; 9, 10 and 12 have one operator, whose serial numbers are the source's."""
 SOURCE_NOTE = (
     "This lab's own form, drawn beside and not judged: a block of input records keeps one serial "
     "number of the source with all that follows from it."
@@ -110,6 +112,14 @@ def spread_numbers(found: Mapping[str, Spread | None]) -> dict[str, Any]:
     }
 
 
-def said(text: str, published_as: str, source: str, blocked: str | None = None) -> PublishedClaim:
+def said(text: str, published_as: str, source: str) -> PublishedClaim:
     """Return a claim that the paper makes in words, before it is judged."""
-    return PublishedClaim(text=text, published=published_as, source=source, blocked=blocked)
+    return PublishedClaim(text=text, published=published_as, source=source)
+
+
+def in_order(options: Options, rows: Sequence[Row]) -> tuple[Need, Need]:
+    """Return what claims on workers that put outputs in order need: several of them, and outputs.
+
+    One worker alone makes outputs in order, whatever the queue, the buffer or the heuristic.
+    """
+    return several_workers(options), outputs(rows)

@@ -6,6 +6,7 @@ sigma is, and no skew can be seen. So it is measured with three partitions as we
 middle one has nearly everything when sigma is small.
 """
 
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +14,7 @@ from lab.figures.experiment import engine, events, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
+from lab.figures.needs import sweep_points, trials
 from lab.figures.options import Options
 from lab.figures.ordered import systems
 from lab.figures.ordered.shared import (
@@ -22,6 +24,7 @@ from lab.figures.ordered.shared import (
     TUPLE,
     WORKERS,
     facts,
+    in_order,
     iterations,
     notes,
     said,
@@ -33,6 +36,7 @@ from lab.figures.ordered.shared import (
 from reports.figures.paper import Layout, Line, Panel, Point, draw
 from results.query import Spread
 from results.stats.estimates import lowest
+from results.store import Row
 
 COST_US = 10
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)
@@ -129,7 +133,9 @@ def _speedups(options: Options, runs: Runs, workers: int) -> dict[str, dict[floa
 def _outcome(options: Options, runs: Runs) -> Outcome:
     found = {n: _speedups(options, runs, n) for n in several(options)}
     within = [n for n in found if 1 < n <= options.cores]
-    posed = _claims(options, found[within[-1]] if within else None, within[-1] if within else 0)
+    most = within[-1] if within else 0
+    rows = trials(runs[0], "parametric@", workers=[most])
+    posed = _claims(options, found.get(most), most, rows)
     mentioned = notes(
         options,
         runs,
@@ -187,10 +193,12 @@ def _panel(options: Options, workers: int, found: dict[str, dict[float, Spread |
 
 
 def _claims(
-    options: Options, found: dict[str, dict[float, Spread | None]] | None, workers: int
+    options: Options,
+    found: dict[str, dict[float, Spread | None]] | None,
+    workers: int,
+    rows: Sequence[Row],
 ) -> tuple[Posed, ...]:
     """Pose the claims on the largest number of workers that have a core each."""
-    blocked = None if found else "speedups need two workers within the cores"
     each: list[dict[float, Measured | None]] = [
         {sigma: of_cell(spread) for sigma, spread in values.items()}
         for values in (found or {}).values()
@@ -201,49 +209,53 @@ def _claims(
     steady = [value for value in hybrid.values() if value is not None]
     slowest = [quotient(a, b) for a, b in permutations(steady, 2)]
     ratios = [quotient(v, others[0].get(s)) for s, v in hybrid.items()]
+    needs = (
+        *in_order(options, rows),
+        sweep_points("deviations of keys that the hybrid queue was measured with", len(steady)),
+    )
     drop = quotient(skewed.get(first), skewed.get(UNIFORM))
     return (
         said(
             f"{workers} workers: with uniform keys both queues perform alike, hybrid/partitioned",
             "similarly",
             _SOURCE,
-            blocked,
         )
         .between(systems.HYBRID, systems.PARTITIONED)
+        .given(*needs)
         .shape(quotient(hybrid.get(UNIFORM), others[0].get(UNIFORM)), 0.85, 1.18, "x"),
         said(
             f"{workers} workers: the hybrid queue performs consistently, slowest by fastest sigma",
             "consistently",
             _SOURCE,
-            blocked,
         )
         .of(systems.HYBRID)
+        .given(*needs)
         .shape(all_of(slowest, lowest), 0.85, float("inf"), "x"),
         said(
             f"{workers} workers: the partitioned queue{uneven} loses speedup, sigma {first:g} by "
             "uniform",
             "drops heavily",
             _SOURCE,
-            blocked,
         )
         .of(systems.PARTITIONED)
+        .given(*needs)
         .shape(drop, 0.0, 0.75, "x"),
         said(
             f"{workers} workers: hybrid/partitioned queue{uneven} at sigma {first:g}",
             "better",
             _SOURCE,
-            blocked,
         )
         .between(systems.HYBRID, systems.PARTITIONED)
+        .given(*needs)
         .shape(quotient(hybrid.get(first), skewed.get(first)), 1.15, float("inf"), "x"),
         said(
             f"{workers} workers: hybrid is not slower at any sigma than as many partitions as "
             "workers (3 % for noise)",
             "better or similar",
             _SOURCE,
-            blocked,
         )
         .between(systems.HYBRID, systems.PARTITIONED)
+        .given(*needs)
         .shape(all_of(ratios, lowest), NOISE, float("inf"), "x"),
     )
 

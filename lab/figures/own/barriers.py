@@ -27,6 +27,7 @@ from lab.figures.measured import (
     series,
     troubles,
 )
+from lab.figures.needs import cores, outputs, trials
 from lab.figures.options import Options
 from lab.figures.systems import OWN, System
 from reports.figures.paper import Layout, Line, Panel, Point, draw
@@ -123,9 +124,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             text=f"{UNITS[batch]}: {n} workers by cost by one worker, lowest of all ratios",
             published=f"nowhere: a target of this lab, at least {NOT_SLOWER}",
             source="benchmarks/targets.toml: by cost",
-            blocked=None if n <= options.cores else f"{n} workers are more than the cores",
         )
         .between(BY_COST, ONE_WORKER)
+        .given(
+            cores(options, n),
+            outputs(trials(runs[0], f"/{DGS}/", f"/b{batch}/", workers=[1, n])),
+        )
         .at_least(all_of(_kept(found, batch, n), lowest), NOT_SLOWER, "x")
         for batch in UNITS
         for n in degrees(options)

@@ -1,13 +1,15 @@
 """Figures 11 and 16 to 19 of STRETCH: many reconfigurations under abrupt random rates."""
 
 from collections.abc import Sequence
-from math import inf
+from itertools import pairwise
+from math import ceil, inf
 
 import numpy as np
 
 from lab.figures.experiment import asked
 from lab.figures.figure import Figure, FigureStage, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.needs import Need, reconfigurations, several_workers, sweep_points
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.phases import (
@@ -17,16 +19,17 @@ from lab.figures.stretch.phases import (
     STAGES_11,
     STAGES_16,
     STAGES_19,
+    UPPER,
     WS_MS,
+    Phase,
     phases,
     scale,
     top_eps,
 )
-from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration, notes
+from lab.figures.stretch.shared import VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.stretch.timelines import (
-    NO_SERIES,
     each,
     panels,
     side_by_side,
@@ -39,18 +42,37 @@ from results.stats.estimates import Level, Middle, one
 
 SPIKE_FACTOR = 3.0
 """A spike is a latency above so many times the published mean."""
+_SECOND = 10
+"""Rows of a timeline."""
 _LEAST_SPIKE_S = 1.0
 """Ten looks of the controller: spikes cannot be asked to end sooner, whatever the scale."""
 
 
 def _posed(
-    name: str, found: Sequence[ElasticTimeline], figure: str, options: Options, share: float
+    name: str,
+    found: Sequence[ElasticTimeline],
+    figure: str,
+    options: Options,
+    seed: int,
+    runs: Runs,
 ) -> tuple[Posed, ...]:
-    """Pose what the paper says of every execution with phases; a number for each trial."""
+    """Pose what the paper says of every execution with phases; a number for each trial.
+
+    That instances follow the rate is asked where the rate makes them. What it costs when they do
+    is asked where they did.
+    """
     late = facts().one(figure=figure, panel="latency", quantity="mean")
     spike = facts().one(figure=figure, panel="latency", quantity="spike")
     before = f"{name}: " if name else ""
-    blocked = None if found else NO_SERIES
+    share = scale(options)
+    needed = instances_needed(options, runs, seed)
+    asked_for = (
+        series_of(found),
+        several_workers(options),
+        phase_changes(sum(a != b for a, b in pairwise(needed))),
+        rate_variation(found, phases(seed, share, top_eps(options, runs))),
+    )
+    happened = (*asked_for, reconfigurations(found))
     limit_s = max(spike.high * share, _LEAST_SPIKE_S)
 
     def lasted(timeline: ElasticTimeline) -> float | None:
@@ -58,26 +80,26 @@ def _posed(
             return None
         return longest_above(timeline.latency_ms, SPIKE_FACTOR * late.high)
 
-    few = ALONE if max(options.instances) == 1 else None
     return (
         PublishedClaim(
             text=f"{before}instances follow the rate (correlation)",
             published="added and removed accordingly",
             source="section 8.5",
-            blocked=blocked or few,
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
+        .given(*asked_for)
         .shape(each(found, follows, Level), 0.5, inf),
         PublishedClaim(
             text=f"{before}processed share of what was offered",
             published="throughput is not affected",
             source="section 8.5",
-            blocked=blocked,
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
+        .given(*happened)
         .shape(each(found, _kept, Level), 0.99, inf),
-        asked(f"{before}mean latency", late, blocked)
-        .of(STRETCH)
+        asked(f"{before}mean latency, at most", late)
+        .of(OPERATOR_10)
+        .given(*happened)
         .at_most(
             each(found, lambda timeline: mean(timeline.latency_ms), one), late.high * 1.5, "ms"
         ),
@@ -85,14 +107,53 @@ def _posed(
             text=f"{before}longest time with latency above {SPIKE_FACTOR * late.high:g} ms",
             published=f"{spike.text} at full length",
             source=spike.source,
-            blocked=blocked,
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
+        .given(*happened)
         .at_most(each(found, lasted, Middle), limit_s, "s"),
         longest_reconfiguration(
-            f"{before}longest reconfiguration", each(found, slowest, one), blocked or few
+            f"{before}longest reconfiguration", each(found, slowest, one), *happened
         ),
     )
+
+
+def series_of(found: Sequence[ElasticTimeline]) -> Need:
+    """Return the need for trials over time."""
+    return sweep_points("verified trials with a series", len(found), 1)
+
+
+def rate_variation(found: Sequence[ElasticTimeline], planned: Sequence[Phase]) -> Need:
+    """Return the need for trials whose offered rate varied, by half of what was planned."""
+    rates = [phase.rate_eps for phase in planned]
+    least = max(rates) / min(rates) / 2
+    return Need(
+        what="trials whose offered rate varied as planned",
+        count=sum(_variation(timeline) >= least for timeline in found),
+        least=max(1, len(found)),
+    )
+
+
+def _variation(timeline: ElasticTimeline) -> float:
+    """Return the highest by the lowest offered rate, each over a second."""
+    rows = len(timeline.offered_eps) // _SECOND * _SECOND
+    rates = np.nan_to_num(timeline.offered_eps[:rows]).reshape(-1, _SECOND).mean(axis=1)
+    known = rates[rates > 0]
+    return float(known.max() / known.min()) if len(known) else 0.0
+
+
+def phase_changes(crossings: int) -> Need:
+    """Return the need for a rate that needs other numbers of instances from phase to phase."""
+    return sweep_points("phases that need another number of instances", crossings, 1)
+
+
+def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
+    """Return how many instances each phase needs with full windows, at 80 % of what one can do."""
+    per_one, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
+    most = max(options.instances)
+    return [
+        min(most, max(1, ceil(phase.rate_eps**2 * ws_ms / 2000 / (UPPER * per_one) - 1e-9)))
+        for phase in phases(seed, scale(options), top_eps(options, runs))
+    ]
 
 
 def slowest(timeline: ElasticTimeline) -> float | None:
@@ -107,7 +168,7 @@ def _kept(timeline: ElasticTimeline) -> float | None:
 
 def follows(timeline: ElasticTimeline) -> float | None:
     """Return the correlation of the offered rate, over a second, with the instances after it."""
-    width = 10
+    width = _SECOND
     rows = len(timeline.t_s) // width * width
     if rows < 3 * width:
         return None
@@ -158,8 +219,15 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     }
     posed = [
         claim
-        for label in labels
-        for claim in _posed(names[label], found.get(label, []), figure, options, share)
+        for label, seed in zip(labels, seeds, strict=True)
+        for claim in _posed(
+            names[label],
+            found.get(label, []),
+            figure,
+            options,
+            seed,
+            runs,
+        )
     ]
     columns = [
         panels(
@@ -199,6 +267,7 @@ def _figure(
         shows="input rate, instances, throughput with the capacity band, latency over time",
         needs=("scale_join", VSN),
         stages=stages,
+        scale=scale,
         outcome=lambda options, runs: _outcome(number, seeds, options, runs),
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
+from lab.figures.experiment import asked, engine, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import (
@@ -11,21 +11,28 @@ from lab.figures.measured import (
     quotient,
     series,
 )
+from lab.figures.needs import latencies, outputs, several_workers, sweep_points, trials
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import DOWNSTREAM, SN, VSN, facts, notes
+from lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
 from lab.figures.stretch.systems import FLINK_FORWARD, STRETCH
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.query import Spread
 from results.stats.estimates import lowest
 
+_FALL = 0.2
+"""How much further than published VSN's rate may fall: the paper has it at 36 instances."""
 _TUPLES = 40_000_000
 """The input. As many as the paper's tweets, 4.3 M, would last a tenth of a second here."""
 
 
+def _scale_7(options: Options) -> float:
+    return options.scaled(1.0, 0.25)
+
+
 def _tuples(options: Options) -> int:
-    return max(1000, round(_TUPLES * options.scaled(1.0, 0.25)))
+    return max(1000, round(_TUPLES * _scale_7(options)))
 
 
 def _tree_7(options: Options) -> Plan:
@@ -69,48 +76,63 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     vsn, sn = (_by_copies(runs, 0, variant, RATE, options) for variant in (VSN, SN))
     vsn_ms, sn_ms = (_by_copies(runs, 1, variant, LATENCY, options) for variant in (VSN, SN))
     both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
-    blocked = lone(options, both)
+    made = outputs(trials(runs[0], "forward@"))
+    shared = (several_workers(options), made)
+    grown = (
+        sweep_points("numbers of instances within the cores that both systems have", len(both)),
+        made,
+    )
+    offered = {v: latencies(trials(runs[1], "forward@", f"/{v}/")) for v in (VSN, SN)}
     least, most = (both[0], both[-1]) if both else (0, 0)
     vsn_change = quotient(vsn.at(most), vsn.at(least))
     sn_change = quotient(sn.at(most), sn.at(least))
     gain = [quotient(vsn.at(n), sn.at(n)) for n in both]
+    first, last = (
+        facts().one(figure="7", series="VSN", quantity="throughput", x=x).low
+        for x in ("first", "last")
+    )
+    fallen = last / first
     gain_fact = facts().one(figure="7", series="VSN/SN")
     late = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
     posed = (
         asked("VSN forwards more than SN at every number of instances", gain_fact)
         .between(STRETCH, FLINK_FORWARD)
+        .given(*shared)
         .shape(all_of(gain, lowest), 1.0, float("inf"), "x"),
         asked("VSN/SN ratio of throughput, at its least", gain_fact)
         .between(STRETCH, FLINK_FORWARD)
+        .given(*shared)
         .near(all_of(gain, lowest), gain_fact.low, gain_fact.high, 0.2, "x"),
         PublishedClaim(
-            text=f"VSN's input rate does not grow with instances ({least} to {most})",
+            text=f"VSN's input rate falls little and does not grow ({least} to {most} instances)",
             published="120,000 to 100,000 t/s",
             source="section 8.2",
-            blocked=blocked,
         )
         .of(STRETCH)
-        .shape(vsn_change, 0.0, 1.1, "x"),
+        .given(*grown)
+        .shape(vsn_change, (1 - _FALL) * fallen, 1.1, "x"),
         PublishedClaim(
             text=f"SN's input rate falls faster than VSN's ({least} to {most})",
             published="40,000 to 2,000 t/s",
             source="section 8.2",
-            blocked=blocked,
         )
         .between(STRETCH, FLINK_FORWARD)
+        .given(*grown)
         .shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
         asked("VSN's latency", late["VSN"])
         .of(STRETCH)
+        .given(*offered[VSN])
         .at_most(vsn_ms.highest(options.within), late["VSN"].high, "ms"),
         asked("SN's latency", late["SN"])
         .of(FLINK_FORWARD)
+        .given(*offered[SN])
         .at_least(sn_ms.lowest(options.within), late["SN"].low, "ms"),
     )
     said = notes(
         options,
         1.0,
         runs,
-        "SN is built of this lab's own parts, in C++; the paper's SN is Flink 1.6.",
+        f"{ALGORITHM_1} is this lab's own, in C++; the paper's SN is Flink 1.6, and absent here.",
         "Published rates are those of a Java engine on another machine: drawn, never judged.",
         f"Input is {_tuples(options):,} generated tuples on two streams; as many copies are "
         "forwarded as instances.",
@@ -119,10 +141,10 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     return Outcome(
         claims=judge(posed),
         notes=said,
-        numbers=dict(numbers(vsn_eps=vsn, sn_eps=sn, vsn_ms=vsn_ms, sn_ms=sn_ms)),
+        numbers=dict(numbers(vsn_eps=vsn, algorithm_1_eps=sn, vsn_ms=vsn_ms, algorithm_1_ms=sn_ms)),
         draw=lambda: draw(
             Layout(
-                title="STRETCH, figure 7: forwarding operator with two inputs",
+                title="STRETCH, figure 7: forwarding two inputs by VSN (SN in Flink: absent)",
                 rows=[
                     [
                         Panel(
@@ -181,15 +203,16 @@ def _published_range(name: str, colour: int) -> Mark:
 def _pair(options: Options, vsn: Series, sn: Series) -> list[Line]:
     return [
         Line(name="VSN", points=points(vsn, options), colour=0),
-        Line(name="SN", points=points(sn, options), colour=1),
+        Line(name=ALGORITHM_1, points=points(sn, options), colour=1),
     ]
 
 
 FIGURE = Figure(
     id="stretch:7",
-    title="forwarding operator with two inputs, VSN against SN",
+    title="forwarding operator with two inputs by VSN (SN in Flink: absent)",
     shows="maximum throughput and latency against instances",
     needs=("forward", VSN, SN),
     stages=stages(_tree_7),
+    scale=_scale_7,
     outcome=_outcome_7,
 )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from lab.figures.figure import Runs
+from lab.figures.needs import Need
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.shared import VSN, notes
@@ -47,6 +48,19 @@ def by_start(found: Mapping[int, Sequence[float]], options: Options) -> list[Poi
     return [Point(n, median(v), min(v), max(v), n > options.cores) for n, v in found.items()]
 
 
-def too_many(options: Options, instances: int) -> str:
-    """Return why so many instances are not judged."""
-    return f"{instances} instances are more than the {options.cores} cores"
+def rate_steps(found: Sequence[Step]) -> Need:
+    """Return the need for trials in which the rate stepped as the experiment has it."""
+    return Need(
+        what="trials whose offered rate stepped",
+        count=sum(step.stepped for step in found),
+        least=max(1, len(found)),
+    )
+
+
+def step_reconfigurations(found: Sequence[Step]) -> Need:
+    """Return the need for trials in which the number of instances changed after the step."""
+    return Need(
+        what="trials with a reconfiguration after the step",
+        count=sum(step.duration_ms is not None for step in found),
+        least=max(1, len(found)),
+    )

@@ -16,6 +16,7 @@ from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from lab.figures.stretch.shared import VSN, facts
 from lab.figures.stretch.steps import controller, highest_eps, horizons, rates_tree, window_ms
+from lab.figures.stretch.systems import STORED_TUPLES
 from workloads.datasets.rate_script import parse_rates
 
 WS_MS = 60_000
@@ -130,7 +131,10 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
                     VSN,
                     options,
                     workers=[1],
-                    options=controller("model", options, upper=UPPER, **horizons(share)),
+                    options={
+                        **controller("model", options, upper=UPPER, **horizons(share)),
+                        **STORED_TUPLES,
+                    },
                 )
             ],
             "load": loads,

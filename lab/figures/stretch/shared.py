@@ -7,18 +7,19 @@ from lab.figures.experiment import asked, beyond_note, quick_note
 from lab.figures.figure import Runs
 from lab.figures.judge import Posed
 from lab.figures.measured import machine, troubles
+from lab.figures.needs import Need
 from lab.figures.options import Options
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.systems import OPERATOR_10
 from reports.published import Facts, published
 from results.stats.estimates import Estimate
 
 VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
+ALGORITHM_1 = "lab: SN, algorithm 1"
+"""What this lab's shared-nothing instances are called: they are no Flink."""
 PAPER_CORES = 36
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends where a reader behind it takes
 their outputs, in order, as in the paper."""
-ALONE = "one instance is all there is"
-"""Why nothing can be said of changing numbers of instances."""
 
 
 def facts() -> Facts:
@@ -33,18 +34,20 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     ]
     if scale != 1:
         found.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
-    found.append("VSN and SN publish into TB_out; one downstream reader takes their outputs.")
+    found.append(
+        "VSN and this lab's SN publish into TB_out; one downstream reader takes their outputs."
+    )
     found += [*quick_note(options), *beyond_note(options, options.instances)]
     return (*found, *more, *machine(runs), *troubles(runs)[:6])
 
 
-def longest_reconfiguration(text: str, ms: Estimate | None, blocked: str | None = None) -> Posed:
+def longest_reconfiguration(text: str, ms: Estimate | None, *needs: Need) -> Posed:
     """Pose the claim on reconfiguration times by what figure 9 says of all of them.
 
     Args:
         text: of the claim.
         ms: each trial's longest.
-        blocked: see `Asked`.
+        needs: what must have happened.
     """
     took = facts().one(figure="9", series="all", quantity="duration")
-    return asked(text, took, blocked).of(STRETCH).at_most(ms, took.high, "ms")
+    return asked(text, took).of(OPERATOR_10).given(*needs).at_most(ms, took.high, "ms")

@@ -5,11 +5,20 @@ from collections.abc import Sequence
 from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
+from lab.figures.needs import cores, sweep_points
 from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said
+from lab.figures.stretch.one_step import (
+    BOTH,
+    COLOURS,
+    NEEDS,
+    by_start,
+    elastic,
+    said,
+    step_reconfigurations,
+)
 from lab.figures.stretch.shared import facts, longest_reconfiguration
-from lab.figures.stretch.steps import PROVISION, STAGES, Step
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.timeline import mean
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Level, highest, one
@@ -33,23 +42,26 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         longest_reconfiguration(
             "longest reconfiguration",
             highest(judged) if judged else None,
+            step_reconfigurations([step for step in found if step.start <= options.cores]),
         ),
         asked(
             "imbalance before a reconfiguration, at its most",
             spread,
-            None
-            if several
-            else f"{options.cores} cores: one instance alone has no imbalance, and with one on "
-            "every core the generator takes a part of one",
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
+        .given(
+            step_reconfigurations([step for step in found if 1 < step.start < options.cores]),
+            sweep_points(
+                "numbers of instances above one that leave the generator a core", len(several), 1
+            ),
+        )
         .at_most(highest(several) if several else None, spread.high, "%"),
         asked(
-            "provisioning from 30 instances",
+            "provisioning from 30 instances, at most",
             at_30,
-            None if options.cores >= _LARGE else f"{options.cores} cores",
         )
-        .of(STRETCH)
+        .of(OPERATOR_10)
+        .given(cores(options, _LARGE))
         .at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
     )
     told = said(options, runs, "Imbalance: of the instances' busy time, between 80 % of the time "
@@ -136,5 +148,6 @@ FIGURE = Figure(
     shows="duration of reconfigurations, and coefficient of variation of the instances' load",
     needs=NEEDS,
     stages=STAGES,
+    scale=scale,
     outcome=_outcome,
 )

@@ -16,7 +16,8 @@ from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
 from lab.figures.stretch.shared import DOWNSTREAM, VSN
-from lab.figures.timeline import ElasticTimeline, read_timeline
+from lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE
+from lab.figures.timeline import ElasticTimeline, mean, read_timeline
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
 from results.store import Row
@@ -25,7 +26,7 @@ ADHOC = "multicore/adhoc"
 WS_MS = 300_000
 SIDE_EPS = 1000
 """Event-time rate of each side of scale_join where the rate itself is looked for, at least."""
-WINDOW_TUPLES = 60_000
+WINDOW_TUPLES = 30_000
 """Of each side, at least: in shorter windows a tuple itself weighs more than its comparisons, and
 what is found would be less than what the windows of the rate that is found allow."""
 SETTLED_S = 360.0
@@ -36,6 +37,8 @@ FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
 _LOOKS_FROM = 0.9
 """Of the time before the step: while the window fills, the controller would see too little work."""
+_STEPPED = 0.5
+"""Of the planned change of the rate; less is no step."""
 _WARM_UP = 0.8
 """Of the time before the step; what is left of it is in the window, to be seen."""
 
@@ -64,7 +67,11 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
                     "query": {"ws_ms": ws_ms},
                 }
             ],
-            "engine": [engine(VSN, options, workers=list(instances), options=DOWNSTREAM)],
+            "engine": [
+                engine(
+                    VSN, options, workers=list(instances), options={**DOWNSTREAM, **STORED_TUPLES}
+                )
+            ],
         }
     )
 
@@ -161,8 +168,12 @@ def _steps(options: Options, runs: Runs) -> Plan:
             }
         )
         from_s = float(f"{settled_s * _LOOKS_FROM:.4g}")
-        options_of = controller("thresholds", options, removal="table", from_s=from_s)
-        engines.append(engine(VSN, options, workers=[n], workloads=[key], options=options_of))
+        stepping = controller("thresholds", options, removal="table", from_s=from_s)
+        engines.append(
+            engine(
+                VSN, options, workers=[n], workloads=[key], options={**stepping, **STORED_TUPLES}
+            )
+        )
         for direction, numbers in starts.items():
             if n not in numbers:
                 continue
@@ -187,7 +198,14 @@ def _steps(options: Options, runs: Runs) -> Plan:
         raise FigureError("one instance can neither be more nor fewer; use --workers 1,2")
     shown = {shown_start(options, d, all_) for d, all_ in starts.items()} - {None}
     engines += [
-        engine(ADHOC, options, workers=[n], workloads=[f"scale_join@n{n}"], label=STATIC)
+        engine(
+            ADHOC,
+            options,
+            workers=[n],
+            workloads=[f"scale_join@n{n}"],
+            options=dict(TUPLE_BY_TUPLE),
+            label=STATIC,
+        )
         for n in sorted(found.keys() & shown)
     ]
     return Plan(
@@ -228,6 +246,21 @@ class Step:
     timeline: ElasticTimeline
     after: int | None
     duration_ms: float | None
+
+    @property
+    def stepped(self) -> bool:
+        """Whether the offered rate stepped, by at least `_STEPPED` of what was planned."""
+        before, after = (
+            mean(self.timeline.offered_eps, self.timeline.between(begin, end))
+            for begin, end in (
+                (self.at_s * _LOOKS_FROM, self.at_s),
+                (self.at_s, self.at_s * (2 - _WARM_UP)),
+            )
+        )
+        if not before or after is None:
+            return False
+        step = FACTORS[self.direction] - 1
+        return (after / before - 1) / step >= _STEPPED
 
 
 def steps(options: Options, runs: Runs) -> tuple[Step, ...]:

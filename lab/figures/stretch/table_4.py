@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from lab.figures.experiment import plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.needs import cores, sweep_points
 from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
+from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, rate_steps, said
 from lab.figures.stretch.shared import facts
-from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
-from lab.figures.stretch.systems import STRETCH
+from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale
+from lab.figures.stretch.systems import OPERATOR_10
 from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Middle
@@ -27,15 +28,15 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             fact = published.get(start)
             sign = 1 if direction == PROVISION else -1
             got, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
-            beyond = start > options.cores or expected > options.cores
+            mine = [s for s in found if (s.direction, s.start) == (direction, start)]
             posed.append(
                 PublishedClaim(
                     text=f"{direction} from {start}: instances after it",
                     published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                     source=fact.source if fact else "section 8.4",
-                    blocked=too_many(options, max(start, expected)) if beyond else None,
                 )
-                .of(STRETCH)
+                .of(OPERATOR_10)
+                .given(cores(options, max(start, expected)), rate_steps(mine))
                 .near(got, expected, expected, 0.0)
             )
             posed.append(
@@ -43,9 +44,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     text=f"{direction} from {start}: there are {_direction(direction)} afterwards",
                     published=_direction(direction),
                     source="section 8.4",
-                    blocked=too_many(options, start) if start > options.cores else None,
                 )
-                .of(STRETCH)
+                .of(OPERATOR_10)
+                .given(cores(options, start), rate_steps(mine))
                 .at_least(more, 1, kind=SHAPE)
             )
         left = [n for n in published if n not in afters]
@@ -55,9 +56,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     text=f"{direction} from {', '.join(map(str, left))}",
                     published=", ".join(f"{published[n].low:g}" for n in left),
                     source="table IV",
-                    blocked=f"there were no such starts on {options.cores} cores",
                 )
-                .of(STRETCH)
+                .of(OPERATOR_10)
+                .given(cores(options, min(left)), sweep_points("trials with such starts", 0, 1))
                 .near(None, 1, 1, 0.0)
             )
         panels.append(
@@ -112,5 +113,6 @@ FIGURE = Figure(
     shows="instances after provisioning and decommissioning, for each number at the start",
     needs=NEEDS,
     stages=STAGES,
+    scale=scale,
     outcome=_outcome,
 )

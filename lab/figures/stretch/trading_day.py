@@ -7,12 +7,13 @@ import numpy as np
 from lab.figures.experiment import asked, engine, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
+from lab.figures.needs import reconfigurations, several_workers, sweep_points
 from lab.figures.offered import LAG_NOTE, SEND_LAG_MS
 from lab.figures.options import Options
-from lab.figures.stretch.shared import ALONE, VSN, facts, notes
+from lab.figures.stretch.shared import VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
-from lab.figures.stretch.systems import STRETCH
-from lab.figures.stretch.timelines import NO_SERIES, each, panels, part, side_by_side, timelines
+from lab.figures.stretch.systems import HEDGES, STORED_TUPLES
+from lab.figures.stretch.timelines import each, panels, part, side_by_side, timelines
 from lab.figures.timeline import ElasticTimeline, longest_above, mean
 from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Mark, Panel, draw
@@ -59,7 +60,10 @@ def _plan(options: Options, runs: Runs) -> Plan:
                     VSN,
                     options,
                     workers=[1],
-                    options=controller("model", options, **horizons(share)),
+                    options={
+                        **controller("model", options, **horizons(share)),
+                        **STORED_TUPLES,
+                    },
                 )
             ],
             "load": [
@@ -81,16 +85,21 @@ def _plan(options: Options, runs: Runs) -> Plan:
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share = scale(options)
     found = timelines(runs, [LABEL]).get(LABEL, [])
-    blocked = None if found else NO_SERIES
     peak, in_peak, of_day = (
         facts().one(figure="13", quantity=q)
         for q in ("peak", "mean in the peak", "mean of the day")
     )
     views = [_zoom(timeline, share) for timeline in found]
-    few = ALONE if max(options.instances) == 1 else None
+    # What the figure shows is an operator that grows and shrinks with the day.
+    elastic = (
+        sweep_points("verified trials with a series", len(found), 1),
+        several_workers(options),
+        reconfigurations(found),
+    )
     posed = (
-        asked("trades in the peak second", peak, blocked)
-        .of(STRETCH)
+        asked("trades in the peak second", peak)
+        .of(HEDGES)
+        .given(*elastic)
         .near(
             each(found, lambda timeline: _peak_eps(timeline) / 2, Level),
             peak.low,
@@ -102,17 +111,19 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             text="share of the time with the fewest instances",
             published="most of the time",
             source="section 8.6",
-            blocked=blocked or few,
         )
-        .of(STRETCH)
+        .of(HEDGES)
+        .given(*elastic)
         .at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
-        asked("mean latency around the peak", in_peak, blocked)
-        .of(STRETCH)
+        asked("mean latency around the peak, at most", in_peak)
+        .of(HEDGES)
+        .given(*elastic)
         .at_most(
             each(views, lambda timeline: mean(timeline.latency_ms), one), in_peak.high * 1.5, "ms"
         ),
-        asked("mean latency of the day", of_day, blocked)
-        .of(STRETCH)
+        asked("mean latency of the day, at most", of_day)
+        .of(HEDGES)
+        .given(*elastic)
         .at_most(
             each(found, lambda timeline: mean(timeline.latency_ms), one), of_day.high * 1.5, "ms"
         ),
@@ -203,5 +214,6 @@ FIGURE = Figure(
     shows="rate, instances, throughput and latency over the day, and around its peak",
     needs=("nyse_hedge", VSN),
     stages=(FigureStage(name="day", about="trades as they come", plan=_plan),),
+    scale=scale,
     outcome=_outcome,
 )

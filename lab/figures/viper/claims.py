@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from lab.figures.experiment import asked
+from lab.figures.figure import Runs
 from lab.figures.judge import Posed, PublishedClaim
 from lab.figures.measured import Measured, all_of, quotient
+from lab.figures.needs import Need, outputs, several_workers, sweep_points, trials
 from lab.figures.options import Options
 from lab.figures.viper.grid import (
     CL,
-    NO_COUNTER,
+    LAYERS,
     OL,
     POS_REP,
     Energy,
@@ -18,6 +20,7 @@ from lab.figures.viper.grid import (
     Question,
     degrees,
     facts,
+    label,
 )
 from lab.figures.viper.systems import STORM, VIPER
 from reports.published import Fact
@@ -79,20 +82,22 @@ def _middle(parts: Sequence[Estimate]) -> Estimate:
 
 
 def claims_of(
-    question: Question, options: Options, energy: Energy, grid: Grid
+    question: Question, options: Options, runs: Runs, energy: Energy, grid: Grid
 ) -> tuple[Posed, ...]:
     """Pose the claims where injectors and instances each have no more than the cores."""
-    blocked = (
-        None
-        if [n for n in degrees(options) if 1 < n <= options.cores]
-        else "what is merged needs two injectors or instances within the cores"
-    )
+    rows = [
+        row
+        for layer in (CL, OL)
+        for row in trials(runs[0], f"/{LAYERS}/", f"/{label(layer)}", workers=options.within)
+    ]
+    # With one injector and one instance nothing is merged.
+    merged: tuple[Need, ...] = (several_workers(options, degrees(options)), outputs(rows))
     inf = float("inf")
 
     def words(text: str, published_as: str) -> PublishedClaim:
         return PublishedClaim(
-            text=text, published=published_as, source=question.source, blocked=blocked
-        ).between(*SIDES)
+            text=text, published=published_as, source=question.source
+        ).between(*SIDES).given(*merged)  # fmt: skip
 
     def fact(quantity: str, x: str = "several") -> Fact:
         return facts().one(figure=question.number, series="CL/OL", quantity=quantity, x=x)
@@ -100,13 +105,13 @@ def claims_of(
     late = all_of(_pairs(options, grid.late, _several), _middle)
     used = all_of(_pairs(options, grid.energy, _several), _middle)
     most = facts().one(figure=question.number, series="CL/OL", quantity="throughput at its most")
-    unread = blocked or (None if energy.measured else NO_COUNTER)
     claims = [
         words(
             "CL's throughput by OL's, lowest of what merges at all (3 % for noise)", "higher"
         ).shape(all_of(_pairs(options, grid.rate, _merged), lowest), 0.97, inf, "x"),
-        asked("CL's throughput by OL's, highest of all", most, blocked)
+        asked("CL's throughput by OL's, highest of all", most)
         .between(*SIDES)
+        .given(*merged)
         .near(all_of(_pairs(options, grid.rate, _merged), highest), most.low, most.high, 0.3, "x"),
         words("CL's latency by OL's with several injectors, median", "lower").shape(
             late, 0.0, 1.0, "x"
@@ -114,9 +119,10 @@ def claims_of(
         words(f"CL's {energy.name} by OL's with several injectors, median", "lower").shape(
             used, 0.0, 1.0, "x"
         ),
-        asked("CL's power by OL's with several injectors, median", fact("power"), unread)
+        asked("CL's power by OL's with several injectors, median", fact("power"))
         .between(*SIDES)
-        .at_most(used, fact("power").high * 1.1, "x"),
+        .given(*merged, sweep_points("energy counters that can be read", int(energy.measured), 1))
+        .near(used, fact("power").low, fact("power").high, 0.2, "x"),
     ]
     if question is POS_REP:
         for x, text, wanted in (
@@ -125,8 +131,9 @@ def claims_of(
         ):
             rate = fact("throughput", x)
             claims.append(
-                asked(f"CL's best throughput by OL's with {text}", rate, blocked)
+                asked(f"CL's best throughput by OL's with {text}", rate)
                 .between(*SIDES)
-                .at_least(_best(options, grid.rate, wanted), rate.low, "x")
+                .given(*merged)
+                .near(_best(options, grid.rate, wanted), rate.low, most.high, 0.0, "x")
             )
     return tuple(claims)

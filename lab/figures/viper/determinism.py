@@ -47,11 +47,13 @@ from lab.figures.viper.grid import (
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from reports.numbers import number_of
 
+OPERATORS = "lab: merging operators"
+"""What stands in for the paper's OL, which is Storm's."""
 _TITLES = {
     CL: "CL: ScaleGate as channels",
-    OL: "OL: operators, a tuple at a time",
+    OL: f"{OPERATORS}, a tuple at a time",
     OWN_CL: "CL, own: logs as channels",
-    OWN_OL: "OL, own: operators, by runs",
+    OWN_OL: f"{OPERATORS}, by runs",
 }
 _RECORDS, _QUICK_RECORDS = 40_000_000, 10_000_000
 
@@ -94,10 +96,10 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
     energy, grid = energy_of(runs), grid_of(question, options, runs)
     mentioned = _notes(question, options, runs, energy, grid)
     return Outcome(
-        claims=judge(claims_of(question, options, energy, grid)),
+        claims=judge(claims_of(question, options, runs, energy, grid)),
         notes=mentioned,
         numbers={
-            f"{layer}, {injectors} injectors": numbers(
+            f"{OPERATORS if layer == OL else layer}, {injectors} injectors": numbers(
                 throughput_eps=grid.rate[layer, injectors],
                 latency_ms=grid.late[layer, injectors],
                 **{energy.y_label: grid.energy[layer, injectors]},
@@ -132,12 +134,15 @@ def _notes(
         for layer in FORMS
     }
     threads = "; ".join(
-        f"{layer} {min(values):g} to {max(values):g}" for layer, values in counts.items() if values
+        f"{_TITLES[layer]} {min(values):g} to {max(values):g}"
+        for layer, values in counts.items()
+        if values
     )
     fewest = min((value for values in counts.values() for value in values), default=0)
     return (
         f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
         "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
+        f"{OPERATORS.capitalize()} are this lab's, in C++: the paper's OL is Storm, absent here.",
         *quick_note(options),
         *scale_note(options),
         *beyond_note(options, degrees(options)),
@@ -239,7 +244,7 @@ def _marks(question: Question, layer: str, quantity: str, energy: Energy) -> lis
 def _figure(question: Question) -> Figure:
     return Figure(
         id=f"viper:{question.number}",
-        title=f"determinism by channels (CL) and by operators (OL), {question.operator}",
+        title=f"determinism by channels, CL (OL in Storm: absent), {question.operator}",
         shows="throughput, latency, energy and context switches against injectors and instances",
         needs=(question.workload, LAYERS),
         stages=(

@@ -5,7 +5,7 @@ import pytest
 from lab.figures.options import Options
 from lab.figures.own.barriers import COST, DEFAULT, DGS, RATIOS, UNITS
 from lab.figures.registry import facts_of, find
-from lab.figures.verdict import MET, MISSED, NOT_COMPARABLE, REPRODUCED, conclude
+from lab.figures.verdict import MET, MISSED, NOT_JUDGED, REPRODUCED, conclude
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 
@@ -61,7 +61,7 @@ def test_more_workers_than_cores_and_wrong_answers_are_not_judged(measured):
         (TWO, measured(status="wrong_output")),
     ):
         outcome = FIGURE.outcome(options, runs)
-        assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+        assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
         assert outcome.draw().axes
 
 

@@ -56,10 +56,12 @@ def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
     assert (out / "toy-1.pdf").read_bytes().startswith(b"%PDF")
     record = json.loads((out / "toy-1.json").read_text())
     assert record["verdict"] == "reproduced"
-    assert f"toy:1: {record['verdict']}" in said
+    conditions = record["conditions"]
+    assert conditions.startswith("usual lengths, 3 repetitions, ") and " of " in conditions
+    assert f"toy:1: reproduced ({conditions}): " in said
     assert [run["run"] for run in record["runs"]] == [run.name for run in runs]
     assert record["published"][0]["source"] == "here"
-    assert "**Verdict: reproduced.**" in (out / "toy-1.md").read_text()
+    assert f"**Verdict: reproduced ({conditions}).**" in (out / "toy-1.md").read_text()
     assert Path(said.splitlines()[-1]) == out / "toy-1.json"
 
 
@@ -159,7 +161,7 @@ def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):
     assert record["confidence"] == 0.95
     page = (done[0] / "out" / "toy-1.md").read_text()
     assert "interval of 3 repetitions from" in page
-    assert ">reproduced</text>" in (done[0] / "out" / "toy-1.svg").read_text()
+    assert f">{record['text']}</text>" in (done[0] / "out" / "toy-1.svg").read_text()
 
 
 @pytest.mark.full
@@ -169,12 +171,22 @@ def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
 ):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     out = tmp_path / "quick"
-    given = ("--quick", "--workers", "1", "--format", "svg", "--out", str(out))
-    assert call(["figure", "toy:1", *given]) == EXIT_OK
-    assert "toy:1: indicates: reproduced: a quick run" in capsys.readouterr().out
+    given = (
+        "--quick",
+        "--workers",
+        "1",
+        "--repetitions",
+        "2",
+        "--format",
+        "svg",
+        "--out",
+        str(out),
+    )
+    assert call(["figure", "toy:1", *given, "--out", str(out)]) == EXIT_OK
+    assert "toy:1: indicates: reproduced (quick lengths, 2 repe" in capsys.readouterr().out
     record = json.loads((out / "toy-1.json").read_text())
     assert (record["verdict"], record["indicates"]) == ("indication", "reproduced")
     (claim,) = record["claims"]
     assert (claim["outcome"], claim["indicates"], claim["low"]) == ("inconclusive", "met", None)
-    assert "**No verdict; it indicates: reproduced.**" in (out / "toy-1.md").read_text()
-    assert ">indicates: reproduced</text>" in (out / "toy-1.svg").read_text()
+    assert "**No verdict; it indicates: reproduced (quick" in (out / "toy-1.md").read_text()
+    assert ">indicates: reproduced (quick" in (out / "toy-1.svg").read_text()

@@ -10,7 +10,7 @@ from lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
-    NOT_COMPARABLE,
+    NOT_JUDGED,
     REPRODUCED,
     SHAPE_ONLY,
     conclude,
@@ -63,13 +63,13 @@ def test_the_published_growth_reproduces_figure_8_with_as_many_cores(scaled):
 def test_fewer_cores_are_judged_by_the_share_of_linear_growth(scaled, grown, verdict):
     outcome = find("flumina:8").outcome(TWO, scaled(grown))
     assert conclude(outcome.claims).verdict == verdict
-    assert outcomes(outcome, "with 12 workers") == {NOT_COMPARABLE}
+    assert outcomes(outcome, "with 12 workers") == {NOT_JUDGED}
     assert outcomes(outcome, "with 2 workers by that with 1") == {MET if grown > 1.34 else MISSED}
 
 
 def test_wrong_answers_are_named(scaled):
     outcome = find("flumina:8").outcome(TWO, scaled(1.9, status="wrong_output"))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     assert any("has no number: wrong_output" in note for note in outcome.notes)
     assert outcome.draw().axes
 

@@ -13,7 +13,7 @@ from lab.figures.registry import find
 from lab.figures.verdict import (
     CONTRADICTED,
     MISSED,
-    NOT_COMPARABLE,
+    NOT_JUDGED,
     REPRODUCED,
     conclude,
 )
@@ -85,15 +85,15 @@ def test_other_latencies_miss_their_claim(late, change, part):
 
 def test_one_core_tells_nothing_of_growth_and_wrong_answers_of_nothing(late):
     outcome = FIGURE.outcome(Options(cores=1, workers=(1,)), late())
-    assert outcome.claims[0].outcome == NOT_COMPARABLE
+    assert outcome.claims[0].outcome == NOT_JUDGED
     outcome = FIGURE.outcome(TWO, late(status="wrong_output"))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     assert outcome.draw().axes
 
 
 def test_workers_beyond_the_cores_alone_are_drawn_and_not_judged(late):
     outcome = FIGURE.outcome(Options(cores=2, workers=(4,)), late())
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     assert outcome.draw().axes
 
 

@@ -1,15 +1,18 @@
 """Claims are judged by intervals: met, missed, or inconclusive, and what would tell."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from lab.figures.judge import MOST_REPETITIONS, PublishedClaim, judge, repetitions_to_tell, side
-from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE, SHAPE, VALUE
+from lab.figures.needs import Need, shortfalls
+from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED, SHAPE, VALUE
 from results.stats.estimates import Level, one, ratio
 
 asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
-blocked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1", blocked="2 cores")
+blocked = asked.given(Need(what="cores", count=2, least=12))
+LACK = "cores: 2, at least 12 needed"
 UP = math.inf
 
 
@@ -49,16 +52,26 @@ def test_bounds_are_inclusive_and_one_sided():
     assert judged(asked.shape(third, 1.0, 1.0)).outcome == MET
 
 
+def test_a_published_ratio_has_two_bounds():
+    """1.8 was met where 1.10 to 1.15 is published."""
+    ratio_claim = replace(asked, relation="ratio")
+    for pose in (ratio_claim.at_least, ratio_claim.at_most):
+        with pytest.raises(ValueError, match=r"pose it with near\(\)"):
+            pose(steady(1.8), 1.1)
+    assert judged(ratio_claim.near(steady(1.8), 1.1, 1.15, 0.03)).outcome == MISSED
+    assert judged(ratio_claim.shape(steady(1.8), 1.0, UP)).outcome == MET  # who is faster
+
+
 @pytest.mark.parametrize("measured", [None, Level((math.nan,) * 6)])
 def test_without_a_number_nothing_is_judged(measured):
     found = judged(asked.at_most(measured, 1.0))
-    assert (found.outcome, found.measured) == (NOT_COMPARABLE, "")
+    assert (found.outcome, found.measured) == (NOT_JUDGED, "")
     assert found.reason == "there is no verified number for it"
 
 
 def test_what_is_blocked_is_not_judged_however_good_the_number_is():
     found = judged(blocked.near(steady(2.37), 2.37, 2.37, 0.2, "x"))
-    assert (found.outcome, found.reason, found.measured) == (NOT_COMPARABLE, "2 cores", "2.37 x")
+    assert (found.outcome, found.reason, found.measured) == (NOT_JUDGED, LACK, "2.37 x")
 
 
 @pytest.mark.parametrize(
@@ -77,16 +90,39 @@ def test_a_claim_is_decided_when_its_whole_interval_is_on_one_side(ends, outcome
     assert side(ends, (1.0, 2.0)) == outcome
 
 
-def test_one_repetition_decides_nothing_and_says_what_it_indicates():
+def test_one_trial_is_drawn_and_not_judged():
     found = judged(asked.shape(one([1.3]), 1.0, UP, "x"))
-    assert (found.outcome, found.indicates, found.repetitions) == (INCONCLUSIVE, MET, 1)
+    assert (found.outcome, found.indicates, found.repetitions) == (NOT_JUDGED, NOT_JUDGED, 1)
+    assert (found.reason, found.measured) == ("one trial: drawn, not judged", "1.3 x")
+
+
+def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
+    found = judged(asked.shape(one([1.3, 1.4]), 1.0, UP, "x"))
+    assert (found.outcome, found.indicates, found.repetitions) == (INCONCLUSIVE, MET, 2)
     assert (found.low, found.high) == (None, None)
-    assert found.reason.startswith("at least 1 x; 1 repetition: no interval; 3 give a first one")
+    assert found.reason.startswith("at least 1 x; 2 repetitions: no interval; 3 give a first one")
+
+
+def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
+    (found,) = judge([asked.shape(one([1.3]), 1.0, UP, "x")], fewest=1)
+    assert found.indicates == MET
+
+
+@pytest.mark.parametrize(
+    ("seen", "lack"),
+    [(1, None), (2, None), (0, "a: 0, at least 1 needed"), (None, "a: not recorded")],
+)
+def test_a_need_says_what_did_not_happen(seen, lack):
+    need = Need(what="a", count=seen)
+    assert need.shortfall == shortfalls([need, need]) == lack
+    (found,) = judge([asked.given(need).shape(steady(1.3), 1.0, UP, "x")])
+    assert found.outcome == (MET if lack is None else NOT_JUDGED)
+    assert found.needs == (need,)
 
 
 def test_a_ratio_with_an_upper_bound_alone_is_not_said_to_be_at_least_0():
-    assert judged(asked.shape(one([1.3]), 0.0, 2.0, "x")).reason.startswith("at most 2 x; ")
-    assert judged(asked.shape(one([1.3]), 1.0, 2.0, "x")).reason.startswith("at least 1 x and at ")
+    assert judged(asked.shape(steady(1.3), 0.0, 2.0, "x")).reason.startswith("at most 2 x; ")
+    assert judged(asked.shape(steady(1.3), 1.0, 2.0, "x")).reason.startswith("at least 1 x and at ")
 
 
 def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_tell():

@@ -9,7 +9,7 @@ from lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
-    NOT_COMPARABLE,
+    NOT_JUDGED,
     REPRODUCED,
     conclude,
 )
@@ -79,7 +79,7 @@ def test_a_quick_figure_has_few_cells(figure_id):
 def test_wrong_answers_have_no_numbers_and_are_named(row, make_run, figure_id):
     rows = trials(row, figure_id, QUICK, lambda cell, label: {}, status="wrong_output")
     outcome = find(figure_id).outcome(QUICK, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     assert any("has no number: wrong_output" in note for note in outcome.notes)
     assert outcome.draw().axes
 
@@ -92,7 +92,7 @@ def test_one_core_cannot_answer_what_several_workers_do(row, make_run, figure_id
         lambda cell, label: pace(1e6, 1.0, **{"1_sl-0_cost_ns": 1e4, "1_ps-0_cost_ns": 1e4}),
     )  # fmt: skip
     outcome = find(figure_id).outcome(alone, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def test_both_forms_are_measured_and_only_the_papers_is_judged(row, make_run, fi
         if "/source-" in r["cell"]
     ]
     outcome = find(figure_id).outcome(TWO, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     sides = {side.algorithm for c in outcome.claims for side in (c.system, c.opponent)}
     assert all(algorithm.endswith("; a serial number for each operator") for algorithm in sides)
 
@@ -273,7 +273,7 @@ def test_peaks_beyond_the_cores_are_drawn_and_not_judged(row, make_run):
     options = Options(cores=2, workers=(4,))
     rows = trials(row, "ordered:14", options, lambda cell, label: pace(1e6, 1.0))
     outcome = find("ordered:14").outcome(options, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
     assert any("more than the cores" in note for note in outcome.notes)
 
 

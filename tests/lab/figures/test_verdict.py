@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.figures.judge import PublishedClaim, judge
+from lab.figures.needs import Need
 from lab.figures.verdict import (
     CONTRADICTED,
     INCONCLUSIVE,
@@ -14,6 +15,8 @@ from lab.figures.verdict import (
     MET,
     MISSED,
     NOT_COMPARABLE,
+    NOT_JUDGED,
+    ONE_TRIAL,
     REPRODUCED,
     SHAPE,
     SHAPE_ONLY,
@@ -46,6 +49,9 @@ def claim(kind, outcome, indicates=None):
     [
         ([], NOT_COMPARABLE),
         ([(VALUE, NOT_COMPARABLE), (SHAPE, NOT_COMPARABLE)], NOT_COMPARABLE),
+        ([(VALUE, NOT_JUDGED), (SHAPE, NOT_COMPARABLE)], NOT_JUDGED),
+        ([(VALUE, MET), (SHAPE, NOT_JUDGED)], SHAPE_ONLY),
+        ([(VALUE, MISSED), (SHAPE, NOT_JUDGED)], CONTRADICTED),
         ([(VALUE, MET), (SHAPE, MET)], REPRODUCED),
         ([(VALUE, MET)], REPRODUCED),
         ([(SHAPE, MET), (VALUE, MISSED)], SHAPE_ONLY),
@@ -72,7 +78,7 @@ def test_the_verdict_follows_from_the_claims(claims, verdict):
 _ANY = st.lists(
     st.tuples(
         st.sampled_from((VALUE, SHAPE)),
-        st.sampled_from((MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE)),
+        st.sampled_from((MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE, NOT_JUDGED)),
     )
 )
 
@@ -121,8 +127,19 @@ def test_a_quick_run_indicates_and_has_no_verdict(outcome):
     assert found.text == "indicates: reproduced"
 
 
-def test_a_quick_run_that_has_no_number_is_not_comparable():
-    assert conclude([claim(SHAPE, NOT_COMPARABLE)], quick=True).verdict == NOT_COMPARABLE
+@pytest.mark.parametrize("outcome", [NOT_COMPARABLE, NOT_JUDGED])
+def test_a_quick_run_that_has_no_number_indicates_nothing(outcome):
+    assert conclude([claim(SHAPE, outcome)], quick=True).verdict == outcome
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("value", [0.5, 1.5])
+def test_one_trial_neither_reproduces_nor_contradicts(quick, value):
+    claims = judge(
+        [PublishedClaim(text="t", published="p", source="s").shape(one([value]), 1.0, 2.0)]
+    )
+    found = conclude(claims, quick=quick)
+    assert (found.verdict, found.indicates, found.text) == (NOT_JUDGED, NOT_JUDGED, ONE_TRIAL)
 
 
 def test_the_reason_names_what_was_missed_and_what_cannot_be_compared():
@@ -131,13 +148,13 @@ def test_the_reason_names_what_was_missed_and_what_cannot_be_compared():
             PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1").near(
                 one([5.0, 5.0, 5.0]), 2.37, 2.37, 0.2, "x"
             ),
-            PublishedClaim(text="t", published="p", source="s", blocked="2 cores").near(
-                None, 1, 1, 0.1
-            ),
+            PublishedClaim(text="t", published="p", source="s")
+            .given(Need(what="cores", count=2, least=12))
+            .near(None, 1, 1, 0.1),
         ]
     )
     found = conclude([claim(SHAPE, MET), wrong, left])
     assert found.verdict == SHAPE_ONLY
     assert "1 of 3 claims met" in found.reason
     assert "VSN/SN: measured 5 x, expected 20% tolerance" in found.reason
-    assert "1 not comparable: 2 cores" in found.reason
+    assert "1 not judged: cores: 2, at least 12 needed" in found.reason
