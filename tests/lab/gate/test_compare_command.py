@@ -171,7 +171,7 @@ def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(store
     assert call(held) == EXIT_INCONCLUSIVE
     said = capsys.readouterr().out
     assert (
-        "2 of 2 gated comparisons would not show a change of 5 %" in said
+        "2 of 2 gated comparisons do not exclude a change of 5 %" in said
         and "quieter machine" in said
     )
     assert call([*held, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
