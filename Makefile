@@ -125,7 +125,7 @@ stress-long: export LAB_STRESS_ROUNDS ?= 500
 stress-long: CTEST_ARGS := --timeout 7200
 stress-long: stress ## the same with many more rounds (LAB_STRESS_ROUNDS, default 500)
 
-bench: $(INSTALLED) ## time the core's structures; build/bench.json
+bench: $(INSTALLED) ## time the core's structures, planning and due times; build/bench.json
 	@mkdir -p build
 	$(BIN)/python -m pytest benchmarks --benchmark-json=build/bench.json
 

@@ -15,7 +15,7 @@ from lab.gate.source import git, resolve
 from tests.processes import Popen
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.processes import Popen
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 120
+PATIENCE_S = 600
 ROUNDS = 40_000
 PIP = "pip install --no-deps --no-build-isolation --no-index --target {site} ."
 

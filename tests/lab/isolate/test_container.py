@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import msgspec
@@ -231,14 +230,12 @@ def test_container_is_gone_when_the_wait_is_interrupted(image, tmp_path, podman_
 
     known = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
-    began = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            contained(image, ["sh", "-c", "echo here; sleep 100"], log)
+            contained(image, ["sh", "-c", "echo here; sleep 3600"], log)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, known)
-    assert time.monotonic() - began < 90
     assert log.read_text() == "here\n"
     assert podman_engine.containers() == []
 
