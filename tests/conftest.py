@@ -73,8 +73,9 @@ def pytest_runtest_teardown():
 
 
 def pytest_sessionfinish():
-    """Stop the shared Spark."""
+    """Stop the shared Spark; have the end of Python see all objects, or nanobind calls them leaked."""
     stop_shared_spark()
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
