@@ -206,7 +206,7 @@ def test_advisory_comparisons_may_have_too_few_processes(stored, capsys):
 
 MATRIX = """
 [run]
-timeout_s = 60
+timeout_s = 600
 [[workload]]
 name = "event_window"
 [[engine]]

@@ -26,7 +26,7 @@ from workloads.datasets import oracle_cache
 from workloads.datasets.cut import before, event_times
 from workloads.registry import workload
 
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 # Says of its own surroundings what isolation promises.
 REPORT = """
 import json, os

@@ -137,7 +137,7 @@ def test_process_that_outlives_its_parent_is_named_and_killed(tmp_path):
         "start_new_session=True); print(p.pid, flush=True)"
     )
     log = tmp_path / "log"
-    outcome = run_isolated([sys.executable, "-c", code], log=log, timeout_s=30)
+    outcome = run_isolated([sys.executable, "-c", code], log=log, timeout_s=600)
     pid = int(log.read_text())
     assert (outcome.returncode, outcome.timed_out) == (0, False)
     assert len(outcome.left) == 1
@@ -148,7 +148,7 @@ def test_process_that_outlives_its_parent_is_named_and_killed(tmp_path):
 def test_clean_process_leaves_nothing_and_its_output_is_in_the_log(tmp_path):
     log = tmp_path / "log"
     log.write_text("before\n")
-    outcome = run_isolated([sys.executable, "-c", "print('said')"], log=log, timeout_s=30)
+    outcome = run_isolated([sys.executable, "-c", "print('said')"], log=log, timeout_s=600)
     assert (outcome.returncode, outcome.timed_out, outcome.left) == (0, False, ())
     assert log.read_text() == "before\nsaid\n"
 

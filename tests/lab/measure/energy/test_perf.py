@@ -277,7 +277,7 @@ def test_the_real_perf_prints_lines_of_the_expected_shape_with_these_options():
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=600,
         env={**os.environ, "LC_ALL": "C"},
     )
     first = done.stdout.partition("\n")[0]
