@@ -77,11 +77,22 @@ engine: $(INSTALLED) ## install what one engine needs beside the lab (NAME=polar
 demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the path of the HTML report
 	@tools/demo "$(REAL_DATA)" $(DEMO_OUT)
 
-test: $(TEST_STAGES) ## what every change is tested with: minutes
+# stages NAMES: runs them all, also after one has failed, and ends with a summary; one alone has its own.
+stages = @failed=; \
+	for stage in $(1); do $(MAKE) --no-print-directory $$stage || failed="$$failed $$stage"; done; \
+	[ $(words $(1)) -lt 2 ] || for stage in $(1); do \
+	    case " $$failed " in *" $$stage "*) outcome=FAILED;; *) outcome=ok;; esac; \
+	    printf 'test stage %s: %s\n' $$stage $$outcome; \
+	done; \
+	[ -z "$$failed" ]
 
-test-all: PYTEST_ARGS += -m ''
+test: $(INSTALLED) ## what every change is tested with: minutes
+	$(call stages,$(TEST_STAGES))
+
+test-all: export PYTEST_ARGS += -m ''
 test-all: export LAB_STRESS := all
-test-all: cpp-test stress perturbed pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
+test-all: $(INSTALLED) ## everything: full products, the sanitizers; every night, and before an issue is resolved
+	$(call stages,cpp-test stress perturbed pytest)
 
 # The tests of Spark stay in one of them (tests/groups.py).
 # What is imported is compiled once, or each of the hundreds of processes does it where PYTHONDONTWRITEBYTECODE is set.
@@ -117,7 +128,7 @@ stress-long: export LAB_STRESS_ROUNDS ?= 500
 stress-long: CTEST_ARGS := --timeout 7200
 stress-long: stress ## the same with many more rounds (LAB_STRESS_ROUNDS, default 500)
 
-bench: $(INSTALLED) ## time the core's structures; build/bench.json
+bench: $(INSTALLED) ## time the core's structures, planning and due times; build/bench.json
 	@mkdir -p build
 	$(BIN)/python -m pytest benchmarks --benchmark-json=build/bench.json
 

@@ -24,6 +24,7 @@ from tests.pairwise import mark_left_out
 from tests.processes import end_started
 from tests.too_long import SHARED_S
 from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
+from tests.too_long import pytest_terminal_summary as pytest_terminal_summary
 
 gc.disable()
 WRITES_NOTHING, sys.dont_write_bytecode = sys.dont_write_bytecode, False
@@ -73,8 +74,9 @@ def pytest_runtest_teardown():
 
 
 def pytest_sessionfinish():
-    """Stop the shared Spark."""
+    """Stop the shared Spark; at the end Python sees all objects, or nanobind calls some leaked."""
     stop_shared_spark()
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,7 +2,7 @@
 
 tests/conftest.py says which, by whether `-m ''` is given. Tests that name no number of examples
 draw that share of the default. No example has a deadline: on a busy machine any may take its time,
-and tests/too_long.py limits what a test may take.
+and tests/too_long.py lists what takes too long.
 """
 
 from hypothesis import settings

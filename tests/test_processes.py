@@ -28,14 +28,14 @@ def test_an_assertion_that_fails_does_not_wait_for_a_child(hanging):
     process, below = hanging
     with pytest.raises(AssertionError, match="before the child was told"), process:
         raise AssertionError("before the child was told")
-    below.wait(60)
+    below.wait(300)
     assert process.returncode == -9 and ended(below)
 
 
 def test_what_a_test_leaves_running_ends_with_it(hanging):
     process, below = hanging
     end_started()
-    below.wait(60)
+    below.wait(300)
     assert process.returncode == -9 and process.stdout.closed and ended(below)
 
 

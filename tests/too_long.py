@@ -1,11 +1,11 @@
-"""A test that takes too long fails: what is slow is mended, or moved to `make test-all`.
+"""Lists the tests that take too long: what is slow is mended, or left to `make test-all`.
 
 Judged is the wall time of set-up and call, since that is what people wait for; a wait that costs no
 processor time counts as well. What many tests share and one of them starts (Spark) is not counted.
-On a busy machine every wall time is longer, so the limit grows with the load: by the one-minute
-load average for each core, where that is above NOISE; above MOST_LOAD a core nothing is said. Two
-processes that test on two quiet cores make a load of 2 to 3. Errs towards letting a test pass:
-threads and children of the tests are part of the load.
+None fails by it: a slow or busy machine makes any test long. So that the list is short there too,
+the limit grows with the load: by the one-minute load average for each core, where that is above
+NOISE; above MOST_LOAD a core nothing is said. Two processes that test on two quiet cores make a
+load of 2 to 3. Errs towards saying nothing: threads and children of the tests are part of the load.
 """
 
 import math
@@ -22,6 +22,7 @@ NOISE = 1.5
 23 and 36 s were seen of one. Without it a test of 15 s fails now and then."""
 
 SET_UP_S = pytest.StashKey[float]()
+TOO_LONG = "took too long"
 SHARED_S = pytest.StashKey[float]()
 """What a fixture that starts something for many tests spent on that, in seconds."""
 
@@ -34,7 +35,7 @@ def limit_s(load, cores):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Fail a test that passed and took too long, unless it is left to `make test-all`."""
+    """Note of a test that passed how much too long it took, unless `make test-all` has it."""
     report = yield
     if report.when == "setup":
         item.stash[SET_UP_S] = report.duration - item.stash.get(SHARED_S, 0.0)
@@ -42,10 +43,26 @@ def pytest_runtest_makereport(item, call):
         took_s = item.stash[SET_UP_S] + report.duration
         load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
         if took_s > limit_s(load, cores):
-            report.outcome = "failed"
-            report.longrepr = (
-                f"passed, but took {took_s:.1f} s; a test may take {limit_s(load, cores):.1f} s "
-                f"({LIMIT_S:g} s, at a load of {load:.1f} on {cores} cores). Make it quicker, or "
-                "leave it to `make test-all` with @pytest.mark.full."
+            text = (
+                f"{took_s:.1f} s, limit {limit_s(load, cores):.1f} s "
+                f"({LIMIT_S:g} s, at a load of {load:.1f} on {cores} cores)"
             )
+            report.user_properties.append((TOO_LONG, text))
     return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    """List the tests that took too long."""
+    found = [
+        f"{report.nodeid}: {text}"
+        for report in terminalreporter.getreports("passed")
+        for name, text in report.user_properties
+        if name == TOO_LONG
+    ]
+    if found:
+        terminalreporter.section("tests that took too long")
+        for line in found:
+            terminalreporter.line(line)
+        terminalreporter.line(
+            "Make them quicker, or leave them to `make test-all` with @pytest.mark.full."
+        )

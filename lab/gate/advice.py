@@ -48,8 +48,8 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     if unstable:
         remedy = "" if one_stage else "give more --repetitions, "
         yield (
-            f"{unstable} of {report.tests} gated comparisons would not show a change of 5 %, as "
-            f"their A/A noise is larger: use a quieter machine or larger inputs, {remedy}or make "
+            f"{unstable} of {report.tests} gated comparisons do not exclude a change of 5 %, as "
+            f"their noise hides it: use a quieter machine or larger inputs, {remedy}or make "
             "that metric --advisory"
         )
     if none:

@@ -3,7 +3,8 @@
 Stage one screens all cells: exact one-sided Mann-Whitney over fresh processes, Benjamini-Hochberg
 over the cells, and an effect above a floor. Cells that fail it are measured again, all anew, and
 only a second failure is a regression. Two stages at 5 % cost fewer false alarms than one at 1 %,
-and see more (docs/gates.md has both, measured).
+and see more (docs/gates.md has both, measured). A cell that is not called passes where its values
+exclude a change of the size that the gate looks for, and is `unstable` where they do not.
 
 Values are costs (seconds, joules, instructions): larger is worse. Of rates, pass the reciprocals.
 """
@@ -33,7 +34,8 @@ class Rule:
         q: false discovery rate over the cells of a stage.
         floor: effects up to this share are never called.
         noise_factor: nor are effects up to this many times the A/A MAD.
-        unstable_above: an A/A 95th percentile above this makes an uncalled cell `unstable`.
+        unstable_above: the change that an uncalled cell has to exclude, else it is `unstable`; so
+            it is where the A/A 95th percentile is larger.
         draws: resamples for the noise.
     """
 
@@ -49,6 +51,9 @@ class Rule:
 TWO_STAGE = Rule()
 ONE_STAGE = Rule(alpha=0.01, q=0.01, floor=0.03)
 """For stored runs, where nothing can be measured again."""
+
+MISSED = 0.025
+"""How often one stage may exclude a change that is there; in two stages at most twice as often."""
 
 
 class GateVerdict(StrEnum):
@@ -82,6 +87,8 @@ class StageResult:
         noise: of A/A ratios of medians of as many values.
         floor: effects up to this were not called.
         worse, better: whether test and floor agree.
+        excludes: whether a change for the worse of `Rule.unstable_above` would have been seen: the
+            noise is smaller, and the exact test rejects that the new arm is worse by as much.
     """
 
     n_old: int
@@ -93,6 +100,7 @@ class StageResult:
     floor: float
     worse: bool
     better: bool
+    excludes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +129,10 @@ def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> t
             verdict = GateVerdict.SUSPECT
         elif stage.better:
             verdict = GateVerdict.IMPROVED
-        elif stage.noise.unstable(rule.unstable_above):
-            verdict = GateVerdict.UNSTABLE
-        else:
+        elif stage.excludes:
             verdict = GateVerdict.UNCHANGED
+        else:
+            verdict = GateVerdict.UNSTABLE
         found.append(Decision(key=key, verdict=verdict, first=stage))
     return tuple(found)
 
@@ -141,6 +149,9 @@ def confirm(
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
     """Return the findings with every suspect decided by its second, independent measurement.
+
+    A suspect is cleared only by a measurement that excludes a change; any other leaves it
+    `unstable`, since the first stage gave a reason to believe in one.
 
     Args:
         findings: of `screen`.
@@ -159,14 +170,18 @@ def confirm(
         replace(
             finding,
             second=stages[finding.key],
-            verdict=GateVerdict.REGRESSION
-            if stages[finding.key].worse
-            else GateVerdict.UNCONFIRMED,
+            verdict=_confirmed(stages[finding.key]),
         )
         if finding.key in stages
         else finding
         for finding in findings
     )
+
+
+def _confirmed(second: StageResult) -> GateVerdict:
+    if second.worse:
+        return GateVerdict.REGRESSION
+    return GateVerdict.UNCONFIRMED if second.excludes else GateVerdict.UNSTABLE
 
 
 def decide_once(
@@ -234,6 +249,8 @@ def _stage(
     noise = resampled_noise((arms.old, arms.new), n, rng, rule.draws)
     ratio = ratio_of_medians(arms.old, arms.new)
     floor = max(rule.floor, rule.noise_factor * noise.mad)
+    as_much_worse = np.multiply(arms.old, 1 + rule.unstable_above)
+    less = mann_whitney(as_much_worse, arms.new, "less")
     shown = [p < rule.alpha and q <= rule.q for p, q in zip(raw, scaled, strict=True)]
     return StageResult(
         n_old=len(arms.old),
@@ -245,4 +262,5 @@ def _stage(
         floor=floor,
         worse=shown[0] and ratio > 1 + floor,
         better=shown[1] and ratio < 1 / (1 + floor),
+        excludes=less < MISSED and not noise.unstable(rule.unstable_above),
     )

@@ -271,7 +271,10 @@ def test_a_real_stall_of_a_real_run_shows_too(tmp_path):
         stall=lambda: time.sleep(STALL_NS / 1e9),
         pacer=Pacer,
     )
-    latency, service = percentiles(measured.latency), percentiles(measured.service_latency)
-    assert latency.count > 1_000
-    assert latency.p99_ns >= 100 * MS
-    assert service.p99_ns < 20 * MS
+    assert percentiles(measured.latency).p99_ns >= 100 * MS
+    # What else the machine does makes outputs slow by both clocks; the stall by the first alone.
+    slow = [
+        int(found.counts[found.values_ns >= 100 * MS].sum())
+        for found in (measured.latency, measured.service_latency)
+    ]
+    assert slow[0] > slow[1] + 10

@@ -9,7 +9,7 @@ from tests.groups import group_of
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
-SESSION_S = 60
+SESSION_S = 600
 """Some fifteen times what a session takes: one that waits for ever ends, too."""
 
 TESTS = """

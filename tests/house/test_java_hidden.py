@@ -56,7 +56,7 @@ def test_spark_starts_where_no_java_is_to_be_found(tmp_path):
         env=environ,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -59,7 +59,7 @@ def test_a_job_that_runs_the_tests_has_all_engines_and_tells_the_slowest(job):
     makefile = (ROOT / "Makefile").read_text()
     target = {"correctness": "pytest", "everything": "test-all"}[job]
     assert any(f"make {target}" in step for step in steps)
-    assert re.search(r"^test-all:.* pytest\b", makefile, re.MULTILINE)
+    assert re.search(r"^test-all: .*\n\t.*\bstages,.* pytest\)", makefile, re.MULTILINE)
     assert "--durations=30" in makefile.partition("\npytest:")[2].partition("\n\n")[0]
 
 

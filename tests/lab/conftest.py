@@ -118,7 +118,7 @@ def write_matrix(
     """Write a matrix of fake cells on a dataset and return its path."""
     path = folder / f"{name}.toml"
     path.write_text(
-        f"[run]\nrepetitions = {repetitions}\ntimeout_s = 60\n"
+        f"[run]\nrepetitions = {repetitions}\ntimeout_s = 600\n"
         f'[[workload]]\nname = "event_window"\ndataset = "{dataset[:12]}"\nlabel = "small"\n'
         f'[[engine]]\nname = "fake"\nvariants = {json.dumps(variants)}\n'
         f"options = {options}\n{more}\n"

@@ -42,7 +42,7 @@ def browse(page: Path, profile: Path, width: int = 1400) -> str:
         "--dump-dom",
         page.as_uri(),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -151,7 +151,7 @@ def test_a_gap_in_event_time_holds_no_source_back(variant, tmp_path):
         options=QUICK,
         dataset=write_dataset(data, "event_window", tmp_path / "data"),
     )
-    ended = run_trial(trial, log=tmp_path / "log", timeout_s=60)
+    ended = run_trial(trial, log=tmp_path / "log", timeout_s=600)
     assert (ended.result["status"], ended.result.get("reason")) == ("ok", None)
 
 

@@ -13,7 +13,7 @@ from tests.engines.multicore import long_runs
 from tests.engines.multicore.long_runs import NAMES
 from tests.processes import Popen
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 """For one run, which would last minutes; it takes some milliseconds."""
 
 

@@ -19,7 +19,7 @@ from tests.processes import Popen
 from tests.workloads.suite.streams import generated
 from workloads.registry import workload
 
-PATIENCE_S = 120
+PATIENCE_S = 600
 CHUNK_BYTES = 4 << 20
 """core/run/output_pool.h"""
 

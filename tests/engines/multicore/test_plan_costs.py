@@ -190,23 +190,25 @@ def test_costs_of_a_plan_that_is_only_shown_are_measured():
 
 
 def test_every_run_is_preceded_by_what_is_asked_for_outside_of_its_clock():
-    """The shortest of three runs is shorter than the wait before each, so that is not in it."""
-    found, called = workload("event_window"), []
+    """A run that is shorter than the wait before it does not have it in its time."""
+    found, called, took = workload("event_window"), [], [np.inf]
 
     def before():
         called.append(1)
-        time.sleep(0.3)
+        time.sleep(0.1)
 
-    took = durations_ns(
-        found.program,
-        generated("event_window", 1_000),
-        2,
-        3,
-        optimizer="by-stream",
-        as_trials=before,
-    )
+    while min(took) >= 0.1e9:  # for ever, if the wait is in it; else until the machine has a moment
+        called.clear()
+        took = durations_ns(
+            found.program,
+            generated("event_window", 1_000),
+            2,
+            3,
+            optimizer="by-stream",
+            as_trials=before,
+        )
     assert len(took) == len(called) == 3
-    assert 0 < min(took) < 0.25e9
+    assert min(took) > 0
     calls = []
     plan_costs(found.program, generated("event_window", 100), 2, as_trials=lambda: calls.append(1))
     assert len(calls) > 20

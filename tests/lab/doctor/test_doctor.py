@@ -3,7 +3,6 @@
 import json
 import logging
 import math
-import time
 from pathlib import Path
 
 import pytest
@@ -58,17 +57,9 @@ def test_a_failing_probe_becomes_a_warning_that_carries_the_error(tmp_path):
     assert found[1] == ok("fine", "yes")
 
 
-def test_this_machine_is_examined_in_under_two_seconds_without_touching_the_root_logger():
+def test_this_machine_is_examined_without_touching_the_root_logger():
     handlers = list(logging.getLogger().handlers)
-    seconds = []
-    # The best of three: this is about what the doctor does, not about what else the machine does.
-    for _ in range(3):
-        start = time.monotonic()
-        result = CliRunner().invoke(doctor, ["--json"])
-        seconds.append(time.monotonic() - start)
-        if seconds[-1] < 2:
-            break
-    assert min(seconds) < 2
+    result = CliRunner().invoke(doctor, ["--json"])
     assert result.exit_code == 0
     found = json.loads(result.output)
     assert {"name", "state", "seen", "remedy"} == set(found[0])

@@ -26,7 +26,7 @@ def facts():
 def first(options, runs=()):
     return Plan(
         tree={
-            "run": run_table(options, timeout_s=60, repetitions=3),
+            "run": run_table(options, timeout_s=600, repetitions=3),
             "workload": [{"name": "event_window", "dataset": dataset, "label": "small"}],
             "engine": [
                 {"name": "multicore", "variants": ["dgs"], "workers": list(options.instances)},

@@ -69,6 +69,14 @@ def test_a_slow_down_that_does_not_repeat_passes(rng):
     assert line.word is Word.UNCONFIRMED and not line.fails
 
 
+def test_a_slow_down_that_noise_hides_in_the_second_stage_casts_doubt(rng):
+    first = {CELL: Pair(old=trials(rng, n=4), new=trials(rng, wall=2.0, n=4))}
+    again = {CELL: Pair(old=trials(rng, n=4, sd=0.8), new=trials(rng, n=4, sd=0.8))}
+    (line,) = hold(first, lambda cells: again, criteria())
+    assert line.word is Word.UNSTABLE and line.doubtful and not line.fails
+    assert line.first_ratio == pytest.approx(2.0, rel=0.05)
+
+
 def test_only_suspected_cells_are_measured_again(rng):
     first = {
         name: Pair(old=trials(rng), new=trials(rng, wall=1.0 + 0.2 * (name == "b")))

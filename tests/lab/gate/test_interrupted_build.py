@@ -17,7 +17,7 @@ from lab.host.git import git
 from tests.processes import Popen
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from workloads.registry import workload
 ROOT = Path(__file__).parents[3]
 MATRIX = """
 [run]
-timeout_s = 60
+timeout_s = 600
 [[workload]]
 name = "event_window"
 [[engine]]

@@ -60,7 +60,7 @@ WORKLOAD = replace(BASE, name="{name}", title="{title}", input="event_window")
 """
 MATRIX = """
 [run]
-timeout_s = 60
+timeout_s = 600
 [[workload]]
 name = "event_window"
 dataset = "{dataset}"

@@ -125,7 +125,7 @@ def podman(folder: Path, *, shares_machine: bool = True) -> Iterator[Engine]:
         yield engine
     finally:
         service.terminate()
-        service.wait(timeout=30)
+        service.wait(timeout=600)
         for arguments in (("rm", "--all", "--force"), ("rmi", "--all", "--force")):
             subprocess.run(
                 [*engine.command, *arguments], env=engine.environ, capture_output=True, check=False
@@ -137,7 +137,7 @@ def podman(folder: Path, *, shares_machine: bool = True) -> Iterator[Engine]:
 
 
 def _wait_for(socket: Path, service: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 600
     while not socket.exists():
         if service.poll() is not None or time.monotonic() > deadline:
             raise NoEngineError(f"podman's service does not start: {log.read_text()[-1000:]}")

@@ -13,7 +13,7 @@ MATRIX = """
 [run]
 isolate = "container"
 container = {{ image = "{image}" }}
-timeout_s = 60
+timeout_s = 600
 [[workload]]
 name = "{workload}"
 [[engine]]

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -162,10 +160,3 @@ def test_the_highest_feasible_rate_uses_all_events_and_no_more(arrival):
 
     assert needed(highest) <= events
     assert needed(highest * 1.001) > events
-
-
-def test_ten_million_times_take_well_under_a_second():
-    for arrival in RATED:
-        begin = time.process_time()
-        due_times(spec(arrival, 1e6), 10_000_000)
-        assert time.process_time() - begin < 1.0

@@ -76,11 +76,11 @@ def test_input_that_is_damaged_during_a_run_gives_no_number_and_is_not_the_engin
 ):
     path = checked.dataset.streams[0].path
     flip(path, WITHIN_THE_FIRST_PAGE)
-    row = run_trial(checked, log=tmp_path / "log", timeout_s=60).result
+    row = run_trial(checked, log=tmp_path / "log", timeout_s=600).result
     assert row["status"] == "invalid"
     assert str(path) in row["reason"] and "is damaged" in row["reason"]
     flip(path, WITHIN_THE_FIRST_PAGE)
-    assert run_trial(checked, log=tmp_path / "log", timeout_s=60).result["status"] == "ok"
+    assert run_trial(checked, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
 
 
 def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
@@ -88,9 +88,9 @@ def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
     wrong = replace(checked.dataset.streams[0], file_sha256="1" * 64)
     streams = (wrong, *checked.dataset.streams[1:])
     spec = msgspec.structs.replace(checked, dataset=replace(checked.dataset, streams=streams))
-    assert run_trial(spec, log=tmp_path / "log", timeout_s=60).result["status"] == "ok"
+    assert run_trial(spec, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
     wrong.path.touch()
-    row = run_trial(spec, log=tmp_path / "log", timeout_s=60).result
+    row = run_trial(spec, log=tmp_path / "log", timeout_s=600).result
     assert row["status"] == "invalid"
 
 

@@ -12,7 +12,7 @@ import pytest
 from lab.cli import EXIT_INTERRUPTED
 from tests.processes import Popen
 
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 
 def alive(group: int) -> list[str]:
@@ -62,7 +62,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
     assert "Traceback" not in err and "py4j" not in err.lower(), err
     assert out == ""
     assert list(catalogue.iterdir()) == []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while left := alive(process.pid):
         assert time.monotonic() < deadline, left
         time.sleep(0.1)

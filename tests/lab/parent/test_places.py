@@ -12,7 +12,7 @@ from lab.cli import EXIT_USER_ERROR, call
 from results.store import read_run
 from tests.lab.isolate.podman import SOURCE
 
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 # Each is tried with the place for PLACE, and with RUN, a finished run (COPY: one at the place).
 COMMANDS = (

@@ -19,7 +19,7 @@ from tests.lab.parent.runs import run_lab
 from tests.processes import Popen
 
 ROOT = Path(lab.cli.__file__).parents[2]
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 
 def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(

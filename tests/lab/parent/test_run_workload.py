@@ -140,9 +140,9 @@ def test_a_trial_whose_code_was_edited_meanwhile_is_no_measurement(tmp_path: Pat
         workload=str(path),
         code=subject.code(),
     )
-    assert run_trial(job, log=tmp_path / "log", timeout_s=60).result["status"] == "ok"
+    assert run_trial(job, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
     path.write_text(path.read_text().replace("total = 0", "total = 1"))
-    result = run_trial(job, log=tmp_path / "log", timeout_s=60).result
+    result = run_trial(job, log=tmp_path / "log", timeout_s=600).result
     assert result["status"] == "invalid"
     assert "the code of workload sensors is not what the run was started with" in result["reason"]
 

@@ -8,7 +8,7 @@ from lab.trial.spec import (
     EngineTrial,
 )
 
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 
 SPECIFIED = ("load", "planted_slowdown", "estimate", "workers")
 

@@ -1,6 +1,8 @@
 """Python's collector is on for whoever is measured, and looks at nothing of the lab's."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -27,6 +29,7 @@ def noting(monkeypatch):
     gc.unfreeze()
     gc.disable()
     yield note
+    gc.unfreeze()  # what other tests have left in cycles is not to stay until the end
     gc.enable()
 
 
@@ -50,3 +53,28 @@ def test_a_generator_has_it(noting):
     process._measure_ceiling(CeilingJob(engine="fake", variant="correct", batch=1), result)
     assert seen == [(True, True)]
     assert result == {"generator_ceiling_eps": None}  # its source is virtual
+
+
+def test_a_trial_within_another_process_hides_nothing_from_its_collector(trial_here):
+    frozen = gc.get_freeze_count()
+    assert trial_here("correct")["status"] == "ok"
+    assert gc.get_freeze_count() <= frozen
+
+
+def test_a_run_in_a_cycle_is_not_reported_as_leaked_after_a_trial_in_the_same_process():
+    program = """
+from engines.conformance import ordinary_input
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
+from lab.trial.collector import collect_from_now_on
+from workloads.registry import workload
+
+found = workload("event_window")
+run = DgsRun(found.program, ordinary_input(found), RunSettings(workers=1))
+run.itself = run
+collect_from_now_on()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")

@@ -80,6 +80,51 @@ def test_a_cell_whose_noise_hides_five_percent_is_unstable():
     assert GateVerdict.UNCHANGED not in verdicts
 
 
+PASSING = {GateVerdict.UNCHANGED, GateVerdict.UNCONFIRMED, GateVerdict.IMPROVED}
+
+
+@pytest.mark.parametrize(
+    ("n", "sd", "slower"), [(4, 0.4, 1.0), (4, 0.01, 0.05), (10, 0.03, 0.05), (10, 0.4, 0.3)]
+)
+def test_a_cell_that_is_slower_passes_in_at_most_one_of_twenty_gates(n, sd, slower):
+    rng = np.random.default_rng(17)
+    gates, rule = 100, Rule(n=n, draws=50)
+    passed = [two_stages(rng, {"a": slower}, sd=sd, rule=rule)["a"] for _ in range(gates)]
+    # At a true rate of 5 %, more than 12 of 100 would be seen in one of 700 tries.
+    assert sum(verdict in PASSING for verdict in passed) <= 12
+
+
+@pytest.mark.parametrize(("n", "sd"), [(4, 0.005), (10, 0.01)])
+def test_a_steady_cell_without_a_change_passes(n, sd):
+    rng = np.random.default_rng(18)
+    gates, rule = 50, Rule(n=n, draws=50)
+    passed = [two_stages(rng, {"a": 0.0}, sd=sd, rule=rule)["a"] for _ in range(gates)]
+    assert sum(verdict in PASSING for verdict in passed) >= 48
+
+
+def test_one_slow_process_of_four_is_not_hidden_by_the_medians():
+    arms = Arms(old=(1.0, 1.001, 1.002, 1.003), new=(1.0005, 1.0015, 1.2, 1.0025))
+    found = screen({CELL: arms}, TWO_STAGE, np.random.default_rng(19))[0]
+    assert found.verdict is GateVerdict.UNSTABLE and not found.first.excludes
+
+
+def test_a_suspicion_that_a_noisy_second_stage_does_not_settle_is_unstable():
+    rng = np.random.default_rng(20)
+    twice = Arms(old=(1.0, 1.1, 1.2, 1.3), new=(2.0, 2.1, 2.3, 2.6))
+    noisy = Arms(old=(1.0, 1.1, 1.2, 2.4), new=(1.3, 2.1, 2.3, 1.05))
+    first = screen({CELL: twice}, TWO_STAGE, rng)
+    assert suspects(first) == (CELL,)
+    assert confirm(first, {CELL: noisy}, TWO_STAGE, rng)[0].verdict is GateVerdict.UNSTABLE
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0, 1.0, 1.0), (1.0, 2.0, 3.0, 4.0), (5e-9,) * 10])
+@pytest.mark.parametrize("size", [0.05, 0.051, 1.0, 1e6])
+def test_a_change_of_the_size_that_is_looked_for_is_never_excluded(values, size):
+    arms = Arms(old=values, new=tuple((1 + size) * value for value in values))
+    found = screen({CELL: arms}, TWO_STAGE, np.random.default_rng(21))[0]
+    assert not found.first.excludes and found.verdict not in PASSING
+
+
 def test_a_large_regression_of_a_noisy_cell_is_still_called():
     rng = np.random.default_rng(6)
     assert two_stages(rng, {"a": 1.0}, sd=0.15) == {"a": GateVerdict.REGRESSION}

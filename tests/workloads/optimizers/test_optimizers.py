@@ -1,6 +1,5 @@
 """Every optimizer: its plans are valid and right, and what each of them prefers."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from workloads.model.profile import StreamProfile, profile
 from workloads.model.pyrun import run_plan
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
+from workloads.model.validity import check_plan
 from workloads.optimizers import Choice, Costs, PlanRequest, choose, names
 from workloads.optimizers.cost import plan_workers
 from workloads.optimizers.prediction import predict
@@ -94,8 +94,11 @@ def test_plans_are_valid_and_give_the_sequential_answer(name, program):
 
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("keys", [1, 500])
-def test_64_streams_and_1000_tags_are_planned_within_a_second(name, keys):
-    """64 streams of an unkeyed program, and 1,000 tags (two kinds of 500 keys) in 64 streams."""
+def test_64_streams_and_1000_tags_are_planned(name, keys):
+    """64 streams of an unkeyed program, and 1,000 tags (two kinds of 500 keys) in 64 streams.
+
+    `make bench` times the same.
+    """
     if keys == 1:
         program, streams = EVENT_WINDOW, window(10**9, 10**6, 63)
     else:
@@ -105,9 +108,7 @@ def test_64_streams_and_1000_tags_are_planned_within_a_second(name, keys):
         streams = [stream(program, f"view-{i}", (0,), table) for i, table in enumerate(tables)]
         updates = np.stack([np.zeros(keys, int), counts[63]], axis=1)
         streams.append(stream(program, "update", (1,), updates))
-    start = time.process_time()
-    choose(name, request(program, streams, 64))
-    assert time.process_time() - start < 1
+    check_plan(choose(name, request(program, streams, 64)).plan, streams)
 
 
 def example_b1() -> list[StreamProfile]:

@@ -48,6 +48,16 @@ inline int stress_rounds(int quick) {
   return given != nullptr ? std::atoi(given) : share_of(quick);
 }
 
+// Makes rounds 0, 1, ... of a stress test: `least` of them, and then more until `seen()`: what the scheduler decides (a
+// switch, a wait, a refusal) has happened as often as the test wants it. Where it never does, this hangs, as a lost
+// wake-up does. Returns the number of rounds.
+template <typename Round, typename Seen>
+int rounds_until(int least, Round round, Seen seen) {
+  int done = 0;
+  for (; done < least || !seen(); ++done) round(static_cast<unsigned>(done));
+  return done;
+}
+
 // Which combinations of a product to do, asked of one after the other: all of them, or two of five, under a sanitizer
 // one. Five divides no product of twos and threes, as those of the inner parameters are, so that each value of a
 // parameter meets each of another where there are combinations enough.

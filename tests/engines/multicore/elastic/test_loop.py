@@ -127,6 +127,7 @@ def test_nothing_is_changed_before_the_controller_may():
     ]
 
 
+PATIENCE_S = 600
 FAST = {"kind": "script", "steps": [[0.002, 2]], "period_ms": 1}
 
 
@@ -134,7 +135,7 @@ def test_the_thread_looks_until_the_input_ends():
     operator = Operator(ends_after=5)
     loop = loop_of(operator, FAST, clock=time.monotonic_ns)
     loop.start()
-    assert operator.ended.wait(10)
+    assert operator.ended.wait(PATIENCE_S)
     loop.stop()
     loop.stop()
     assert loop.looks == 5
@@ -144,7 +145,7 @@ def test_the_thread_looks_until_the_input_ends():
 def test_stopping_does_not_wait_for_the_next_look():
     loop = loop_of(Operator(), FAST | {"period_ms": 1e9}, clock=time.monotonic_ns)
     loop.start()
-    loop.stop(timeout_s=10)
+    loop.stop(timeout_s=PATIENCE_S)
     assert loop.looks == 0
 
 
@@ -168,7 +169,7 @@ def test_what_goes_wrong_in_the_thread_is_raised_when_it_is_stopped():
     operator = Broken(RuntimeError("no thread left"))
     loop = loop_of(operator, FAST, clock=time.monotonic_ns)
     loop.start()
-    assert operator.ended.wait(10)
+    assert operator.ended.wait(PATIENCE_S)
     with pytest.raises(EngineCrashError, match=r"script failed at look \d+: .*no thread left"):
         loop.stop()
     loop.stop()
@@ -178,7 +179,7 @@ def test_an_error_for_people_is_raised_as_it_is():
     operator = Broken(EngineError("at most 4 instances"))
     loop = loop_of(operator, FAST, clock=time.monotonic_ns)
     loop.start()
-    assert operator.ended.wait(10)
+    assert operator.ended.wait(PATIENCE_S)
     with pytest.raises(EngineError, match=r"^at most 4 instances$"):
         loop.stop()
 
@@ -190,14 +191,14 @@ class Stuck(Operator):
 
     def reconfigure(self, instances, mapping):
         self.ended.set()
-        self.free.wait(30)
+        self.free.wait(PATIENCE_S)
 
 
 def test_a_call_that_does_not_return_is_reported():
     operator = Stuck()
     loop = loop_of(operator, FAST, clock=time.monotonic_ns)
     loop.start()
-    assert operator.ended.wait(10)
+    assert operator.ended.wait(PATIENCE_S)
     with pytest.raises(EngineCrashError, match=r"has not returned for 0\.01 s"):
         loop.stop(timeout_s=0.01)
     operator.free.set()

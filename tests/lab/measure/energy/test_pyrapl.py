@@ -79,7 +79,7 @@ def steps(tmp_path, script, *changes):
             process.stdin.write("\n")
             process.stdin.flush()
             said.append(process.stdout.readline())
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     assert errors == ""
     return [json.loads(line) for line in said]

@@ -77,7 +77,7 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
         ticking(tree, powers),
         bind_class(tmp_path / "class", [sys.executable, *command]) as process,
     ):
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     row = json.loads((tmp_path / "result.json").read_text())
     assert row["status"] == "ok", row

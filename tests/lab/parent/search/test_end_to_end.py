@@ -21,7 +21,7 @@ EVENTS = 48_000
 
 MATRIX = """
 [run]
-timeout_s = 60
+timeout_s = 600
 [[workload]]
 name = "event_window"
 dataset = "{dataset}"
