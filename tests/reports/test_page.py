@@ -189,7 +189,7 @@ def test_the_page_shows_what_each_rate_includes_and_gives_unlike_rows_no_ratio(p
         ]
     )
     text = words(parse(page))
-    assert "block of 4,096 memory nothing 1.00 G/s" in text
+    assert "block of 4,096 memory nothing untimed 1.10 s 1.00 G/s" in text
     assert "micro-batch file reading, decoding, Python, start-up 1.00 M/s" in text
     assert "1000 \N{MULTIPLICATION SIGN}" not in text
     assert text.count("1 alone") == 2

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports.page import write_report
+from results.seal import seal_files
 from tests.reports.chromium import NEEDS_CHROMIUM, ask, browse
 
 pytestmark = NEEDS_CHROMIUM
@@ -250,6 +251,7 @@ def test_a_timeline_tells_all_its_lines_at_a_moment(make_run, offered, tmp_path)
     }
     (run_dir / "series").mkdir()
     pq.write_table(pa.table(series), run_dir / "series" / "a.parquet")
+    seal_files(run_dir, run_dir / "series" / "a.parquet")
     page = write_report(run_dir)
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")

@@ -9,6 +9,7 @@ import lab.figures.judge
 from engines.protocol import Elasticity, Progress, Reconfiguration
 from lab.measure.elastic import write_reconfigurations
 from lab.measure.series import STEP_NS, Phases, Recorded, write_series
+from results.seal import seal_files
 from results.stats.estimates import FEWEST
 from results.store import read_run, write_meta, write_table, write_trial
 
@@ -131,6 +132,7 @@ def write_timeline(folder, trial, *, seconds, rate, instances, latency_ms, chang
     )
     changed = folder / "series" / f"{trial}.reconfigurations.parquet"
     write_reconfigurations(elasticity, changed)
+    seal_files(folder, series, changed)
     return {
         "series": str(series.relative_to(folder)),
         "reconfigurations": str(changed.relative_to(folder)),
