@@ -104,7 +104,7 @@ def make(name: str, environment: Environment) -> Path:
     made_from = _made_from(name, environment)
     path = folder(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A folder of this process's own: another one may be making the same environment.
+    # A private folder: another process may be making the same environment.
     with tempfile.TemporaryDirectory(prefix=f"{name}.partial-", dir=path.parent) as staging:
         partial = Path(staging) / name
         partial.mkdir()
@@ -117,9 +117,9 @@ def make(name: str, environment: Environment) -> Path:
 
 
 def _put(partial: Path, path: Path, staging: Path) -> None:
-    """Move a folder to its place; one that is there goes to the staging folder, with which it ends.
+    """Move a folder to its place; an older one moves to the staging folder and is removed with it.
 
-    Another process may put its own there in between; the last one stays.
+    Another process may put its own folder there in between; the last one stays.
     """
     for number in count():
         with suppress(FileNotFoundError):

@@ -55,7 +55,7 @@ def keep_interrupts() -> None:
     """From now on keep in mind that a signal came, for the rest of this process."""
     flag = _Flag()
     for number in _SIGNALS:
-        # Whoever starts the lab with `nohup` wants it to outlive its terminal.
+        # A lab that was started with `nohup` outlives its terminal.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, flag)
     atexit.register(flag.leave)  # the last of what is called at the end, if it is the first here

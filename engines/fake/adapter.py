@@ -265,7 +265,7 @@ class FakePrepared:
 
 
 def _make_immutable_file() -> None:
-    """Make a temporary file that nobody may remove; needs root and a file system such as ext4."""
+    """Make a temporary file that cannot be removed; needs root and a file system such as ext4."""
     file, _ = tempfile.mkstemp(prefix="fake-litter-")
     # FS_IOC_SETFLAGS with FS_IMMUTABLE_FL, as the kernel declares them.
     fcntl.ioctl(file, 0x40086602, (0x10).to_bytes(4, sys.byteorder))

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from lab.cli.output import drop_output, own_output, reader_is_gone
+from lab.cli.output import drop_output, lab_output, reader_is_gone
 from lab.cli.paths import absolute_places
 from lab.interrupt import keep_interrupts
 from workloads.places import set_cache_variables
@@ -55,7 +55,7 @@ _COMMANDS = {
 
 
 class _PipeError(Exception):
-    """A pipe has no reader: its cause says which, standard output or a child's."""
+    """A pipe has no reader; the cause names it: standard output, or a child's pipe."""
 
 
 class _LazyGroup(click.Group):
@@ -116,7 +116,7 @@ def main() -> None:
 def call(arguments: list[str]) -> int:
     """Run the command line in this process and return its exit code.
 
-    Relative paths, of the environment too, are seen from the folder in which it begins.
+    Relative paths, also those in environment variables, start at the folder of the call.
 
     What the output's encoding lacks is shown escaped: names of files need not be text.
     """
@@ -139,7 +139,7 @@ def call(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     try:
-        with absolute_places(), own_output():
+        with absolute_places(), lab_output():
             warning = set_cache_variables()
             if warning is not None:
                 click.echo(f"lab: {warning}", err=True)
@@ -183,7 +183,7 @@ def _code_of(error: Exception) -> int | None:
 _ROOM = "make room there, or use another disk"
 _PLACE = (
     "name another place (--out, --root, LAB_RUNS, LAB_DATA, LAB_CACHE, TMPDIR), "
-    "or give the right to it"
+    "or grant write permission"
 )
 _REFUSALS = {
     errno.ENOSPC: _ROOM,
@@ -202,9 +202,9 @@ _REFUSALS = {
 
 
 def _lacks_folder(error: Exception) -> bool:
-    """Return whether the current folder is gone, or no folder takes temporary files.
+    """Return whether the current folder is gone, or no folder accepts temporary files.
 
-    Python reports both without the name of a file; a file that is gone has one.
+    Python reports both without a file name; the error of a missing file has one.
     """
     return isinstance(error, FileNotFoundError) and error.filename is None
 
@@ -212,8 +212,8 @@ def _lacks_folder(error: Exception) -> bool:
 def _said(error: Exception) -> str:
     if _lacks_folder(error):
         return (
-            f"the current folder is gone, or no folder takes temporary files: {error}; go to a "
-            "folder that exists, and set TMPDIR to one that can be written"
+            f"the current folder is gone, or no folder accepts temporary files: {error}; change to "
+            "an existing folder, and set TMPDIR to a writable one"
         )
     if not isinstance(error, OSError):
         return str(error)

@@ -54,7 +54,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
 
 
 def print_times(dataset: Dataset, console: Console) -> None:
-    """Print how the times of an import were read, their span, and what is odd about them."""
+    """Print how an import read its times, their span, and warnings about them."""
     origin, span = dataset.origin, span_of(dataset)
     words = [str(part) for part in (origin.get("times"), span) if part]
     if words:

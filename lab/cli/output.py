@@ -1,4 +1,4 @@
-"""Standard output of a command: the lab's own text alone, until its reader goes."""
+"""Reserves a command's standard output for the lab's text, and notices when its reader closes."""
 
 import os
 import select
@@ -12,32 +12,32 @@ _OURS = frozenset({"lab", "reports", "results"})
 """Packages whose text is a command's output."""
 
 _WRITERS = frozenset({"click", "rich", "threading"})
-"""Packages that write what others hand them."""
+"""Packages that write on behalf of their callers."""
 
 
-class OwnOutput:
-    """A standard output that the lab writes to; what a workload or a library prints goes beside it.
+class LabOutput:
+    """Standard output for the lab's text; text of workloads and libraries goes to standard error.
 
-    Programs are run by `lab check`, `lab plan` and others in the lab's process, and modules of
-    workloads are imported there. Their prints would make `--json` unreadable.
+    `lab check`, `lab plan` and other commands run programs and import workloads in the lab's
+    process. Text that these print would make `--json` unreadable.
     """
 
-    def __init__(self, own: TextIO) -> None:
-        """Write to `own`, all else to standard error."""
-        self._own = own
+    def __init__(self, output: TextIO) -> None:
+        """Write the lab's text to `output`, all other text to standard error."""
+        self._output = output
 
     def write(self, text: str) -> int:
-        """Write text to the stream of the code that asks for it."""
-        own = _is_ours(sys._getframe(1))
-        return (self._own if own else sys.stderr).write(text)
+        """Write text to the stream of the calling code."""
+        of_lab = _is_ours(sys._getframe(1))
+        return (self._output if of_lab else sys.stderr).write(text)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the own stream has."""
-        return getattr(self._own, name)
+        """Return an attribute of the lab's stream."""
+        return getattr(self._output, name)
 
 
 def _is_ours(frame: FrameType | None) -> bool:
-    """Return whether the first caller that does not only write for others is of the lab."""
+    """Return whether the first caller outside `_WRITERS` belongs to the lab."""
     while frame is not None:
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
         if package in _OURS:
@@ -49,13 +49,13 @@ def _is_ours(frame: FrameType | None) -> bool:
 
 
 @contextmanager
-def own_output() -> Iterator[None]:
-    """Keep the standard output for the lab until this is left."""
+def lab_output() -> Iterator[None]:
+    """Reserve standard output for the lab within the block."""
     before = sys.stdout
-    if before is None:  # it was closed when the process began
+    if before is None:  # closed before the process started
         yield
         return
-    sys.stdout = OwnOutput(before)
+    sys.stdout = LabOutput(before)
     try:
         yield
     finally:
@@ -63,7 +63,7 @@ def own_output() -> Iterator[None]:
 
 
 def reader_is_gone() -> bool:
-    """Return whether nobody reads what standard output or standard error is connected to."""
+    """Return whether standard output or standard error is a pipe without a reader."""
     for stream in (sys.stdout, sys.stderr):
         try:
             poll = select.poll()
@@ -76,7 +76,7 @@ def reader_is_gone() -> bool:
 
 
 def drop_output() -> None:
-    """Let nothing complain that what is still buffered has no reader."""
+    """Discard buffered output, so that Python does not report a closed pipe at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)

@@ -1,4 +1,4 @@
-"""Paths of a command: absolute from its beginning, for a workload may change the current folder."""
+"""Makes a command's paths absolute at its start: a workload may change the current folder."""
 
 import os
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
 from workloads.places import ROOT_VARIABLE, RUNS_VARIABLE, seen_from
 
 VARIABLES = (ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, "LAB_CACHE", "TMPDIR")
-"""Environment variables that hold a path, of the lab and of what it starts."""
+"""Environment variables that hold one path, for the lab and the programs that it starts."""
 
 LISTS = ("PYTHONPATH",)
 """Environment variables that hold several paths."""
 
 
 class AbsolutePath(click.Path):
-    """The path that an option or argument gives, as a `pathlib.Path`; links are not followed."""
+    """The path of an option or argument, as a `pathlib.Path`; links are not followed."""
 
     def __init__(
         self, *, exists: bool = False, file_okay: bool = True, dir_okay: bool = True
@@ -28,13 +28,13 @@ class AbsolutePath(click.Path):
         super().__init__(exists=exists, file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path, seen from the current folder."""
+        """Return the path, made absolute from the current folder."""
         return Path(os.fsdecode(super().convert(value, param, ctx))).absolute()
 
 
 @contextmanager
 def absolute_places() -> Iterator[None]:
-    """Make the environment's paths absolute, and see all places from here until it is left."""
+    """Make the environment's paths absolute; within the block, places start at this folder."""
     try:
         folder = Path.cwd()
     except OSError:  # it was removed

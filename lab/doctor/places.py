@@ -1,4 +1,4 @@
-"""Probe of where datasets, runs and caches lie, seen from the current folder."""
+"""Probes the places of datasets, runs and caches, as seen from the current folder."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Runs git, and makes the environment of every program that may run it.
 
-Git gives its hooks variables that name a repository, and every git below obeys them, whatever
-folder it stands in. A lab that a hook started would read, and its builds would change, that one.
+Git sets variables in its hooks that name a repository. Every git process below a hook obeys them,
+whatever its folder. A lab started by a hook would read that repository, and its builds would change
+it.
 """
 
 import os
@@ -49,26 +50,26 @@ _LOCAL = frozenset(
 
 
 class GitError(LabError):
-    """Git failed, or is missing; the message has the place and its words."""
+    """Git failed, or is missing; the message has the folder and git's output."""
 
 
 def environment() -> dict[str, str]:
-    """Return this process's environment without what names one repository to git."""
+    """Return this process's environment without the variables that name a repository to git."""
     return {name: value for name, value in os.environ.items() if name not in _LOCAL}
 
 
 def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
     """Run git in a folder and return what it prints, without white space around it; no hook runs.
 
-    Bytes that are no text come as `os.fsdecode` has them, and go back by `os.fsencode`.
+    `os.fsdecode` decodes the output, also bytes that are not text; `os.fsencode` restores these.
 
     Args:
         place: the folder.
         arguments: of git.
-        env: variables beside `environment()`.
+        env: variables in addition to `environment()`.
 
     Raises:
-        GitError: it failed.
+        GitError: git failed, or is missing.
     """
     return os.fsdecode(git_bytes(place, *arguments, env=env)).strip()
 
@@ -86,9 +87,7 @@ def git_bytes(place: Path, *arguments: str, env: Mapping[str, str] | None = None
             env=environment() | dict(env or {}),
         )
     except FileNotFoundError as error:
-        raise GitError(
-            f"{where}: there is no git on PATH; install it (apt-get install git)"
-        ) from error
+        raise GitError(f"{where}: git is not on PATH; install it (apt-get install git)") from error
     except (OSError, subprocess.SubprocessError) as error:
         raise GitError(f"{where}: {error}") from error
     if done.returncode != 0:

@@ -76,7 +76,7 @@ def run_contained(
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
-    # Apart from the lab's own: the image has other versions of what compiles.
+    # Separate from the lab's own cache: the image has other versions of the compilers.
     cache = cache_folder() / "container"
     cache.mkdir(parents=True, exist_ok=True)
     mounts = [

@@ -47,7 +47,7 @@ class Isolation:
 
     @property
     def cores(self) -> int | None:
-        """Return how many cores a container has; None: those that the lab itself may use."""
+        """The number of cores of a container; None: the cores that the lab itself may use."""
         if self.kind != CONTAINER or self.cpus is None:
             return None
         spans = [[int(end) for end in span.split("-")] for span in self.cpus.split(",")]

@@ -59,11 +59,11 @@ def run_isolated(
     this process starts meanwhile would be ended when the supervisor is killed.
 
     Args:
-        command: what to run.
-        log: appended to.
-        timeout_s: it is ended after so long.
-        env: variables beside those of `lab.host.git.environment`.
-        folder: removed should this process be killed.
+        command: the command and its arguments.
+        log: the file that the command's output is appended to.
+        timeout_s: the time after which the command is ended.
+        env: variables in addition to those of `lab.host.git.environment`.
+        folder: a folder to remove if this process is killed.
 
     Raises:
         IsolationError: what it has started cannot be ended.

@@ -40,9 +40,10 @@ def source_digest(root: Path = SOURCE) -> str:
 
 
 def source_bytes(path: Path) -> bytes:
-    """Return the content of a source file; nothing of what no interpreter can read.
+    """Return the content of a source file; empty for a path that no interpreter can read.
 
-    That is a link to nowhere (an Emacs lock), a folder, a pipe, or a file without the right to it.
+    Such paths are dangling links (an Emacs lock), folders, pipes, and files without read
+    permission.
     """
     try:
         return path.read_bytes() if path.is_file() else b""

@@ -21,7 +21,7 @@ on, when there were more. Runs that found their memory there had 11 to 57, other
 
 MOST_CORES_PER_WORKER = 1.1
 PROCESS_TICK_S = 0.01
-"""By which the CPU time of other processes is counted."""
+"""The kernel counts the CPU time of other processes in these steps."""
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -94,12 +94,12 @@ def used_by(processes: Iterable[psutil.Process]) -> Usage:
 def core_warnings(row: Mapping[str, object]) -> list[str]:
     """Return a warning when a trial used more cores than it has workers.
 
-    Its rate is then not that of so many workers: threads beside them (a compiler, a garbage
-    collector, a source) worked for it. The slack is a tenth of the workers and two ticks of the
-    kernel's clock.
+    Its rate is then not the rate of its workers: further threads (a compiler, a garbage collector,
+    a source) worked for it. The slack is a tenth of the workers and two ticks of the kernel's
+    clock.
 
     Args:
-        row: the trial's columns; those of a trial that did not run are missing.
+        row: the trial's columns; a trial that did not run lacks them.
     """
     cpu_s, duration_s, workers = (row.get(name) for name in ("cpu_s", "duration_s", "workers"))
     if not (isinstance(cpu_s, float) and isinstance(duration_s, float) and duration_s > 0):

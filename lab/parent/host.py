@@ -30,7 +30,7 @@ SOURCE_PARTS = (
 
 
 def host() -> dict[str, Any]:
-    """Return what the machine is, for `results.machines`. Values that cannot be read are None."""
+    """Return the machine's properties for `results.machines`; None for what cannot be read."""
     return {
         "cpu_model": _cpu_field("model name"),
         "microcode": _cpu_field("microcode"),

@@ -13,15 +13,15 @@ from lab.trial.scratch import temporary_folder
 
 PREFIX = "lab-spec-"
 _YOUNGEST_S = 60.0
-"""Between the making of a folder and its lock lie microseconds; a minute is far more."""
+"""A younger folder may not be locked yet: the lock follows within microseconds."""
 
 
 @contextmanager
 def trial_folder() -> Iterator[Path]:
     """Make a folder below TMPDIR that is removed after the block, or by `remove_orphaned_folders`.
 
-    A file that cannot be removed (immutable, or mounted by the engine) stays, with its folder, and
-    ends no run: whether the folder still exists afterwards is for the caller to report.
+    A file that cannot be removed (immutable, or mounted by the engine) stays, with its folder. It
+    does not end the run: the caller reports a folder that still exists.
     """
     with temporary_folder(PREFIX) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -33,7 +33,7 @@ def trial_folder() -> Iterator[Path]:
 
 
 def remove_orphaned_folders() -> None:
-    """Remove the folders of labs that were killed: those that no process has locked."""
+    """Remove the folders of killed labs: those that no process has locked."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:

@@ -4,11 +4,11 @@ import gc
 
 
 def collect_from_now_on() -> None:
-    """Switch the collector on, for what is made from now on: the lab's own objects stay unseen.
+    """Switch the collector on for objects made from now on; it ignores the lab's earlier objects.
 
-    Where it is on already nothing is done: a trial within another process must not hide from the
-    collector what that process has made. Processes that an engine forks inherit it, and an engine
-    that switches it off has its way.
+    If it is already on, this does nothing: a trial within another process must not hide that
+    process's objects from the collector. Processes that an engine forks inherit the setting. An
+    engine may switch the collector off.
     """
     if not gc.isenabled():
         gc.freeze()

@@ -1,4 +1,4 @@
-"""Temporary folders whose removal may fail without ending anything."""
+"""Makes temporary folders; a failure to remove one does not end the trial or the run."""
 
 import shutil
 import tempfile
@@ -17,6 +17,6 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     try:
         yield Path(folder.name)
     finally:
-        with suppress(OSError):  # it opens folders that were closed, and gives up at a file
+        with suppress(OSError):  # it restores folders' permissions, but stops at the first file
             folder.cleanup()
         shutil.rmtree(folder.name, ignore_errors=True)

@@ -14,14 +14,14 @@ from workloads.model.floats import Tolerances, tolerances_of
 from workloads.model.trace import Difference, compare
 
 ROUNDING = (
-    "the answers differ in the last bits of floats only: the order of additions changes these, and "
-    "where values cancel by more than the bound ({bounds}); add with workloads.model.exact_sum, or "
+    "the answers differ in the last bits of floats only: these depend on the order of additions, "
+    "and exceed the bound ({bounds}) where values cancel; add with workloads.model.exact_sum, or "
     "declare a tolerance (docs/model.md, Floats)"
 )
 FIXED = (
-    "the answers differ in the last bits of floats only, of which the program's model fixes the "
-    "order of operations: the engine has another order, precision or fused operations; if that is "
-    "right, declare a tolerance (docs/model.md, Floats)"
+    "the answers differ in the last bits of floats only, although the program's model fixes the "
+    "order of operations: the engine uses another order, precision or fused operations; if that is "
+    "intended, declare a tolerance (docs/model.md, Floats)"
 )
 
 
@@ -30,9 +30,9 @@ class Verification:
     """The result of the comparison; `difference` is None exactly when the answer is right.
 
     Attributes:
-        floats: how floats were compared, with the largest difference found; None: there are none.
-        float_deviation: the largest difference as a share of its bound; None: they are exact.
-        rounding: why the last bits of floats are all that differs; None: they are not.
+        floats: how floats were compared, with the largest difference; None: no floats.
+        float_deviation: the largest difference as a share of its bound; None: floats are exact.
+        rounding: why only the last bits of floats differ; None where more differs.
     """
 
     expected_outputs: int

@@ -58,9 +58,8 @@ def sealed_cfunc(
 
 class _SealedCFunc(CFunc):
     def enable_caching(self, *, width: bool = False) -> None:
-        with suppress(
-            RuntimeError
-        ):  # no folder of Numba's can be written: it is compiled each time
+        # Numba finds no writable cache folder: the function is compiled each time.
+        with suppress(RuntimeError):
             self._cache = SealedCache(self.__wrapped__, width=width)
 
     def compile(self) -> None:

@@ -96,7 +96,7 @@ def test_files_whose_names_are_no_text_keep_their_bytes(tmp_path):
     [
         ("no repository", "not a git repository"),
         ("another owner", "detected dubious ownership in repository at"),
-        ("no git", "there is no git on PATH; install it"),
+        ("no git", "git is not on PATH; install it"),
         ("an empty object", "is empty fatal: "),
         ("no commit", "fatal: "),
         ("a broken setting", "bad config line 1 in file"),

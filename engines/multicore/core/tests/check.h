@@ -48,9 +48,9 @@ inline int stress_rounds(int quick) {
   return given != nullptr ? std::atoi(given) : share_of(quick);
 }
 
-// Makes rounds 0, 1, ... of a stress test: `least` of them, and then more until `seen()`: what the scheduler decides (a
-// switch, a wait, a refusal) has happened as often as the test wants it. Where it never does, this hangs, as a lost
-// wake-up does. Returns the number of rounds.
+// Runs rounds 0, 1, ... of a stress test: `least` rounds, then more until `seen()` returns true. `seen` reports whether
+// an event that the scheduler decides (a switch, a wait, a refusal) happened often enough. If it never does, this hangs,
+// as a lost wake-up does. Returns the number of rounds.
 template <typename Round, typename Seen>
 int rounds_until(int least, Round round, Seen seen) {
   int done = 0;

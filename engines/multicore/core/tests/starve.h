@@ -84,8 +84,8 @@ inline bool any_has(const std::vector<std::string>& said, const std::string& par
   return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.find(part) != std::string::npos; });
 }
 
-// Returns when one of the errors says this. Which thread finds no memory is the scheduler's to say, so the whole is done
-// again where none does; under a sanitizer, which leaves numbers out, once whatever they say.
+// Returns when one of the errors contains `part`. The scheduler decides which thread runs out of memory, so everything
+// is repeated until one does. Under a sanitizer, which leaves numbers out, it runs once, whatever the errors contain.
 template <typename Make>
 void starves_saying(Make make, const std::string& part) {
   while (!any_has(starve(make), part) && !kSanitized) continue;
