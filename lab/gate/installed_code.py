@@ -17,7 +17,7 @@ from lab.host.git import git
 
 _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
 _VERSION = re.compile(r"version|revision|commit|git_?(sha|hash)", re.IGNORECASE)
-"""In the names that builds give another value than the source has."""
+"""Matches names whose value a build may set differently from the source."""
 _COMPILED = (".so", ".pyd")
 _COMPILES = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}
@@ -26,7 +26,7 @@ _MOST_NAMED = 3
 
 
 def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
-    """Check that the modules of an arm's site folder are what its source has in their place.
+    """Check that the modules of an arm's site folder equal their source.
 
     Differences in comments and in the version that a build writes into a module do not count. A
     module that the source has no file for was generated, and cannot be checked.
@@ -100,7 +100,7 @@ def _mismatch(
     if not stale:
         return (
             f"{words}: no verdict, as other code would be measured; have --build install from "
-            "{source}, without a stored wheel or a cache"
+            f"{source}, without a stored wheel or a cache"
         )
     folder = next(
         "/".join(stale[0].parts[: place + 1])

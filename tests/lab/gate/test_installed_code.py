@@ -107,7 +107,10 @@ def test_an_arm_whose_code_is_its_source_is_measured(sources, installed, tmp_pat
         pytest.param(
             {"crunch/a.py": NEW},
             {"crunch/a.py": OLD},
-            ["not its source crunch/a.py: no verdict", "without a stored wheel or a cache"],
+            [
+                "not its source crunch/a.py: no verdict",
+                "install from its source crunch/a.py, without a stored wheel or a cache",
+            ],
             id="a stored wheel",
         ),
         pytest.param(
