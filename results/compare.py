@@ -1,7 +1,7 @@
 """Compares two runs: which cells may be compared, whether answers are right, ratios of medians.
 
-Cells are matched by fingerprint, which covers all that must be equal, the source revision and the
-machine apart; machines are compared by `results.machines`.
+Cells are matched by fingerprint, which covers everything that must be equal, except the source
+revision and the machine; `results.machines` compares machines.
 Only trials whose answer was verified have numbers.
 """
 
@@ -11,7 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from results.differences import Difference, by_cell, differences, prints, told
+from results.differences import Difference, by_cell, cell_fingerprints, differences, told
 from results.errors import ResultsError
 from results.machines import Field, compare_machines
 from results.schema import VERIFIED
@@ -156,8 +156,8 @@ class Comparison:
 
     Attributes:
         differences: empty unless it was forced; then nothing here is a fair comparison.
-        unlike: in which fields cells of both runs differ that are left out for it.
-        notes: in which fields the machines differ that do not decide speed.
+        unlike: the differing fields of the cells that are left out for them.
+        notes: the differing fields of the machines that do not decide speed.
         answers: cells without a verified answer in a run; these have no ratios.
         ratios: by metric, then cell.
         only_old, only_new: cells that one run lacks.
@@ -249,7 +249,7 @@ def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
 
 def _pairs(old: Run, new: Run) -> list[tuple[str, str]]:
     """Return the cells that belong together: by id where they have one, else by fingerprint."""
-    ours, theirs = prints(old), prints(new)
+    ours, theirs = cell_fingerprints(old), cell_fingerprints(new)
     rest = {one: cell for cell, found in theirs.items() if cell not in ours for one in found}
     pairs = []
     for cell, found in ours.items():

@@ -38,7 +38,7 @@ def differences(old: Run, new: Run) -> list[Difference]:
         for field in machines.decisive
     ]
     old_cells, new_cells = by_cell(old), by_cell(new)
-    old_prints, new_prints = prints(old), prints(new)
+    old_prints, new_prints = cell_fingerprints(old), cell_fingerprints(new)
     all_old, all_new = set().union(*old_prints.values()), set().union(*new_prints.values())
     for cell, ours in old_cells.items():
         theirs = new_cells.get(cell)
@@ -55,9 +55,9 @@ def differences(old: Run, new: Run) -> list[Difference]:
 
 
 def _of_cell(old: Run, ours: Row, new: Run, theirs: Row, *, known: bool) -> list[Difference]:
-    """Return in which fields two cells of different fingerprints differ.
+    """Return the fields in which two cells of different fingerprints differ.
 
-    At least one, if `known` does not say that their machines do.
+    Without `known`, which states that their machines differ, it is at least one field.
     """
     cell = ours["cell"]
     fields = [
@@ -66,7 +66,7 @@ def _of_cell(old: Run, ours: Row, new: Run, theirs: Row, *, known: bool) -> list
     ]
     if fields or known:
         return fields
-    # The hash is made of something that run.json does not tell: another lab made it.
+    # The hash covers something that run.json does not record: another version of the lab made it.
     before, after = (
         f"{row['fingerprint']} ({run.meta.get('lab_version')})"
         for run, row in ((old, ours), (new, theirs))
@@ -93,8 +93,8 @@ def by_cell(run: Run) -> dict[str, list[Row]]:
     return found
 
 
-def prints(run: Run) -> dict[str, set[str]]:
-    """Return the fingerprints of each cell's trials; a cell has one, if not of several labs."""
+def cell_fingerprints(run: Run) -> dict[str, set[str]]:
+    """Return the fingerprints of each cell's trials: one, unless several labs made them."""
     return {cell: {fingerprint_of(run, row) for row in rows} for cell, rows in by_cell(run).items()}
 
 

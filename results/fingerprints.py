@@ -1,6 +1,6 @@
-"""Fingerprints of cells: a hash of all that must be equal for two results, machine and code apart.
+"""Fingerprints of cells: a hash of all that two comparable results share, except machine and code.
 
-Machines are compared by `results.machines`, with tolerances that no hash has.
+`results.machines` compares machines, with tolerances that a hash cannot express.
 """
 
 import hashlib
@@ -11,7 +11,8 @@ from typing import Any
 from results.store import Row, Run
 
 FREE = ("repetitions", "timeout_s", "workload")
-"""Of a described cell, what says how often, how long, and what the dataset's id says better."""
+"""Fields of a described cell that no fingerprint has: how often, how long, and the workload, which
+the dataset's id covers."""
 
 _HOST_OF_OLDER_LABS = (
     "cpu_model",
@@ -21,18 +22,18 @@ _HOST_OF_OLDER_LABS = (
     "virtualised",
     "memory_bytes",
 )
-"""What older labs hashed of the host, exactly."""
+"""The host fields that older labs hashed exactly."""
 
 
 def conditions_of_cell(
     described: Mapping[str, Any], dataset: str, isolation: Any, program: str | None
 ) -> dict[str, Any]:
-    """Return all that must be equal, by name.
+    """Return everything that must be equal, by name.
 
     Args:
         described: the cell as run.json has it (`lab.matrix.cells.describe`).
-        dataset: its id.
-        isolation: of the matrix's settings.
+        dataset: the dataset's id.
+        isolation: the isolation in the matrix's settings.
         program: the workload, where the dataset was made for another one.
     """
     content = {key: value for key, value in described.items() if key not in FREE}
@@ -46,14 +47,14 @@ def fingerprint(content: Mapping[str, Any]) -> str:
 
 
 def content_of(run: Run, row: Row) -> dict[str, Any]:
-    """Return what must be equal of a stored trial, by name, as far as run.json says it."""
+    """Return what must be equal of a stored trial, by name, as far as run.json records it."""
     described = (run.meta.get("cells") or {}).get(row["cell"]) or {}
     isolation = (run.meta.get("settings") or {}).get("isolation")
     return conditions_of_cell(described, row["dataset"], isolation, None)
 
 
 def fingerprint_of(run: Run, row: Row) -> str:
-    """Return the fingerprint of a stored trial; one of an older lab without the host in it."""
+    """Return the fingerprint of a stored trial; the host in one of an older lab is left out."""
     stored = str(row["fingerprint"] or "")
     host = run.meta.get("host") or {}
     machine = {"host": {name: host.get(name) for name in _HOST_OF_OLDER_LABS}}

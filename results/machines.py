@@ -1,4 +1,4 @@
-"""Compares the machines of two runs: what decides speed must be equal, all else is a note.
+"""Compares the machines of two runs: fields that decide speed must agree, the others are notes.
 
 Reads the `host` of run.json, which `lab.parent.host` writes.
 """
@@ -24,18 +24,18 @@ EXACT = (
 QUOTA, LIMIT, MEMORY = "cpu_quota_cores", "memory_limit_bytes", "memory_bytes"
 
 TOLERANCE = {QUOTA: 1e-3, MEMORY: 0.02, LIMIT: 0.02}
-"""Of fields that decide speed by their size. A quota is a number of whole microseconds in a period.
-Kernels and firmware set aside some tenths of a percent of the memory, after each update another
-amount; the next larger machine or memory module that is sold has a tenth more."""
+"""Relative tolerances of fields that decide speed by their size. A quota is a whole number of
+microseconds in a period. Kernels and firmware reserve some tenths of a percent of the memory, and
+each update changes the amount. The next larger machine or memory module has a tenth more."""
 
 NOT_RECORDED = "not recorded"
 """The value of a field that an older lab did not write."""
 
 _OLDER = {QUOTA: "cgroup_cpu_max", LIMIT: "cgroup_memory_max"}
-"""What older labs recorded of the limits: the text of one file of version 2."""
+"""Fields in which older labs recorded the limits: the text of one file of version 2."""
 
 _IGNORED = ("loadavg", *_OLDER.values())
-"""The load of a moment, which each trial records, is no property of a machine."""
+"""The current load is no property of a machine; each trial records it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,8 @@ class Machines:
     """How the machines of two runs differ.
 
     Attributes:
-        decisive: what decides speed; results may not be compared where there is any.
-        notes: everything else.
+        decisive: differences that decide speed; with any of them, results may not be compared.
+        notes: all other differences.
     """
 
     decisive: tuple[Field, ...]
@@ -69,7 +69,7 @@ class Machines:
 
 
 def compare_machines(old: Host, new: Host) -> Machines:
-    """Return how the machines of two runs differ; the one rule of all comparisons.
+    """Return how the machines of two runs differ; all comparisons use this rule.
 
     A field that one of the runs does not record is a note, except for a limit that the other run
     had: the first may have had none.
@@ -93,7 +93,7 @@ def exact_fields(host: Host) -> dict[str, Any]:
 
 
 def usable_cores(host: Host) -> float | None:
-    """Return how many cores' time a run's machine gave it; None where that is not recorded."""
+    """Return the cores that a run could use, at most its CPU quota; None if not recorded."""
     cores, quota = host.get("cores_usable"), _in_effect(host)[QUOTA]
     return float(quota) if isinstance(quota, int | float) else cores
 
@@ -111,7 +111,7 @@ def _decides(field: Field) -> bool:
 
 
 def _in_effect(host: Host) -> dict[str, Any]:
-    """Return a host with limits that limit nothing as None, and what it lacks as not recorded."""
+    """Return a host with limits that have no effect as None, and missing fields as not recorded."""
     decisive = {name: host.get(name, NOT_RECORDED) for name in (*EXACT, MEMORY)}
     limits = {
         QUOTA: _limit(host, QUOTA, host.get("cores_usable")),

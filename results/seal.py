@@ -2,7 +2,7 @@
 
 `SHA256SUMS` in the run directory lists every file that the lab wrote, in the format of `sha256sum`,
 so that `sha256sum --check SHA256SUMS` verifies a run without the lab. A line is appended before
-its file is moved into place: a kill in between leaves a line too many, never a file without one.
+its file is moved into place: a kill in between leaves an extra line, never a file without one.
 While a session is open a file may therefore have several lines, and any of them fits it;
 `compact` leaves one. A run that an older lab wrote has no `SHA256SUMS` and is read unverified.
 """
@@ -50,7 +50,7 @@ def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
 
 
 def seal_files(run_dir: Path, *paths: Path) -> None:
-    """Seal files that another process wrote; those that do not exist are passed over."""
+    """Seal files that another process wrote; missing ones are skipped."""
     for path in paths:
         if path.is_file():
             _append(run_dir, path, _digest(path))
@@ -161,7 +161,7 @@ def _check(run_dir: Path, path: Path, digest: str, seals: dict[bytes, set[str]])
 
 
 def remedy(run_dir: Path, path: Path) -> str:
-    """Return what brings a damaged file of a run back."""
+    """Return how to restore a damaged file of a run."""
     if path.name == "run.json" and path.parent == run_dir:
         return "take it from a copy of the run, or run the matrix again"
     if path.name == "trials.parquet" and path.parent == run_dir:

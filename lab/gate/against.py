@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.gate.advice import checks
 from lab.gate.arm import Arm
-from lab.gate.build import alone, build_arm, compiler_version, source_tree
+from lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
 from lab.gate.decide import GateCriteria, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
@@ -136,7 +136,7 @@ def instructions_against(
     """
     counts: list[Counts] = []
     for revision in revisions:
-        with alone(checkout, revision):
+        with lock_revision(checkout, revision):
             tree = source_tree(checkout, revision)
         say(f"counting the instructions of {revision.shown}")
         counts.append(count_tree(checkout, tree, tree.parent / "instructions.json"))

@@ -81,14 +81,14 @@ def against_repository(
 
 
 def _absent(cell: str, old: str, new: str | None) -> Line:
-    """Return the line of a cell that the old arm cannot load, and perhaps the new one neither."""
+    """Return the line of a cell that the old arm, and possibly the new one, cannot load."""
     if new is None:
         return Line(cell=cell, metric="", word=Word.ADDED, note=f"old: {old}")
     return Line(cell=cell, metric="", word=Word.NO_NUMBER, note=f"neither arm has it; new: {new}")
 
 
 def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
-    """Return what arms lack, where a cell has no answer: that may be why."""
+    """Return what the arms lack if a cell has no answer: it may be the reason."""
     if all(line.metric for line in lines):
         return ()
     old, new = (find_gaps(arm.tree, arm.checkout) for arm in arms)
@@ -107,7 +107,7 @@ def _changed(subject: Subject) -> Sequence[str]:
 
 
 def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Code:
-    """Return what code an arm's cells import, which is checked to be its revision's."""
+    """Return the code that an arm's cells import, after a check that it is its revision's."""
     parts = {
         cell: (
             work.job.engine,

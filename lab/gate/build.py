@@ -51,7 +51,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     Raises:
         GateError: it does not build; the message names the log.
     """
-    with alone(repository, revision):
+    with lock_revision(repository, revision):
         tree = source_tree(repository, revision)
         root = tree.parent
         tools = toolchain()
@@ -65,8 +65,8 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
 
 
 @contextmanager
-def alone(repository: Path, revision: Revision) -> Iterator[None]:
-    """Have other gates that make this revision here wait until the block ends."""
+def lock_revision(repository: Path, revision: Revision) -> Iterator[None]:
+    """Make other gates that build this revision here wait until the block ends."""
     folder = repository / "build" / "gate"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{revision.commit}.lock").open("w") as lock:

@@ -20,11 +20,11 @@ _SPARSE = (
 def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
     """Return what a revision's files lack, a sentence each, with the remedy.
 
-    This explains a failure and adds none: nothing is returned where git cannot read the folders.
+    The result explains a failure. Where git cannot read the folders, it is empty.
 
     Args:
         tree: the checkout of an arm, after its build.
-        checkout: where people work on it.
+        checkout: the user's checkout of the repository.
     """
     try:
         clones = () if checkout is None else left_out_clones(checkout)
@@ -41,7 +41,7 @@ def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]
     if not links:
         return
     known = ""
-    with suppress(GitError):  # there is no such file, or nothing in it
+    with suppress(GitError):  # no such file, or an empty one
         words = ("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
         known = git(tree, *words)
     paths = {line.partition(" ")[2] for line in known.splitlines()}
@@ -66,7 +66,7 @@ def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]
 
 def _pointers(tree: Path) -> Iterator[str]:
     found: list[str] = []
-    with suppress(GitError):  # it finds none
+    with suppress(GitError):  # no match
         words = (
             "grep",
             "--no-color",

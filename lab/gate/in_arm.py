@@ -88,7 +88,7 @@ class CodeRequest:
         parts: engine and workload by cell's id.
         checkout: where people work on the repository.
         projects: that have their source there (`lab.gate.projects`).
-        folder: of the arm.
+        folder: the arm's folder.
     """
 
     parts: Mapping[str, tuple[str, str]]

@@ -141,7 +141,7 @@ class GateReport:
 
 
 def legible(report: GateReport) -> GateReport:
-    """Return a report whose texts every format can hold: paths and names need not be text."""
+    """Return a report that every format can hold: paths and names may hold bytes, not text."""
     lines = [
         replace(line, cell=encodable(line.cell), note=encodable(line.note)) for line in report.lines
     ]

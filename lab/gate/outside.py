@@ -60,12 +60,12 @@ def places(engine: str, workload: str) -> tuple[Place, ...]:
 def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     """Return the modules of a repository that this process has imported, from outside its arm too.
 
-    Libraries that they have loaded (ctypes, the linker) count. That is from where people work on
-    it, where an installation in editable mode is found by whoever imports it, in either arm, or
-    from an installed package that is made of it.
+    Libraries that they have loaded (ctypes, the linker) count. Such modules come from the user's
+    checkout, where both arms find an installation in editable mode, or from an installed package
+    that was built from it.
 
     Args:
-        checkout: where people work on the repository.
+        checkout: the user's checkout of the repository.
         projects: that have their source there (`lab.gate.projects`).
     """
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))

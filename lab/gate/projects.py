@@ -20,7 +20,7 @@ def projects(tree: Path) -> frozenset[str]:
     """Return the names, normalised, of the projects whose sources are in a checkout.
 
     Those in its submodules count. They are read from all files that declare a project and that git
-    knows of; a name that is computed is not seen.
+    tracks; computed names are not found.
     """
     words = ("ls-files", "-z", "--recurse-submodules", "--")
     known = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")
@@ -46,10 +46,10 @@ def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
 
 
 def foreign_files(names: Collection[str], site: Path) -> frozenset[Path]:
-    """Return the files in a folder of packages that are of no project of a repository.
+    """Return the files in a folder of packages that belong to no project of a repository.
 
     Args:
-        names: of its projects; where none is known, no package is foreign.
+        names: names of its projects; without names no package is foreign.
         site: the folder.
     """
     return frozenset(

@@ -19,7 +19,7 @@ from results.fit import encodable
 
 MEDIAN = "median"
 LEAST_S, MOST_S = 1e-12, 1e9
-"""A clock's finest step and thirty years: what is beyond is no time, and its ratios overflow."""
+"""A clock's finest step and thirty years; others are no times, and their ratios overflow."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _TOOLS = {
     "Google Benchmark": {"context", "real_time"},
@@ -30,7 +30,7 @@ _TOOLS = {
     "BenchmarkDotNet": {"HostEnvironmentInfo"},
     "asv": {"commit_hash", "result_columns"},
 }
-"""Keys by which other tools' files are known: of the file, or of the first benchmark in it."""
+"""Keys that identify other tools' files: of the file, or of the first benchmark in it."""
 METRIC = Metric(
     name=MEDIAN, about="median seconds of a round", cost=lambda result: result.get(MEDIAN)
 )
@@ -80,7 +80,7 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
         ) from error
     if machine is None:
         raise GateError(
-            f"{path}: machine_info names no processor, so that machines cannot be told apart; "
+            f"{path}: machine_info names no processor, so that machines cannot be distinguished; "
             "write the file without a hook that replaces pytest-benchmark's machine_info"
         )
     medians: dict[str, float] = {}
@@ -88,7 +88,7 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
         if name in medians:
             raise GateError(
                 f"{path}: {encodable(name)} is in it twice; a file holds one process of pytest, "
-                "in which each benchmark has a name of its own"
+                "in which the names of benchmarks are unique"
             )
         if type(median) not in (int, float) or not LEAST_S <= median <= MOST_S:
             raise GateError(
@@ -100,7 +100,7 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
 
 
 def _content(path: Path) -> Any:
-    """Return what a file of JSON holds; a byte-order mark, as Windows writes it, is passed over."""
+    """Return the content of a JSON file; a byte-order mark, as Windows writes it, is skipped."""
     try:
         text = path.read_bytes()
         return json.loads(text.decode("utf-16" if text[:2] in _UTF_16 else "utf-8-sig"))
@@ -112,9 +112,9 @@ def _content(path: Path) -> Any:
 
 
 def _machine(info: Mapping[str, Any]) -> str | None:
-    """Return what tells machines apart, None where nothing does.
+    """Return a text that distinguishes machines; None if the file has none.
 
-    A processor has no brand on ARM, and py-cpuinfo knows nothing on some machines. Names of hosts
+    Processors have no brand on ARM, and py-cpuinfo reports nothing on some machines. Host names
     differ between equal runners, so they do not count.
     """
     cpu = info.get("cpu") or {}

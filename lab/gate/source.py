@@ -32,7 +32,7 @@ class Revision:
         commit: its hash.
         shown: its name.
         changed: it was made for the gate, of a working tree with changes.
-        left_out: what of the working tree is not in it, a sentence each.
+        left_out: the parts of the working tree that it lacks, a sentence each.
     """
 
     commit: str
@@ -110,7 +110,7 @@ def working_tree(repository: Path) -> Revision:
         env = {"GIT_INDEX_FILE": str(index), **_NOBODY}
         words = ["add", "--all"]
         if is_sparse(repository):
-            # It marks the files that a sparse checkout does not have; they are as in HEAD.
+            # The index marks the files that a sparse checkout lacks; they are as in HEAD.
             shutil.copyfile(repository / git(repository, "rev-parse", "--git-path", "index"), index)
             words.append("--sparse")
         else:

@@ -43,7 +43,7 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
 
 
 def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
-    """Refuse, before anything is measured, a baseline that this machine's cells cannot be held to.
+    """Refuse, before anything is measured, a baseline that does not fit this machine's cells.
 
     Raises:
         GateError: the baseline lacks cells, or is of another machine; the message names what
@@ -70,7 +70,7 @@ def _refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
 
 
 def machine_notes(old: Run, new: Run) -> tuple[str, ...]:
-    """Return in what the machines of two runs differ that does not decide speed."""
+    """Return the differences of two runs' machines that do not decide speed."""
     return tuple(map(str, compare_machines(old.meta["host"], new.meta["host"]).notes))
 
 

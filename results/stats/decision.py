@@ -34,8 +34,8 @@ class Rule:
         q: false discovery rate over the cells of a stage.
         floor: effects up to this share are never called.
         noise_factor: nor are effects up to this many times the A/A MAD.
-        unstable_above: the change that an uncalled cell has to exclude, else it is `unstable`; so
-            it is where the A/A 95th percentile is larger.
+        unstable_above: a cell that is not called is `unstable` unless it excludes a change of this
+            size, and its A/A 95th percentile is no larger.
         draws: resamples for the noise.
     """
 

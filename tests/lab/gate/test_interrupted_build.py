@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.gate.build import alone, source_tree
+from lab.gate.build import lock_revision, source_tree
 from lab.gate.source import Revision, resolve
 from lab.host.git import git
 from tests.processes import Popen
@@ -41,7 +41,7 @@ def test_a_checkout_that_git_did_not_finish_is_made_again(clone):
 
 def test_two_gates_do_not_make_a_revision_at_once(tmp_path):
     revision = Revision(commit="0" * 40, shown="one")
-    with alone(tmp_path, revision):
+    with lock_revision(tmp_path, revision):
         lock = os.open(tmp_path / "build" / "gate" / f"{revision.commit}.lock", os.O_RDWR)
         with pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
