@@ -1,7 +1,7 @@
-"""A workload: how many tuples of each key come in every tumbling window.
+"""A workload that counts the tuples of each key in every tumbling window.
 
-The plainest keyed operator there is, so that curves by workers show the operator's own cost:
-two or more streams, one tuple a tick on each, keys all alike.
+It is the simplest keyed operator, so that curves by workers show the cost of the operator alone.
+Two or more streams have one tuple a tick each; all keys are equally frequent.
 """
 
 from typing import Any
@@ -26,7 +26,8 @@ from workloads.model import (
 )
 
 WINDOW = 100_000
-"""Ticks. A million keys come once or twice in a window, a thousand hundreds of times."""
+"""Ticks. Each of a million keys occurs once or twice in a window, each of a thousand hundreds of
+times."""
 
 FIELDS = np.dtype([("id", np.int64)])
 OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])

@@ -1,13 +1,13 @@
-"""Curves of the core from one worker to all cores, on a machine with nothing of the lab installed.
+"""Measures curves of the core from one worker to all cores, on a machine without the lab.
 
     python -m benchmarks.scaling [--only PATTERN ...] [--repetitions N] [--out FOLDER]
 
-Run from a source tree. It needs Python packages and a C++20 compiler, no network, no Java. Where
-the core is not built, it is built in `build/scaling`; the trials find the workloads and engines
-through an entry-point file there. It runs `benchmarks/scaling.toml` with `lab run`, so the rows
-are ordinary ones that `lab report`, `lab compare` and `lab figure --run` take, and prints, for
-each curve, the rate and the CPU time of an event by workers, how far apart the cores are, and the
-universal scalability law (`results.stats.scalability`).
+Run it from a source tree. It needs Python packages and a C++20 compiler, but no network and no
+Java. It builds a missing core in `build/scaling`; the trials find the workloads and engines through
+an entry-point file there. It runs `benchmarks/scaling.toml` with `lab run`, so that `lab report`,
+`lab compare` and `lab figure --run` take the rows. For each curve it prints the rate and the CPU
+time of an event by workers, how far apart the cores are, and the universal scalability law
+(`results.stats.scalability`).
 """
 
 import argparse
@@ -26,7 +26,7 @@ BUILT = TREE / "build" / "scaling"
 MATRIX = TREE / "benchmarks" / "scaling.toml"
 
 NEEDED = ("click", "msgspec", "numba", "numpy", "psutil", "pyarrow", "rich", "scipy")
-"""Import names of the packages without which nothing is measured."""
+"""Import names of the packages that a measurement needs."""
 FOR_THE_BUILD = ("nanobind",)
 OPTIONAL = {
     "hdrh": "latency histograms under an offered load (no cell here has one)",
@@ -53,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     env = environment()
     if given.run is not None:
         return report(given.run)
-    if not built(env) and (wrong := build()) is not None:
-        print(wrong)
+    if not finds_core(env) and (error := build()) is not None:
+        print(error)
         return 2
     run_dir = run(env, given.only, given.repetitions, given.out)
     return 2 if run_dir is None else report(run_dir)
@@ -66,7 +66,7 @@ def missing(names: Iterable[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment in which the source tree is found like an installed lab."""
+    """Return an environment in which Python finds the source tree like an installed lab."""
     site = BUILT / "site"
     write_entry_points(site / "stream_lab-0.dist-info")
     known = os.environ.get("PYTHONPATH", "")
@@ -75,7 +75,7 @@ def environment() -> dict[str, str]:
 
 
 def write_entry_points(folder: Path) -> None:
-    """Write what an installed lab announces: its engines, workloads and optimizers."""
+    """Write the entry points of an installed lab: its engines, workloads and optimizers."""
     project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = []
     for group, entries in project["entry-points"].items():
@@ -87,14 +87,14 @@ def write_entry_points(folder: Path) -> None:
     (folder / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
-def built(env: Mapping[str, str]) -> bool:
+def finds_core(env: Mapping[str, str]) -> bool:
     """Return whether a Python process finds the core."""
     command = [sys.executable, "-c", "import engines.multicore._core"]
     return subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
 
 
 def build() -> str | None:
-    """Build the core into the source tree's engines/multicore; return what went wrong, or None."""
+    """Build the core into the source tree's engines/multicore; return an error, or None."""
     if lacking := missing(FOR_THE_BUILD):
         return f"missing: {' '.join(lacking)}; remedy: pip install {' '.join(lacking)}"
     log = BUILT / "build.log"
@@ -124,7 +124,7 @@ def build() -> str | None:
 def run(
     env: Mapping[str, str], only: Sequence[str], repetitions: int | None, out: Path
 ) -> Path | None:
-    """Run the matrix with `lab run`; return its directory, or None when it has none."""
+    """Run the matrix with `lab run`; return the run's directory, or None if it made none."""
     matrix = MATRIX
     if repetitions is not None:
         matrix = MATRIX.with_name("scaling.local.toml")

@@ -1,4 +1,4 @@
-"""What a user waits for before a run, timed by pytest-benchmark: `make bench`."""
+"""Times planning and due times, which precede a run, with pytest-benchmark: `make bench`."""
 
 import numpy as np
 import pytest

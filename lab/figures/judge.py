@@ -6,7 +6,7 @@ whole interval lies outside, else inconclusive. The intervals of a figure's clai
 at most 5 % of verdicts are wrong, however many claims there are. A claim that cannot be judged
 takes no share.
 
-One trial a cell says nothing of noise: what it measured is drawn, and not judged.
+A single trial of a cell shows no noise: its value is drawn, and not judged.
 """
 
 import math
@@ -35,7 +35,7 @@ MOST_REPETITIONS = 100
 """More than these are not a reasonable number, and are not counted for a reader."""
 
 FEWEST_TRIALS = 2
-"""Of a cell: one trial is drawn, and not judged."""
+"""Fewest trials of a cell for its claims to be judged; a single trial is only drawn."""
 
 _ROUNDING = 1e-9
 """Of a bound: quotients that are equal to it but for rounding lie on it, which is within."""
@@ -62,8 +62,8 @@ class Posed:
     unit: str
 
     @property
-    def known(self) -> Estimate | None:
-        """What was measured; None without a verified number."""
+    def estimate(self) -> Estimate | None:
+        """The measured value; None without a verified number."""
         if self.measured is None or math.isnan(self.measured.value):
             return None
         return self.measured
@@ -80,9 +80,9 @@ class Posed:
         lack = shortfalls(self.asked.needs)
         if lack is not None:
             return NOT_JUDGED, lack
-        if self.known is None:
+        if self.estimate is None:
             return NOT_JUDGED, "there is no verified number for it"
-        if self.known.n < fewest:
+        if self.estimate.n < fewest:
             return NOT_JUDGED, ONE_TRIAL
         return None
 
@@ -194,13 +194,13 @@ def repetitions_to_tell(measured: Estimate, bounds: Ends, alpha: float) -> int |
 
 
 def _judged(posed: Posed, alpha: float, fewest: int) -> Claim:
-    known, refusal = posed.known, posed.refusal(fewest)
+    known, refusal = posed.estimate, posed.refusal(fewest)
     ends = UNKNOWN
     if refusal is not None:
         outcome, reason = refusal
         indicates = outcome
         if outcome == NOT_COMPARABLE:
-            # A number of what stands in for the opponent is no number of the claim.
+            # The number of a stand-in is no number of the claim.
             instead = stand_in((posed.asked.system, posed.asked.opponent))
             if known is not None and instead and shortfalls(posed.asked.needs) is None:
                 reason += f"; with {instead} in its place: {_written(known.value, posed.unit)}"

@@ -1,8 +1,8 @@
 """States what must have happened in a run for a claim to be judged.
 
-A claim on reconfigurations says nothing where nothing was reconfigured, one on latency nothing
-where the load was not sustained. Each claim lists its needs as data. `unmet` evaluates them, for
-all figures alike: a claim with an unmet need is not judged, and counts neither way.
+A claim on reconfigurations says nothing where nothing was reconfigured, and a claim on latency says
+nothing where the load was not sustained. Each claim lists its needs as data. `shortfalls` evaluates
+them for all figures: a claim with an unmet need is not judged, and counts neither way.
 """
 
 import json
@@ -17,7 +17,7 @@ from results.schema import UNSUSTAINED, VERIFIED
 from results.store import Row, Run
 
 MEDIAN_OUTPUTS = 20
-"""Outputs of which a median can be told: ten on either side, as for every other percentile
+"""Fewest outputs for a median: ten on either side, as for every other percentile
 (`lab.measure.latency`)."""
 
 
@@ -26,8 +26,8 @@ class Need:
     """One thing that must have happened in a run for a claim to be judged.
 
     Attributes:
-        what: the phenomenon, as it is counted.
-        count: how often the run had it; None: the run does not record it.
+        what: the phenomenon that is counted.
+        count: how often it happened in the run; None: the run does not record it.
         least: how often a claim needs it.
     """
 
@@ -87,13 +87,13 @@ def engine_counts(rows: Sequence[Row], counter: str, what: str) -> Need:
 
 
 def sustained_loads(rows: Sequence[Row]) -> Need:
-    """Return the need for loads that were sustained: else latency is how long the load lasted."""
-    kept = sum(row["status"] != UNSUSTAINED for row in rows)
-    return Need(what="trials that sustained their load", count=kept, least=max(1, len(rows)))
+    """Return the need for sustained loads: otherwise latency grows with the length of the load."""
+    sustained = sum(row["status"] != UNSUSTAINED for row in rows)
+    return Need(what="trials that sustained their load", count=sustained, least=max(1, len(rows)))
 
 
 def latencies(rows: Sequence[Row]) -> tuple[Need, Need]:
-    """Return what a median latency under an offered load needs."""
+    """Return the needs of a median latency under an offered load."""
     return sustained_loads(rows), outputs(rows, MEDIAN_OUTPUTS)
 
 

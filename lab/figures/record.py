@@ -33,7 +33,7 @@ class Made:
 
     @property
     def conditions(self) -> str:
-        """What a verdict holds of: lengths, repetitions, machine."""
+        """The conditions of a verdict: lengths, repetitions, machine."""
         counts = Counter((run.path, row["cell"]) for run in self.runs for row in run.rows).values()
         few, many = min(counts, default=0), max(counts, default=0)
         machines = dict.fromkeys(_machine(run.meta) for run in self.runs)
@@ -47,7 +47,7 @@ class Made:
 
     @property
     def text(self) -> str:
-        """The verdict as it is always written: with its conditions."""
+        """The verdict with its conditions, as every output writes it."""
         return f"{self.verdict.text} ({self.conditions})"
 
 

@@ -26,11 +26,11 @@ class System:
         source: whose it is, and where that is defined; OWN.
         algorithm: what runs here, in words; two sides with the same compare nothing.
         variant: what runs it, `engine/variant`; empty where it is absent.
-        options: of the variant, without which it is another system.
-        engine: on which the paper runs it, in lower case, where that is what it is called by; only
-            this engine may run it here.
+        options: the options of the variant that make it this system.
+        engine: the engine that runs it in the paper, in lower case, if its name refers to the
+            engine; only this engine may run it here.
         absent: what this lab lacks of it; empty: it is here.
-        stand_in: what is measured in place of an absent system, in words; empty: nothing is.
+        stand_in: the system that is measured in its place, in words; empty: none.
     """
 
     name: str
@@ -76,7 +76,7 @@ def absent(sides: Iterable[System | None]) -> str | None:
 
 
 def stand_in(sides: Iterable[System | None]) -> str:
-    """Return what is measured in place of the absent ones among these; empty: nothing is."""
+    """Return the systems that are measured in place of absent ones among these; empty: none."""
     return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)
 
 

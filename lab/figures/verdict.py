@@ -168,6 +168,6 @@ def _named(claims: Iterable[Claim], word: str) -> str:
 
 
 def _reasons(claims: Sequence[Claim]) -> str:
-    # Once each: what lacks of an opponent, without what was measured in its place for each claim.
+    # Each reason once: why an opponent is absent, without the value that each claim has instead.
     reasons = (absent((claim.system, claim.opponent)) or claim.reason for claim in claims)
     return "; ".join(dict.fromkeys(reasons)) or "it makes no claim"

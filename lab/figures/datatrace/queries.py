@@ -43,7 +43,7 @@ _TITLES = {
     "VI": "VI: clusters of users",
 }
 _NOISE = 0.03
-"""Of a published bound: forms that are as fast as each other lie on it."""
+"""Tolerance at a published bound: equally fast forms lie on it."""
 _EVENTS, _QUICK_EVENTS = 20_000_000, 4_000_000
 
 

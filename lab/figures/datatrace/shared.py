@@ -16,7 +16,7 @@ from results.store import Row
 TYPED, HANDCRAFTED = "typed", "handcrafted"
 FORMS = (TYPED, HANDCRAFTED)
 NAMES = {TYPED: "typed", HANDCRAFTED: "lab: by hand for its own operators"}
-"""What is drawn: the paper's handcrafted form is Storm's, and absent."""
+"""Names on the drawing: the paper's handcrafted form runs on Storm, and is absent."""
 ENGINE = "multicore"
 NEEDS = ("multicore/dataflow", "multicore/vsn", "multicore/ordered")
 

@@ -27,7 +27,7 @@ from lab.figures.options import Options
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 FLAT = 1.2
-"""Of one worker: what does not scale may be so much faster, or slower, with more."""
+"""Factor by which a program that does not scale may be faster, or slower, with more workers."""
 
 
 def _tree(options: Options) -> dict[str, Any]:

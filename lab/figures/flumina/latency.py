@@ -42,7 +42,7 @@ RATE_EPS = 100_000
 STABLE = 2.0
 """Of the lowest median: what the highest may be, to be called stable with minor variance."""
 _LINEAR = 1.25
-"""Of the growth in workers: what latency that increases linearly may grow by."""
+"""Times the growth in workers: how much a linearly increasing latency may grow."""
 _BATCH = 64
 _LENGTHS_S = (2.0, 12.0)
 _QUICK_LENGTHS_S = (0.5, 3.0)

@@ -25,8 +25,8 @@ SINGLE, BLOCK = 1, 4096
 """Batches: the paper's event at a time, and this lab's usual block at full speed."""
 HANDOVER: Mapping[str, object] = {"handover": "ring"}
 """Engine options of single events: each goes through a ring, as a producer hands it to a mailbox in
-the paper. By default a worker takes those of its own streams from the columns, which is this lab's
-own (docs/decisions/0018-direct-handover.md)."""
+the paper. By default a worker reads the events of its streams from the columns, which is this lab's
+design (docs/decisions/0018-direct-handover.md)."""
 RATE = column("throughput_eps")
 WORKERS = "workers"
 _ABOVE = 1.25
@@ -96,12 +96,12 @@ def said_workers(few: int, many: int) -> str:
 
 
 def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, Need]:
-    """Return what claims on synchronization plans need: that several workers synchronized.
+    """Return the needs of claims on synchronization plans: several workers synchronized.
 
     Args:
         run: the run.
-        parts: of the ids of the cells; see `trials`.
-        workers: numbers of workers; one of them alone synchronizes with nobody, and is left out.
+        parts: parts of the cells' ids; see `trials`.
+        workers: numbers of workers; a single worker does not synchronize, and is left out.
     """
     rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
     return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
@@ -121,7 +121,7 @@ def growth_by(options: Options, said: Fact, rate: Series, *needs: Need) -> list[
         options: of the figure.
         said: what was published, at so many nodes.
         rate: what was measured, by workers.
-        needs: what must have happened besides.
+        needs: further needs of the claims.
     """
     nodes = int(said.x)
     of = f"{said.panel}, {said.series}"

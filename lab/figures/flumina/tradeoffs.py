@@ -88,7 +88,7 @@ def _judged(row: Row) -> bool:
 
 
 def _full(runs: Runs, program: Program, form: str) -> Need:
-    """Return the need for answers: of an empty one nothing is compared."""
+    """Return the need for answers that are not empty: an empty one compares nothing."""
     rows = [
         row
         for label in (EVEN, UNEVEN)

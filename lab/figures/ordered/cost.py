@@ -40,7 +40,7 @@ _MEDIAN_MS = counter("processing_p50_ns", 1e-6)
 _OPERATOR_MS = counter("1_ps-0_cost_ns", 1e-6)
 _SOURCE = "section 7.2.2"
 _MOST = 2.0
-"""What `close to the cost` may be at most: twice. Less than the cost no latency is."""
+"""Upper bound of `close to the cost`, times the cost. No latency is below the cost."""
 
 
 def costs() -> tuple[int, ...]:

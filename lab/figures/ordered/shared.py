@@ -118,8 +118,8 @@ def said(text: str, published_as: str, source: str) -> PublishedClaim:
 
 
 def in_order(options: Options, rows: Sequence[Row]) -> tuple[Need, Need]:
-    """Return what claims on workers that put outputs in order need: several of them, and outputs.
+    """Return the needs of claims on workers that put outputs in order: several workers, outputs.
 
-    One worker alone makes outputs in order, whatever the queue, the buffer or the heuristic.
+    A single worker makes outputs in order, whatever the queue, the buffer or the heuristic.
     """
     return several_workers(options), outputs(rows)

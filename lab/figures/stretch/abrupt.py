@@ -58,8 +58,8 @@ def _posed(
 ) -> tuple[Posed, ...]:
     """Pose what the paper says of every execution with phases; a number for each trial.
 
-    That instances follow the rate is asked where the rate makes them. What it costs when they do
-    is asked where they did.
+    Whether instances follow the rate is judged where the rate requires it. The cost of following
+    is judged where they followed.
     """
     late = facts().one(figure=figure, panel="latency", quantity="mean")
     spike = facts().one(figure=figure, panel="latency", quantity="spike")
@@ -118,7 +118,7 @@ def _posed(
 
 
 def series_of(found: Sequence[ElasticTimeline]) -> Need:
-    """Return the need for trials over time."""
+    """Return the need for trials with a series."""
     return sweep_points("verified trials with a series", len(found), 1)
 
 
@@ -147,7 +147,7 @@ def phase_changes(crossings: int) -> Need:
 
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
-    """Return how many instances each phase needs with full windows, at 80 % of what one can do."""
+    """Return how many instances each phase needs with full windows, at 80 % of its capacity."""
     per_one, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
     most = max(options.instances)
     return [

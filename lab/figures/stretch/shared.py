@@ -15,7 +15,7 @@ from results.stats.estimates import Estimate
 
 VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
 ALGORITHM_1 = "lab: SN, algorithm 1"
-"""What this lab's shared-nothing instances are called: they are no Flink."""
+"""Name of this lab's shared-nothing instances, which are not Flink."""
 PAPER_CORES = 36
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends where a reader behind it takes
@@ -47,7 +47,7 @@ def longest_reconfiguration(text: str, ms: Estimate | None, *needs: Need) -> Pos
     Args:
         text: of the claim.
         ms: each trial's longest.
-        needs: what must have happened.
+        needs: the needs of the claim.
     """
     took = facts().one(figure="9", series="all", quantity="duration")
     return asked(text, took).of(OPERATOR_10).given(*needs).at_most(ms, took.high, "ms")

@@ -38,7 +38,7 @@ STATIC = "static"
 _LOOKS_FROM = 0.9
 """Of the time before the step: while the window fills, the controller would see too little work."""
 _STEPPED = 0.5
-"""Of the planned change of the rate; less is no step."""
+"""Least share of the planned change of the rate that counts as a step."""
 _WARM_UP = 0.8
 """Of the time before the step; what is left of it is in the window, to be seen."""
 

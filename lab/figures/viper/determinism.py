@@ -48,7 +48,7 @@ from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from reports.numbers import number_of
 
 OPERATORS = "lab: merging operators"
-"""What stands in for the paper's OL, which is Storm's."""
+"""The stand-in for the paper's OL, which runs on Storm."""
 _TITLES = {
     CL: "CL: ScaleGate as channels",
     OL: f"{OPERATORS}, a tuple at a time",
