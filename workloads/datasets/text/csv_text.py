@@ -23,24 +23,24 @@ TAB = r"\t"
 """How a tab may be written as a delimiter."""
 
 _HEAD_BYTES = 1 << 20
-"""Of a text in another encoding without a mark these hold a byte 0."""
+"""A text in another encoding without a mark has a byte 0 among these."""
 
 _DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
-"""Control characters, of which one that a block lacks takes the place of single returns in it."""
+"""Control characters; one that a block lacks replaces the single returns in it."""
 
 
 def checked_delimiter(delimiter: object, where: str) -> str:
     r"""Return a delimiter, `\t` as a tab.
 
     Args:
-        delimiter: what was given.
-        where: how the message calls it.
+        delimiter: the delimiter to check.
+        where: its name in messages.
 
     Raises:
-        DatasetError: it is not one character that can part cells.
+        DatasetError: it is not one character that can separate cells.
     """
     if delimiter == TAB:
         return "\t"
@@ -58,8 +58,8 @@ class CsvRows:
         row: int64, the number of each good record in the text, from 1, with the header.
         line: int64, the first line of each, from 1.
         further: int64, how many lines each has after that, which a quoted cell holds.
-        bad: records that are none, in order.
-        empty_lines: lines that are empty, and part of no record.
+        bad: lines that are no record, in order.
+        empty_lines: empty lines outside records.
     """
 
     columns: "list[pa.Array]"
@@ -71,7 +71,7 @@ class CsvRows:
 
 
 def row_words(row: int, line: int, further: int) -> str:
-    """Return the number of a record, with its lines where these differ, as messages name it."""
+    """Return the number of a record for messages, with its lines where these differ."""
     if further:
         return f"{row} (lines {line} to {line + further})"
     return f"{row}" if row == line else f"{row} (line {line})"
@@ -116,7 +116,7 @@ class CsvText:
         raise DatasetError(f"{place} is empty; there is nothing to import")
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield the lines, once the first block is seen to be no other form."""
+        """Yield the lines, after a check that the first block is neither JSON nor UTF-16."""
         place = self._part.place
         for number, block in enumerate(text_blocks(self._part.file, place)):
             if number == 0:
@@ -150,7 +150,7 @@ class CsvText:
 
         Args:
             columns: how many cells a record has; one with more or fewer is bad.
-            chosen: indices of the wanted columns.
+            chosen: indices of the requested columns.
 
         Raises:
             DatasetError: a quote is never closed, or the file is damaged.
@@ -215,7 +215,7 @@ class CsvText:
 def _without_returns(data: bytes) -> tuple[bytes, bytes]:
     """Return data in which a control character stands for each single return, and which one.
 
-    Arrow ends a record at these, and the scanner does not.
+    Arrow ends a record at single returns, the scanner does not.
     """
     stand_in = next((bytes([code]) for code in _STAND_INS if code not in data), None)
     if stand_in is None:
@@ -234,10 +234,10 @@ def _column(table: "pa.Table", name: str, stand_in: bytes) -> "pa.Array":
 
 
 def _refuse_json(place: str, line: bytes) -> None:
-    """Refuse lines of JSON objects, and documents of JSON, which look like odd CSV.
+    """Refuse JSON lines and JSON documents, which look like odd CSV.
 
     Raises:
-        DatasetError: the first line is one of these.
+        DatasetError: the first line is JSON.
     """
     if not line.startswith((b"{", b"[")):
         return

@@ -1,4 +1,4 @@
-"""Text in UTF-8, in blocks of whole lines, from files in any encoding that a mark names."""
+"""Decodes files in any encoding that a mark names to UTF-8, in blocks of whole lines."""
 
 import codecs
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ BLOCK_BYTES = 8 << 20
 """Read at a time."""
 
 _PIECE_BYTES = 1 << 20
-"""Read in one call: so many bytes before a damaged place may be lost."""
+"""Read in one call; up to this many bytes before a damaged place may be lost."""
 
 LONGEST_LINE_BYTES = 16 << 20
 """Longer lines and CSV records are not text; to hold them would make memory depend on the file."""
 
-NO_UTF8 = ", so this is no text in UTF-8; if it is UTF-16 without its mark, convert it to UTF-8"
+NO_UTF8 = ", so this is not UTF-8 text; if it is UTF-16 without its mark, convert it to UTF-8"
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _OTHER_MARKS = (
@@ -57,7 +57,7 @@ def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
 
 
 def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
-    """Yield what is in a file as UTF-8."""
+    """Yield the content of a file as UTF-8."""
     decode = None
     for block in _raw_blocks(file):
         decode = decode or _decoder(block, place)
@@ -67,7 +67,7 @@ def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
 
 
 def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a file; where it turns out to be broken, first those before."""
+    """Yield the bytes of a file; of a broken one, first the bytes before the damage."""
     mark = max(len(mark) for mark, _ in _OTHER_MARKS)
     broken: Exception | None = None
     while broken is None:
@@ -90,7 +90,7 @@ def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _decoder(head: bytes, place: str) -> Callable[[bytes, bool], bytes]:
-    """Return what turns bytes of the file into UTF-8, called with whether they are the last."""
+    """Return a function that decodes bytes to UTF-8, given them and whether they are the last."""
     encoding = next((name for mark, name in _OTHER_MARKS if head.startswith(mark)), None)
     if encoding is None:
         if b"\0" in head[:2]:

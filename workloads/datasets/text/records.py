@@ -1,9 +1,9 @@
-"""CSV records in blocks of lines: where they begin and end, and which of them are none.
+"""Finds CSV records in blocks of lines: where they begin and end, and which lines are no record.
 
 A cell is quoted where a quote is its first character. It ends at the next quote that is not
 doubled, and a delimiter or the line's end must follow; until then, delimiters and line ends are
-content. Any other quote is a character like the others. A record that breaks this rule is bad: it
-has all the lines until its own end, so that none of them is taken for a record.
+content. Any other quote is a plain character. A record that breaks this rule is bad: it has all
+lines up to its own end, so that none of them is read as a record.
 """
 
 import re
@@ -21,7 +21,7 @@ BLANKS = " "
 """As a delimiter: any run of blanks and tabs."""
 
 NO_QUOTES = "where quotes are plain characters, give --no-quotes (quoted=False)"
-"""The remedy for rows that a quote loses."""
+"""The remedy for rows that are lost to a quote."""
 
 _QUOTE, _LF, _CR = b'"\n\r'
 _SHOWN_BYTES = 60
@@ -41,7 +41,7 @@ class BadRecord(NamedTuple):
         row: its number among all records of the text, from 1.
         line: its first line, from 1.
         further: how many lines it has after that.
-        reason: why it is none.
+        reason: why it is no record.
         start: its first bytes.
     """
 
@@ -61,12 +61,12 @@ class Records:
     r"""Records of some lines.
 
     Attributes:
-        data: the good records, a `\n` behind each; perhaps with empty lines between them.
+        data: the good records, each followed by `\n`; empty lines may lie between them.
         row: int64, the number of each good record among all of the text, from 1.
         line: int64, the first line of each, from 1.
         further: int64, how many lines each has after that.
-        bad: the others.
-        empty_lines: how many lines are empty, and part of no record.
+        bad: the bad records.
+        empty_lines: number of empty lines outside records.
     """
 
     data: bytes
@@ -78,7 +78,7 @@ class Records:
 
     @property
     def lines(self) -> int:
-        """How many lines these are in all."""
+        """The number of all lines, good, bad and empty."""
         bad = sum(1 + record.further for record in self.bad)
         return len(self.row) + int(self.further.sum()) + bad + self.empty_lines
 
@@ -87,7 +87,7 @@ class RecordScanner:
     """Finds the records of a text.
 
     Args:
-        place: how messages call the text.
+        place: the name of the text in messages.
         delimiter: one ASCII character; a blank is any run of blanks and tabs.
         quoted: whether cells may be quoted; else every line is a record.
     """
@@ -113,14 +113,14 @@ class RecordScanner:
         cells, at = [], 0
         while True:
             found = self._cell.match(record, at)
-            assert found is not None, "it matches nothing, too"
+            assert found is not None, "it also matches an empty cell"
             cells.append(found[2] if found[1] is None else found[1][1:-1].replace(b'""', b'"'))
             at = found.end() + 1
             if at > len(record):
                 return cells
 
     def records(self, blocks: Iterable[bytes]) -> Iterator[Records]:
-        """Yield the records of blocks of whole lines, each of the lines in exactly one place.
+        """Yield the records of blocks of whole lines; each line is in exactly one of them.
 
         Raises:
             DatasetError: a quote is never closed, or not within `LONGEST_LINE_BYTES`.
@@ -141,7 +141,7 @@ class RecordScanner:
             raise self._not_closed(rest, line, "")
 
     def _joined_blanks(self, data: bytes) -> bytes:
-        """Return lines with one blank for each run of them, and none at their ends."""
+        """Return lines with one blank for each run of blanks, and no blanks at their ends."""
         if self._quoted and b'"' in data:
             return _BLANKS.sub(_joined, data)
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
@@ -215,11 +215,11 @@ class RecordScanner:
         ), used
 
     def _record(self, data: bytes, begin: int, line: int) -> tuple[int | None, str]:
-        """Return where a record ends (None: not in the data), and why it is none.
+        """Return where a record ends (None: not in the data), and why it is bad ("": it is not).
 
         Args:
             data: whole lines.
-            begin: where it begins.
+            begin: where the record begins.
             line: number of the first line of the data.
         """
         if found := self._strict.match(data, begin):
@@ -228,7 +228,7 @@ class RecordScanner:
         if found is None:
             return None, ""
         start = self._strict_start.match(data, begin)
-        assert start is not None, "it matches nothing, too"
+        assert start is not None, "it also matches an empty text"
         cell = self._quoted_cell.match(data, start.end())
         assert cell is not None, "what is not strict is a quoted cell"
         opened, closed = (line + data.count(b"\n", 0, at) for at in (cell.start(), cell.end()))
@@ -240,7 +240,7 @@ class RecordScanner:
 
     def _not_closed(self, rest: bytes, line: int, where: str) -> DatasetError:
         start = self._loose_start.match(rest)
-        assert start is not None, "it matches nothing, too"
+        assert start is not None, "it also matches an empty text"
         opened = line + rest.count(b"\n", 0, start.end())
         shown = rest[start.end() : start.end() + _SHOWN_BYTES].partition(b"\n")[0]
         never = f"not closed {where}" if where else "never closed"
@@ -259,7 +259,7 @@ def _joined(found: re.Match[bytes]) -> bytes:
 def _has_odd_quotes(
     text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
 ) -> bool:
-    """Return whether not all quotes enclose a cell, on one line, or are doubled in one."""
+    """Return whether some quotes neither enclose a cell on one line nor are doubled in one."""
     at = np.flatnonzero(text == _QUOTE)
     if len(at) % 2:
         return True
@@ -275,10 +275,10 @@ def _has_odd_quotes(
 def _odd_lines(
     text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which lines are not whole records, as far as that is seen line by line.
+    """Return which lines are not whole records, judged line by line.
 
-    Each line is looked at as if it began a record: no quote begins a cell, or all enclose one or
-    are doubled in one.
+    Each line is judged as if it began a record. It is whole if no quote begins a cell, or if all
+    quotes enclose a cell or are doubled in one.
     """
     at = np.flatnonzero(text == _QUOTE)
     of = np.searchsorted(ends, at)

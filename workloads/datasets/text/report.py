@@ -1,4 +1,4 @@
-"""What became of the lines that an import read."""
+"""Counts the good and bad rows of an import, and their lines."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ class RowReport:
         of_lines: number of good rows of several lines.
         lines_in_rows: lines of good rows after the first of each.
         several: the first ten rows of several lines, in words.
-        empty_lines: number of lines that are empty, and part of no row.
+        empty_lines: number of empty lines outside rows.
     """
 
     rows: int = 0
@@ -34,7 +34,7 @@ class RowReport:
     empty_lines: int = 0
 
     def bad_row(self, words: str, further: int = 0) -> None:
-        """Count a bad row with so many lines after its first."""
+        """Count a bad row with `further` lines after its first."""
         self.bad += 1
         self.lines_in_bad += further
         if len(self.bad_lines) < _MOST_NAMED:
@@ -48,7 +48,7 @@ class RowReport:
             self.several.append(place)
 
     def excess(self) -> str:
-        """Return what an error about bad rows says of their lines, and how to leave them out."""
+        """Return the end of an error about bad rows: their lines, and how to leave them out."""
         lines = f"lines within bad rows: {self.lines_in_bad:,}; {NO_QUOTES}; "
         return (
             f"{lines if self.lines_in_bad else ''}mend the file, or leave bad rows out with "
@@ -56,7 +56,7 @@ class RowReport:
         )
 
     def origin(self) -> dict[str, object]:
-        """Return the facts as the record of a dataset has them."""
+        """Return the counts for the record of a dataset."""
         return {
             "rows": self.rows,
             "bad_rows": self.bad,

@@ -1,4 +1,4 @@
-"""Event times in the forms of real exports, to whole numbers of the unit of event time.
+"""Converts event times in the forms of real exports to whole numbers of the unit of event time.
 
 | form | what it reads |
 |---|---|
@@ -9,8 +9,8 @@
 | a pattern with `%` | as `strptime`, such as `%m/%d/%y %H:%M`; of two digits: years 1969 to 2068 |
 | none | the form is recognized, see `recognition` |
 
-Timestamps and dates of Arrow need no form. Times that name no zone are those of the reader's zone.
-Where clocks were put back, an hour comes twice: its times are taken for the first and counted.
+Timestamps and dates of Arrow need no form. Times without a zone are times of the reader's zone.
+Where clocks were put back, an hour repeats: its times are read as those of the first, and counted.
 Where clocks were put forward, an hour is missing: its times are bad. Fractions of the unit of event
 time are rounded down.
 """

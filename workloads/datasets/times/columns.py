@@ -1,4 +1,4 @@
-"""Reads times, a column of Arrow after another."""
+"""Reads times from columns of Arrow."""
 
 import itertools
 from collections.abc import Callable
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_REMEMBERED = 1 << 20
-"""Texts whose times are remembered: those of minutes and days come again and again."""
+"""Most texts whose times are remembered: times of minutes and days repeat."""
 _MOST_EXACT = 2.0**24
 """Whole numbers of a float of 32 bits are exact up to here."""
 
 Times = tuple[npt.NDArray[np.int64], dict[int, str]]
-"""Times of all rows (0 where there is none), and why rows have none."""
+"""Times of all rows (0 for a bad row), and why rows are bad."""
 RowWords = Callable[[int], str]
 """Names a row of a column, given its index."""
 
@@ -45,7 +45,7 @@ class ColumnTimes:
             row: names a row in messages.
 
         Raises:
-            DatasetError: no column of this type holds times, or not in this form.
+            DatasetError: a column of this type holds no times, or no times of this form.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -163,7 +163,7 @@ class ColumnTimes:
     def _recognize(
         self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
     ) -> None:
-        """Decide the form of times by the texts that come first."""
+        """Decide the form of times by the first texts."""
         recognition = self.reader.recognition
         if (values := _whole_numbers(texts)) is not None:
             self._foreign(values, counts, lambda at: texts[int(at)], row_of)
@@ -267,7 +267,7 @@ class ColumnTimes:
 
 
 def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
-    """Return texts as whole numbers; None where some are none."""
+    """Return texts as whole numbers; None if some are not."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -280,7 +280,7 @@ def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
 
 
 def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
-    """Return why rows are bad: those that are empty, before what is known of others."""
+    """Return why rows are bad; that a row is empty takes precedence."""
     if not column.null_count:
         return bad
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
@@ -291,7 +291,7 @@ def _check_precision(column: "pa.Array", place: str) -> None:
     """Refuse floats whose precision is coarser than whole numbers.
 
     Raises:
-        DatasetError: some are.
+        DatasetError: the column has such floats.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,4 +1,4 @@
-"""Reads times, one text after another."""
+"""Reads times from texts, one after another."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ FORMS = (ISO, *NAMES, HHMMSS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
-"""The digits of a fraction of a second that a `datetime` does not have."""
+"""The digits of a fraction of a second that a `datetime` cannot hold."""
 _LENGTH_US = len("20240131T093000.123456")
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -30,14 +30,14 @@ _TWITTER = re.compile(
 
 
 def check_form(form: object, where: str) -> None:
-    """Refuse what is no form of times.
+    """Refuse an invalid form of times.
 
     Args:
-        form: None where it is to be recognized.
-        where: what the message names it by.
+        form: the form; None where it is to be recognized.
+        where: its name in messages.
 
     Raises:
-        DatasetError: it is no form.
+        DatasetError: the form is invalid.
     """
     if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
         return
@@ -48,12 +48,12 @@ def check_form(form: object, where: str) -> None:
 
 
 def time_format_remedy(form: str) -> str:
-    """Return how the form of a table's times is chosen."""
+    """Return the option that chooses the form of a table's times."""
     return f"--time-format {_quoted(form)} (time_format={form!r})"
 
 
 def time_remedy(form: str) -> str:
-    """Return how the form of times is chosen in an import of a kind."""
+    """Return the option that chooses the form of times in an import of a kind."""
     return f"--time {_quoted(form)}"
 
 
@@ -64,7 +64,7 @@ class TimeReader:
         form: of times, see the package; None: it is recognized.
         zone: IANA name of the zone of times that name none.
         unit: of event time.
-        place: where the time is that is read next, for messages.
+        place: the place of the next time to read, for messages.
         used: whether a time was read.
     """
 
@@ -84,7 +84,7 @@ class TimeReader:
         self._repeated, self._first_repeated = 0, ""
 
     def read(self, text: str) -> int | str:
-        """Return the time of a text, or why there is none."""
+        """Return the time of a text, or why it is none."""
         self.used, text = True, text.strip()
         if self.form is None and self.recognition.form is None:
             self._recognize(text)
@@ -102,7 +102,7 @@ class TimeReader:
         return self.unit if form == AS_IS else form if form in NAMES else None
 
     def parse(self, text: str) -> int | str:
-        """Return the time of a text without blanks around it, or why there is none."""
+        """Return the time of a text without blanks around it, or why it is none."""
         if not text:
             return "is empty"
         form = self.recognition.form if self.form is None else self.form
@@ -131,7 +131,7 @@ class TimeReader:
         self._stamps = True
 
     def report(self) -> dict[str, Any]:
-        """Return how times were read, as an import records it; empty: none was."""
+        """Return how times were read, for the record of an import; empty if none were read."""
         if not self.used:
             return {}
         return {
@@ -229,7 +229,7 @@ class TimeReader:
         return self._placed(text, moment, 0)
 
     def _placed(self, text: str, moment: datetime, ns: int) -> int | str:
-        """Return the event time of a moment, which is of the zone where it names none."""
+        """Return the event time of a moment; one without a zone is in the reader's zone."""
         self.note_zone(text, named=moment.tzinfo is not None)
         if moment.tzinfo is None and self.zone != "UTC":
             zone = ZoneInfo(self.zone)
@@ -245,7 +245,7 @@ class TimeReader:
 
 
 def text_form(text: str) -> str | None:
-    """Return ISO or DAY_TIME for a text that is such a time; None: it is none."""
+    """Return ISO or DAY_TIME for a text that is such a time, else None."""
     try:
         _iso(text)
     except (ValueError, OverflowError):
@@ -254,7 +254,7 @@ def text_form(text: str) -> str | None:
 
 
 def _day_time(text: str) -> time | None:
-    """Return a time of day, which has no zone; None: the text is none."""
+    """Return the time of day, without a zone, that a text is; None if it is none."""
     try:
         found = time.fromisoformat(text)
     except ValueError:

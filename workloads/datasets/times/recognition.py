@@ -7,8 +7,8 @@ The first rows decide (a block of a table, the first line of an import kind), by
   1970, below 10^14 milliseconds, below 10^17 microseconds, below 10^20 nanoseconds.
 - Numbers that grow from small ones without a gap of a factor of ten are all taken as they are. Two
   units of one instant differ by a factor of a thousand.
-- Most of the numbers are days such as 20240131, or days and times: they are refused, since they may
-  be either.
+- Where most numbers look like days such as 20240131, or days and times, they are refused: they may
+  also be plain numbers.
 
 Every row of another form is bad, with a reason that names both forms and how to choose one.
 """
@@ -46,7 +46,7 @@ Sizes = npt.NDArray[np.float64]
 
 
 class Recognition:
-    """Decides the form of times once, and finds the rows that are of another one.
+    """Decides the form of times once, and finds the rows of another form.
 
     Attributes:
         form: a unit, AS_IS, ISO, DAY_TIME or DATES; None: not decided.
@@ -118,7 +118,7 @@ class Recognition:
         return True
 
     def number_words(self, text: str) -> str:
-        """Return why a number is bad, which is of another form."""
+        """Return why a number of another form is bad."""
         if self.form == DATES:
             return self._date_words(text)
         look = int(np.searchsorted(_BOUNDS, abs(float(text)), side="right"))
@@ -127,11 +127,11 @@ class Recognition:
         return self._mixture(text, _BY_SIZE[look])
 
     def text_words(self, form: str, text: str) -> str:
-        """Return why a text is bad, which is ISO 8601 or a time of day and not of the form."""
+        """Return why an ISO 8601 time, or a time of day, is bad where the form is another."""
         return self._mixture(repr(text), form)
 
     def fraction_words(self, text: str) -> str:
-        """Return why a small number with a fraction is bad, whose unit does not show."""
+        """Return why a small number with a fraction is bad: its unit is unknown."""
         return (
             f"{text} has a fraction, and no unit shows; {self._remedy('s')} takes all for seconds, "
             f"{self._remedy(self._unit)} for {NAMES[self._unit]} and drops fractions"
@@ -166,7 +166,7 @@ class Recognition:
         return "a time of day" if form == DAY_TIME else "ISO 8601"
 
     def _grow(self, sizes: Sizes) -> None:
-        """Take numbers that go on from smaller ones for the same."""
+        """Admit larger numbers that continue the smaller ones without a gap."""
         while True:
             high = _GAP * float(sizes[sizes < self._high].max(initial=0.0))
             if high <= self._high:
@@ -175,7 +175,7 @@ class Recognition:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number, whole or with a fraction."""
+    """Return whether a text is a number, whole or with a fraction."""
     short = len(text) <= _MOST_DIGITS
     return short and (text.isdecimal() or _NUMBER.fullmatch(text) is not None)
 
@@ -193,7 +193,7 @@ def _may_be_dates(sizes: Sizes) -> bool:
 
 
 def _pattern(text: str) -> str:
-    """Return the pattern of a date as a number; empty where it is none."""
+    """Return the pattern of a date as a number; empty if the text is no date."""
     for pattern in _DATE_PATTERNS.get(len(text), ()) if text.isascii() and text.isdigit() else ():
         try:
             if datetime.strptime(text, pattern).year in _YEARS:

@@ -1,4 +1,4 @@
-"""The span of a dataset's event time, as dates."""
+"""Shows the span of a dataset's event time, in numbers and as dates."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class Span:
         )
 
     def warning(self) -> str | None:
-        """Return what seems wrong about it; None: nothing does."""
+        """Return what looks wrong about the span; None if nothing does."""
         if self.years <= _LONG_YEARS:
             return None
         return (
@@ -45,13 +45,13 @@ class Span:
         )
 
     def _date(self, event_time: int) -> str:
-        # Years of numpy go on beyond 9999.
+        # NumPy has years beyond 9999, datetime does not.
         date = np.datetime64(event_time // PER_SECOND[self.unit], "s")
         return str(date).replace("T", " ")
 
 
 def span_of(dataset: Dataset) -> Span | None:
-    """Return the span of a dataset; None: it has no rows, or no clock made its times."""
+    """Return the span of a dataset; None if it has no rows, or its times are not of a clock."""
     unit = dataset.origin.get("unit")
     present = [stream for stream in dataset.streams if stream.rows]
     if not present or unit not in PER_SECOND:

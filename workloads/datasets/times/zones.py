@@ -1,4 +1,4 @@
-"""Times of a zone's clocks as times of UTC."""
+"""Converts times of a zone's clocks to UTC."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,8 +18,8 @@ class UtcTimes:
 
     Attributes:
         values: one for each time of a clock.
-        bad: why a time is none, by its index.
-        repeated: the indices of times that the clock shows twice; the first is taken.
+        bad: why a time does not exist, by its index.
+        repeated: the indices of times that the clock shows twice; the value is the first of both.
     """
 
     values: npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class UtcTimes:
 
 
 def utc_times(values: npt.NDArray[np.int64], unit: str, zone_name: str) -> UtcTimes:
-    """Return times of UTC for those that a zone's clocks show, counted from 1970 in a unit."""
+    """Convert times of a zone's clocks, counted from 1970 in a unit, to UTC."""
     none = np.empty(0, np.int64)
     if zone_name == "UTC":
         return UtcTimes(values=values, bad={}, repeated=none)
@@ -53,18 +53,18 @@ def utc_times(values: npt.NDArray[np.int64], unit: str, zone_name: str) -> UtcTi
 
 
 def missing_words(text: str, zone_name: str) -> str:
-    """Return why a time is bad that no clock of a zone ever showed."""
+    """Return why a time that the clocks of a zone never showed is bad."""
     return f"{text!r} is in an hour that {zone_name} left out"
 
 
 def is_missing(time: datetime, zone: ZoneInfo) -> bool:
-    """Tell whether no clock of the zone ever showed this time."""
+    """Return whether the zone's clocks never showed this time."""
     back = time.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
     return back.replace(tzinfo=None) != time.replace(tzinfo=None)
 
 
 def is_repeated(time: datetime, zone: ZoneInfo) -> bool:
-    """Tell whether the zone's clocks showed this time twice; it is not missing."""
+    """Return whether the zone's clocks showed this time twice; it must not be missing."""
     here = time.replace(tzinfo=zone, fold=0)
     return here.utcoffset() != here.replace(fold=1).utcoffset()
 
@@ -77,7 +77,7 @@ def _offset_s(zone: ZoneInfo, day: int) -> float:
 
 
 def _clock_time(second: int) -> datetime | None:
-    """Return what a clock shows so many seconds after it showed 1970; None: no such year."""
+    """Return what a clock shows `second` seconds after it showed 1970; None: no such year."""
     try:
         return datetime(1970, 1, 1) + timedelta(seconds=second)
     except OverflowError:
