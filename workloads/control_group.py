@@ -1,7 +1,7 @@
 """The limits that control groups, version 1 or 2, put on this process.
 
-A group and every group above it limit; the tightest counts. Groups above a container's own mount
-are not visible from inside.
+A group and every group above it set limits; the tightest one counts. Groups above a container's
+mount are not visible from inside.
 """
 
 import os
@@ -48,13 +48,13 @@ def quota_cores(text: str | None) -> float | None:
 
 
 def usable_cores(read: Read, affinity: int) -> float:
-    """Return how many cores' time this process has: those of its affinity, held to the quota."""
+    """Return how many cores this process can use: those of its affinity, at most its quota."""
     quota = cores(read)
     return affinity if quota is None else min(affinity, quota)
 
 
 def usable_cores_here() -> float:
-    """Return how many cores' time this process has on this machine."""
+    """Return how many cores this process can use on this machine."""
     return usable_cores(read_text, len(os.sched_getaffinity(0)))
 
 
@@ -91,7 +91,7 @@ _NO_LIMIT_BYTES = 1 << 61
 def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:
     """Yield (version, folder, bytes) of every group that has a limit.
 
-    Above memory.high a group is held up until it has given memory back: a limit as well.
+    Above memory.high a group waits until it has released memory: this is a limit as well.
     """
     for version, folder in _folders(read, "memory"):
         names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)

@@ -5,7 +5,7 @@ Base Directory Specification, 0.8). In a checkout of the lab its own datasets an
 default.
 
 Without a home folder there is no default for data, and an error names the variables. Caches have
-one: a private folder among the temporary files. All other code asks here and never looks at HOME.
+one: a private folder among the temporary files. All other code uses this module, not HOME.
 """
 
 import os
@@ -39,12 +39,12 @@ class Place:
 
 
 _here: Path | None = None
-"""Where a command began; None: places are seen from the current folder."""
+"""The folder where a command began; None: places are seen from the current folder."""
 
 
 @contextmanager
 def seen_from(folder: Path) -> Iterator[None]:
-    """See all places from a folder, wherever the process goes, until this is left."""
+    """Within the block, see all places from a folder, even if the process changes its own."""
     global _here
     before, _here = _here, folder
     try:
@@ -68,13 +68,13 @@ def home_folder() -> Path | None:
 
 
 def user_folder() -> Path:
-    """Return the folder of all that the lab keeps for a user.
+    """Return the folder of all files that the lab stores for a user.
 
     Raises:
         DatasetError: the user has no home folder.
     """
     data = os.environ.get("XDG_DATA_HOME", "")
-    if data.startswith("/"):  # the specification has relative paths ignored
+    if data.startswith("/"):  # the specification ignores relative paths
         return Path(data) / "lab"
     home = home_folder()
     if home is None:
@@ -89,7 +89,7 @@ def user_folder() -> Path:
 def cache_folder() -> Path:
     """Return the folder of the lab's caches: compiled kernels, a wrapper of Java.
 
-    It is the first that this user can write, and nobody else: LAB_CACHE (which may be shared),
+    It is the first that only this user can write: LAB_CACHE (which may be shared),
     `$XDG_CACHE_HOME/stream-lab`, else `~/.cache/stream-lab`, `lab-<user id>` among the temporary
     files, a new folder there.
     """
@@ -135,7 +135,7 @@ def _user_cache() -> Path | None:
 
 
 def _usable(folder: Path, *, shared: bool = False) -> bool:
-    """Make a folder and return whether this user can write there, and nobody else unless shared."""
+    """Make a folder; return whether this user can write there, and no other user unless shared."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         link, info = folder.lstat(), folder.stat()
@@ -143,7 +143,7 @@ def _usable(folder: Path, *, shared: bool = False) -> bool:
         return False
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
-    # What is in a cache is run: another user's link or file would run as this user.
+    # Code in a cache is run: another user's link or file would run as this user.
     owned = link.st_uid == info.st_uid == os.getuid()
     return shared or (owned and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
@@ -154,10 +154,10 @@ def _new_cache() -> Path:
 
 
 def check_text(place: Path) -> None:
-    """Check that a folder's path is text, as libraries that read and write Parquet there need it.
+    """Check that a folder's path is text, as libraries that read and write Parquet there require.
 
     Raises:
-        DatasetError: it has bytes that are no UTF-8, or that this locale has no characters for.
+        DatasetError: it has bytes that are not UTF-8, or not text in this locale.
     """
     try:
         str(place).encode()

@@ -72,7 +72,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     is_flag=True,
     default=True,
     flag_value=False,
-    help="In CSV, a quote is a character like the others, and a line always a row.",
+    help="In CSV, read a quote as a plain character, and every line as a row.",
 )
 @click.option(
     "--time-format",

@@ -26,7 +26,7 @@ def beyond_limits(workload: Workload, dataset: Dataset) -> str:
 
     Args:
         workload: bound to its query parameters.
-        dataset: its input, of which files are intact.
+        dataset: its input, with intact files.
     """
     doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
     if not doubtful:
@@ -36,7 +36,7 @@ def beyond_limits(workload: Workload, dataset: Dataset) -> str:
 
 
 def beyond(limit: Limit, data: Input) -> str:
-    """Return the first event, in total order, by which an input goes beyond a limit; "" if none."""
+    """Return the first event, in total order, that takes an input beyond a limit; "" if none."""
     fields = dict.fromkeys([*limit.reads, *([limit.field] if limit.field else [])])
     events = total_order(data, np.dtype([(name, np.int64) for name in fields]))
     if limit.terms is not None:
@@ -63,7 +63,7 @@ def beyond(limit: Limit, data: Input) -> str:
 
 
 def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
-    """Return whether no value nor sum can be out of range, by what the files' footers say."""
+    """Return whether, by the files' footers, no value and no sum can be out of range."""
     rows = sum(stream.rows for stream in streams)
     lowest, highest = (1, 1) if limit.field is None else _extremes(limit.field, streams)
     most = 1 if limit.groups is None else rows
@@ -71,7 +71,7 @@ def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
 
 
 def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
-    """Return the least and the greatest value of a field; those of int64 where no footer says."""
+    """Return the least and the greatest value of a field; those of int64 without a footer's."""
     import pyarrow.parquet as pq  # heavy
 
     found = [0]
@@ -119,7 +119,7 @@ def _below(sums: tuple[IntArray, IntArray], bound: int) -> Bools:
 
 
 def _place(data: Input, row: int) -> str:
-    """Return which row of which stream stands at a place of the total order, in words."""
+    """Return the stream and row at a place of the total order, in words."""
     ts = np.concatenate([stream.ts for stream in data.streams])
     at = int(np.argsort(ts, kind="stable")[row])
     ends = accumulate(len(stream) for stream in data.streams)

@@ -102,8 +102,8 @@ def spark_session(
 def refusal_of_user() -> str | None:
     """Return why Spark cannot run for this user; None: it can.
 
-    Its file systems are Hadoop's, which logs in by the system's list of users, whatever its
-    variables are: a container's user need not be in that list.
+    Its file systems are Hadoop's, which looks the user up in the system's list of users, whatever
+    its variables are: a container's user may be missing there.
     """
     try:
         pwd.getpwuid(os.getuid())

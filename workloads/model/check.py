@@ -56,7 +56,7 @@ ROUNDS = (
     "answers of parallel runs are compared within a bound for rounding (docs/model.md, Floats); "
     "with workloads.model.exact_sum they are equal bit for bit"
 )
-"""What stands below laws that hold only but for rounding."""
+"""The note below laws that hold only up to rounding."""
 
 _WORDS = {
     "C1": "the join of {where} does not associate",
@@ -67,10 +67,10 @@ _WORDS = {
 """By condition, what rounding does to it."""
 
 Law = tuple[str, str, Callable[[Draw], None]]
-"""A condition, where it is to hold, and what tests it."""
+"""A condition, the place where it must hold, and its test."""
 
 ROUNDED = "with numbers that round"
-"""Behind the place of a law that is tested on them."""
+"""Follows the place of a law that is tested on such numbers."""
 
 FEWER = 8
 """Histories for each input of a law that `check_also` tests."""
@@ -109,7 +109,7 @@ class ConsistencyReport:
         checked: what was tested, e.g. `C2 for counter -> (counter, counter)`.
         skipped: what was not, with the reason.
         violations: what fails; empty when the program is consistent as far as was tested.
-        rounding: which laws hold only but for the rounding of floats, by how much, and an example.
+        rounding: the laws that hold only up to the rounding of floats, by how much, an example.
         examples: histories tested for each entry of `checked`, as far as it does not say otherwise.
     """
 
@@ -306,7 +306,7 @@ def _of_states(semantics: Semantics) -> Iterator[Law]:
 
 
 def _rounded(report: ConsistencyReport, program: DGSProgram, seed: int) -> ConsistencyReport:
-    """Return a report with how far the laws are from holding for numbers that round."""
+    """Return a report that adds how far the laws are from holding for numbers that round."""
 
     def law_of(index: int, rounding: Rounding) -> Law:
         return [*_rounding_laws(Semantics(program=program, rounding=rounding))][index]

@@ -60,7 +60,7 @@ class Difference:
 
     @property
     def rounding(self) -> bool:
-        """Whether the last bits of floats are all that differs."""
+        """Whether the answers differ in the last bits of floats only."""
         others = self.missing or self.duplicate or self.out_of_order
         return self.rounded > 0 and self.rounded == self.wrong and not others
 
@@ -237,7 +237,7 @@ def nearly(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.boo
 
 
 def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> str:
-    """Return by how much the floats of a row differ, where nothing but last bits does; or ""."""
+    """Return by how much the floats of a row differ if only last bits differ, else ""."""
     places = slice(row, row + 1), slice(other, other + 1)
     parts = []
     for name, column in expected.items():

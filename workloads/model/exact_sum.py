@@ -5,9 +5,9 @@ the numbers without any rounding. Each float is cut into pieces of 32 bits, whic
 integers of their places; integers add in any order. `round_sum` rounds once, to the nearest float.
 
 The idea is Kulisch's long accumulator, in the form of R. M. Neal, Fast Exact Summation Using Small
-and Large Superaccumulators (2015, arXiv:1505.05571, section 2). There carries move up now and then;
-here they wait for `round_sum`, so that equal numbers always make equal integers. A place has 31
-bits of room, which is enough for 2^30 numbers. Plain Python and compiled code do the same.
+and Large Superaccumulators (2015, arXiv:1505.05571, section 2). There carries move up from time to
+time; here they wait for `round_sum`, so that equal numbers always make equal integers. A place has
+31 spare bits, enough for 2^30 numbers. Plain Python and compiled code give the same result.
 """
 
 import math
@@ -27,13 +27,13 @@ _HIGHEST = 1024
 
 _PLACES = (_HIGHEST - _MANTISSA - _LOWEST) // _BITS + 3
 _NAN, _PLUS, _MINUS = _PLACES, _PLACES + 1, _PLACES + 2
-"""Behind the places: how many numbers were NaN, inf and -inf."""
+"""After the places: how many numbers were NaN, inf and -inf."""
 
 EXACT_SUM = (_PLACES + 3,)
-"""Of the field, of type int64: 568 bytes."""
+"""Shape of the field, whose type is int64: 568 bytes."""
 
 _HEAD = 62
-"""Bits from the first one on that `round_sum` rounds by; of others, whether there are any."""
+"""Leading bits by which `round_sum` rounds; of lower bits it keeps only whether one is set."""
 
 
 def add_exactly(field: Any, value: Any) -> None:
@@ -87,7 +87,7 @@ def round_sum(field: Any) -> float:
         carry = (field[place] + carry) >> _BITS
     sign = -1 if carry < 0 else 1
     # The digits of the magnitude, from the lowest on: the last one that is not 0, the two below it,
-    # and whether there is anything further below.
+    # and whether any digit below these is not 0.
     carry = before = earlier = rest = 0
     top, first, second, third, below = -1, 0, 0, 0, 0
     for place in range(_PLACES + 1):
@@ -103,7 +103,7 @@ def round_sum(field: Any) -> float:
     if top < 0:
         return 0.0
     bits = math.frexp(float(first))[1]
-    spare = _HEAD - _BITS - bits  # bits that the third digit has in the head
+    spare = _HEAD - _BITS - bits  # bits of the third digit in the head
     head = first << (_HEAD - bits)
     if spare >= 0:
         head |= (second << spare) | (third >> (_BITS - spare))

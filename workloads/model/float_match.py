@@ -1,8 +1,8 @@
-"""Finds for the rows of an answer the expected rows that differ in the last bits of floats only.
+"""Matches the rows of an answer with expected rows that differ in the last bits of floats only.
 
 Rows match when their other fields are equal and each float is within its tolerance. Each expected
-row is taken once. A matched row gets the expected floats, so that the comparison of traces that
-follows sees equal rows, and decides on all else as it does without floats.
+row is matched once. A matched row gets the expected floats: the comparison of traces that follows
+then sees equal rows, and judges everything else as it does without floats.
 """
 
 from dataclasses import dataclass, field
@@ -19,8 +19,8 @@ Floats = npt.NDArray[np.float64]
 
 MOST_PAIRS = 1 << 22
 MOST_GROUPS = 10_000
-"""Up to so many pairs of rows with equal other fields, and groups of such rows, every way to match
-them is tried where the order of their floats does not match them all."""
+"""Where the order of floats does not match all rows of a group with equal other fields, every
+matching is tried: for groups of up to MOST_PAIRS pairs, and up to MOST_GROUPS groups."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Deviation:
     share: float = 0.0
 
     def take(self, difference: Floats, scale: Floats, allowed: Floats) -> None:
-        """Take differences in."""
+        """Update the maxima with differences."""
         some = difference > 0
         if some.any():
             gap = difference[some]
@@ -57,16 +57,16 @@ def match_floats(
     Args:
         expected: the right answer.
         actual: the answer to judge, with the same columns.
-        relation: of both.
-        tolerances: by field; exact ones need not be there.
-        magnitude: of the input's floats, typically; for fields whose values all cancel.
+        relation: the dependence relation of both.
+        tolerances: by field; exact ones may be missing.
+        magnitude: a typical magnitude of the input's floats, for fields whose values all cancel.
     """
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)
     if len(expected["ts"]) == len(actual["ts"]) and matcher.matches_in_place():
         return Matched(columns=expected, deviations=matcher.deviations)
-    # By level first: rows that depend on each other stay in their order. What is left is matched
-    # without levels, so that a row that is missing does not make all behind it wrong.
+    # By level first: rows that depend on each other stay in their order. The other rows are matched
+    # without levels, so that a missing row does not make all rows after it wrong.
     for with_levels in (True, False):
         matcher.match_groups(with_levels=with_levels)
     return Matched(columns=matcher.snapped(), deviations=matcher.deviations)
@@ -155,7 +155,7 @@ class _Matcher:
                 deviation.take(*self._compared(name, left[some], right[some]))
 
     def _best(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
-        """Return as many pairs as can be matched at once."""
+        """Return a matching with the most pairs."""
         from scipy.sparse import csr_array  # heavy
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -199,7 +199,7 @@ class _Matcher:
     def _typical_of(self, name: str) -> Floats:
         """Return for each expected row the median magnitude of its key's values that are not 0.
 
-        Where that is what rounding leaves of the input's numbers, it is their magnitude.
+        Where that is only rounding noise of the input's numbers, return their magnitude.
         """
         values = np.abs(self._expected[name].astype(np.float64))
         keys = self._relation.keys(self._expected)

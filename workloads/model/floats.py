@@ -1,4 +1,4 @@
-"""Which floats of an answer must be equal bit for bit, and by how much others may differ.
+"""Decides which floats of an answer must be equal bit for bit, and by how much others may differ.
 
 Rounding makes the result of a float sum depend on the order of its additions. A pipeline fixes that
 order, and so does any program without floats in a state; their answers are exact. Where joins or
@@ -8,7 +8,7 @@ Two sums of n numbers x, in any order, differ by at most (n - 1) 2^-52 sum(|x|) 
 (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 4.2: each is
 within (n - 1) 2^-53 sum(|x|) of the true sum). For numbers of one sign sum(|x|) is the sum itself.
 Numbers of both signs may cancel: their bound is that of a sum of typical size, which can be too
-small. Then a tolerance is to be declared, or `workloads.model.exact_sum` used.
+small. Then declare a tolerance, or use `workloads.model.exact_sum`.
 """
 
 import math
@@ -46,7 +46,7 @@ class Tolerance:
     events: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what is no bound.
+        """Refuse an invalid bound.
 
         Raises:
             ModelError: a bound is negative or not finite.
@@ -85,9 +85,9 @@ def tolerances_of(program: AnyProgram, declared: Tolerances, events: int) -> dic
     """Return the tolerance of each float field of a program's output.
 
     Args:
-        program: what computes them.
-        declared: those that the workload declares; they stand.
-        events: of the input: as many numbers may be added up.
+        program: the program that computes the output.
+        declared: the tolerances that the workload declares; they take precedence.
+        events: number of input events, which is the most numbers that a sum may have.
     """
     output = program.output
     names = [name for name in output.names or () if output[name].kind == "f"]
@@ -99,7 +99,7 @@ def tolerances_of(program: AnyProgram, declared: Tolerances, events: int) -> dic
 
 
 def derived(dtype: np.dtype[np.generic], events: int) -> Tolerance:
-    """Return the bound for a sum of so many numbers; half of the digits must agree in any case."""
+    """Return the bound for a sum of `events` numbers; half of the digits must agree in any case."""
     unit = float(np.finfo(np.float32 if dtype.itemsize <= 4 else np.float64).eps)
     return Tolerance(relative=min(events * unit, math.sqrt(unit)), events=max(events, 1))
 
@@ -108,15 +108,15 @@ def check_declared(program: AnyProgram, declared: Tolerances) -> None:
     """Refuse tolerances of fields that are not floats.
 
     Raises:
-        ModelError: there is such a field; names it and the float fields.
+        ModelError: there is such a tolerance; the message names its field and the float fields.
     """
     output = program.output
     floats = [name for name in output.names or () if output[name].kind == "f"]
     for name in declared:
         if name not in floats:
             raise ModelError(
-                f"program {program.name}: there is a tolerance for {name!r}, which is no float "
-                f"field of its output; those are: {', '.join(floats) or 'none'}"
+                f"program {program.name}: a tolerance is declared for {name!r}, which is not a "
+                f"float field of its output; its float fields: {', '.join(floats) or 'none'}"
             )
 
 

@@ -1,8 +1,8 @@
 """Limits on an input: beyond them, a number of the workload does not fit its field.
 
-Compiled integers wrap without a trace and Python's grow, so an answer beyond a limit depends on the
-engine. A workload declares what it adds up; `workloads.datasets.limits` refuses an input that goes
-beyond before anything is measured.
+Compiled integers wrap silently and Python's grow, so an answer beyond a limit depends on the
+engine. A workload declares what it adds up; `workloads.datasets.limits` refuses an input beyond a
+limit before anything is measured.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ class Limit:
 
     Attributes:
         field: the integer payload field whose values count; None: every event counts as 1.
-        what: what has to be in range, in words.
-        remedy: what a user can do, in words.
+        what: the quantity that has to be in range, in words.
+        remedy: the user's remedy, in words.
         lowest, highest: the range.
         reads: further payload fields that `groups` and `terms` read.
         groups: the number of the sum that each event belongs to; None: each value is a sum.
@@ -50,11 +50,11 @@ class Limit:
     terms: Read | None = None
 
 
-def counted(what: str, *, by: str) -> Limit:
+def count_limit(what: str, *, by: str) -> Limit:
     """Return the limit on how many events have one value of a field, for counts of 32 bits.
 
     Args:
-        what: what is counted, in words.
+        what: the counted events, in words.
         by: the field, or `KEY`.
     """
     return Limit(
@@ -63,11 +63,11 @@ def counted(what: str, *, by: str) -> Limit:
         remedy="take a shorter part of the input",
         highest=INT32[1],
         reads=() if by == KEY else (by,),
-        groups=of_field(by),
+        groups=group_by_field(by),
     )
 
 
-def of_field(name: str) -> Read:
+def group_by_field(name: str) -> Read:
     """Return groups by the value of a field, or by `KEY`."""
 
     def groups(events: Any) -> IntArray:
@@ -77,7 +77,7 @@ def of_field(name: str) -> Read:
     return groups
 
 
-def closed_by(kind: int) -> Read:
+def group_up_to(kind: int) -> Read:
     """Return groups that end with each event of a kind, which belongs to the group that it ends."""
 
     def groups(events: Any) -> IntArray:

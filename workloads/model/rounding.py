@@ -1,8 +1,8 @@
-"""How far the laws of a program are from holding for floats that round.
+"""Measures how far the laws of a program are from holding for floats that round.
 
-The laws of `check` are tested on multiples of 1/4, whose sums are exact. Here they are tested again
-on tenths, which are not: two states, or outputs, that differ by rounding count as equal, and the
-largest difference is kept. What differs by more, or in an integer, breaks the law.
+`check` tests laws on multiples of 1/4, whose sums are exact. Here they are tested again on tenths,
+whose sums are not: two states, or outputs, that differ by rounding count as equal, and the largest
+difference is recorded. A larger difference, or one of integers, breaks the law.
 """
 
 import math
@@ -21,7 +21,7 @@ TENTHS = st.integers(1, 999).map(lambda n: n / 10)
 
 
 def in_tenths(value: Any) -> Any:
-    """Return a named tuple with a tenth of each of its floats."""
+    """Return a named tuple with its floats divided by ten."""
     floats = {
         name: part / 10
         for name, part in zip(value._fields, value, strict=True)
@@ -32,10 +32,10 @@ def in_tenths(value: Any) -> Any:
 
 @dataclass(slots=True)
 class Rounding:
-    """What differs by rounding.
+    """Records the differences by rounding.
 
     Attributes:
-        unequal: relative difference from which on two floats are not equal.
+        unequal: the least relative difference of two floats that are not equal.
         largest: the largest relative difference below it.
     """
 
@@ -43,7 +43,7 @@ class Rounding:
     largest: float = 0.0
 
     def equal(self, a: Any, b: Any) -> bool:
-        """Return whether two values, or sequences of values, are equal but for rounding."""
+        """Return whether two values, or sequences of values, are equal up to rounding."""
         found = _difference(a, b)
         if found < self.unequal:
             self.largest = max(self.largest, found)

@@ -53,8 +53,8 @@ class Semantics:
     """A program's functions on copies of records, with the checks that compiled code needs.
 
     Attributes:
-        program: whose functions.
-        rounding: None: floats are drawn so that their sums are exact, and must be equal.
+        program: the program.
+        rounding: records differences; None: sums of the drawn floats are exact, and must be equal.
     """
 
     program: DGSProgram
@@ -65,7 +65,7 @@ class Semantics:
         return _events(self.program, kinds, self.rounding is not None)
 
     def some_events(self, kinds: Kinds, most: int) -> st.SearchStrategy[list[Any]]:
-        """Return a strategy for up to so many events of `kinds`."""
+        """Return a strategy for up to `most` events of `kinds`."""
         return _some_events(self.program, kinds, most, self.rounding is not None)
 
     def update(self, type_name: str, state: Record, event: Any) -> tuple[Record, list[Any]]:
@@ -158,7 +158,7 @@ class Semantics:
 
 
 def _integers_first(row: Row) -> tuple[Any, ...]:
-    """Return a key that sorts rows alike whose floats differ by rounding."""
+    """Return a key that sorts rows the same way if their floats differ by rounding only."""
     floats = [value for value in row if isinstance(value, float)]
     return (*(value for value in row if not isinstance(value, float)), *floats)
 

@@ -151,7 +151,7 @@ class Workload:
         unfit: `unfit(query, dataset)` says why a `workloads.datasets.dataset.Dataset` cannot be its
             input for complete query parameters, with the remedy; "" when it can. None: it always
             can.
-        limits: beyond which a number that it computes does not fit its field.
+        limits: limits on the input; beyond one, a number that it computes does not fit its field.
     """
 
     name: str

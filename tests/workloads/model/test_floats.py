@@ -284,7 +284,9 @@ def test_a_declared_tolerance_stands():
 
 
 def test_a_tolerance_of_a_field_that_is_no_float_is_refused():
-    with pytest.raises(ModelError, match=r"a tolerance for 'ts', which is no float field.*: sum"):
+    with pytest.raises(
+        ModelError, match=r"a tolerance is declared for 'ts', which is not a float field.*: sum"
+    ):
         workload(ROUNDED, input=table(nothing), tolerances={"ts": EXACT})
     with pytest.raises(ModelError, match="relative is -1"):
         Tolerance(relative=-1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QUOTES_SETTING = Setting(
     name="no-quotes",
     default=False,
-    help="In CSV, a quote is a character like the others, and a line always a row.",
+    help="In CSV, read a quote as a plain character, and every line as a row.",
 )
 CSV_SETTINGS = (
     Setting(

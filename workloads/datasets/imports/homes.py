@@ -79,7 +79,7 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
 
 
 def check(options: ImportOptions) -> None:
-    """Refuse a layout that no query takes.
+    """Refuse a layout that the query does not take.
 
     Raises:
         DatasetError: a setting is out of range.

@@ -88,7 +88,7 @@ TIME_SETTING = Setting(
     help="How times are written: iso; s, ms, us or ns since 1970; hhmmss; or a pattern such as "
     "'%d/%m/%Y %H:%M'. auto recognizes all but patterns and hhmmss, see `lab data import table`.",
 )
-"""For kinds whose files have times in several forms, to be among their `settings`."""
+"""For the `settings` of kinds whose files have times in several forms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class ImportKind:
         name: as typed, e.g. `access-log`.
         workload: whose input it becomes (`Workload.input`).
         help: one line for people.
-        check: refuses options that make no sense, before anything is read; raises `DatasetError`.
+        check: refuses invalid options before anything is read; raises `DatasetError`.
         read: `read(path, options, at)` yields (place, fields) of everything in a raw file, in
             order; `place` is for messages, `at` is told the bytes read. `lines.read_lines` and
             `csv_rows.read_csv` are such functions.
@@ -193,7 +193,7 @@ class ImportKind:
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
         time: the form of times where `settings` has no `time`.
-        unit: of event time since 1970; None: event time is that of no clock.
+        unit: the unit of event time since 1970; None: event time is not of a clock.
         sorts: whether its files are expected in any order, and always sorted.
         invents: kinds whose events are in no line of the files: the import invents them.
     """

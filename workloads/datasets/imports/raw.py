@@ -19,7 +19,7 @@ At = Callable[[int], None]
 _GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _TAR, _TAR_AT = b"ustar", 257
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""So begins what Git LFS leaves in place of a file that was not fetched (its specification)."""
+"""The start of a pointer, which Git LFS leaves in place of a file that was not fetched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def check_readable(path: Path) -> None:
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Return whether a file is a pointer of Git LFS; one that cannot be read is none."""
+    """Return whether a file is a pointer of Git LFS; False if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(len(LFS_POINTER)) == LFS_POINTER

@@ -6,8 +6,8 @@ read as Windows-1252; empty lines are passed over. With `--columns ts=...,text=.
 the files are CSV; times are as `--time` says.
 
 Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). A text of more than 131,072
-characters is a bad row. How texts become words is said in `words.py`; times are in milliseconds.
+(ties: by file and line). A text of more than 131,072 characters is a bad row. `words.py` describes
+how texts become words; times are in milliseconds.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from workloads.model import Alphabet
 
 _BARS = 2
 _MOST_CHARACTERS = 1 << 17
-"""A longer text is no tweet, but mostly a quote or a line end that is missing."""
+"""A longer text is no tweet: usually a quote or a line end is missing."""
 
 
 def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Fields]]:

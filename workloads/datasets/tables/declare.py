@@ -68,7 +68,7 @@ def csv(
 
     Columns are named by the first row, or, where all that are named are numbers, counted from 1,
     and then the first row is a row like the others. A blank as delimiter is any run of blanks and
-    tabs. Without `quoted`, a quote is a character like the others.
+    tabs. Without `quoted`, a quote is a plain character.
 
     Raises:
         DatasetError: a value is out of range.

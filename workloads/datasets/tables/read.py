@@ -74,7 +74,7 @@ def read(
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
-    Where only the rows tell which fields a kind carries, and some rows of it lack one, the table is
+    Where only the rows show which fields a kind carries, and some rows of it lack one, the table is
     read again, and these rows are bad.
 
     Raises:

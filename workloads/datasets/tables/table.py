@@ -28,10 +28,10 @@ all files."""
 
 
 class BadRow(NamedTuple):
-    """What is no row at all.
+    """Text that is no row.
 
     Attributes:
-        words: where it is, and why it is none.
+        words: its place, and why it is no row.
         further: how many lines it has after its first.
     """
 
@@ -46,9 +46,9 @@ class Chunk:
     Attributes:
         batch: the chosen columns, in the order in which they were asked for.
         number: the number of a row, given its index in the batch, as messages name it.
-        bad: what was no row at all; it is not in the batch.
+        bad: texts that are no rows; they are not in the batch.
         further: int64, how many lines each row has after its first; None: rows are not lines.
-        empty_lines: lines that are empty, and part of no row.
+        empty_lines: number of empty lines outside rows.
     """
 
     batch: "pa.RecordBatch"

@@ -10,7 +10,7 @@ from workloads.inputs.forms import FORM
 from workloads.inputs.power_readings import generate
 from workloads.inputs.power_readings.schema import INPUT
 from workloads.model import Parameter
-from workloads.model.limits import INT64, IntArray, Limit, of_field
+from workloads.model.limits import INT64, IntArray, Limit, group_by_field
 
 QUERY = FORM | {
     "markers_s": Parameter(
@@ -35,7 +35,7 @@ def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
     Args:
         by: the field of the readings that are added to one sum.
         values: most values of a line that one sum has.
-        most_watts: readings above are left out.
+        most_watts: readings above it are left out.
     """
 
     def counted(events: Any) -> IntArray:
@@ -50,7 +50,7 @@ def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
         lowest=-most,
         highest=most,
         reads=(by,),
-        groups=of_field(by),
+        groups=group_by_field(by),
         terms=counted,
     )
 

@@ -199,7 +199,7 @@ def of_vertex_alone(
 class _Monoid:
     """The aggregates of a vertex: those that items which reach it add up to.
 
-    With a `rounding`, the floats of items are tenths, and differences are told to it.
+    With a `rounding`, the floats of items are tenths, and it records differences.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ from workloads.inputs.declare import declared
 from workloads.inputs.retail import STRICT, web_clickstreams
 from workloads.inputs.retail.schema import HOUR_MS
 from workloads.model import Bound, Parameter, Params
-from workloads.model.limits import counted
+from workloads.model.limits import count_limit
 from workloads.suite.cart_abandonment.oracle import oracle
 from workloads.suite.cart_abandonment.program import program
 
@@ -27,7 +27,7 @@ def bind(params: Params) -> Bound:
         program=program(gap_ms),
         output=STRICT,
         oracle=partial(oracle, gap_ms=gap_ms),
-        limits=(counted("clicks of a user", by="user"),),
+        limits=(count_limit("clicks of a user", by="user"),),
     )
 
 

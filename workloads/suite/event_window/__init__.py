@@ -1,7 +1,7 @@
 """Event-based windows: the sum of all values between two barriers, on several value streams."""
 
 from workloads.model import OutputType, Workload
-from workloads.model.limits import Limit, closed_by
+from workloads.model.limits import Limit, group_up_to
 from workloads.suite.event_window.generate import PARAMETERS, generate, keys, streams
 from workloads.suite.event_window.oracle import oracle
 from workloads.suite.event_window.program import BARRIER, PROGRAM
@@ -22,7 +22,7 @@ WORKLOAD = Workload(
             field="value",
             what="the sum of the values since the last barrier",
             remedy="give values of a coarser unit, or barriers at shorter distances",
-            groups=closed_by(BARRIER),
+            groups=group_up_to(BARRIER),
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """Fraud detection: transactions checked against a model that every rule retrains."""
 
 from workloads.model import OutputType, Workload
-from workloads.model.limits import Limit, closed_by
+from workloads.model.limits import Limit, group_up_to
 from workloads.suite.fraud_detection.generate import PARAMETERS, generate, keys, streams
 from workloads.suite.fraud_detection.oracle import AGGREGATE, oracle
 from workloads.suite.fraud_detection.program import PROGRAM, RULE
@@ -26,7 +26,7 @@ WORKLOAD = Workload(
             field="value",
             what="the sum of the transactions since the last rule and the rule that follows",
             remedy="give values of a coarser unit, or rules at shorter distances",
-            groups=closed_by(RULE),
+            groups=group_up_to(RULE),
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """Page-view join: each view with the metadata of its page in force at that time."""
 
 from workloads.model import OutputType, Workload
-from workloads.model.limits import KEY, counted
+from workloads.model.limits import KEY, count_limit
 from workloads.suite.page_view_join.generate import KINDS, PARAMETERS, generate, keys, streams
 from workloads.suite.page_view_join.oracle import oracle
 from workloads.suite.page_view_join.program import PROGRAM
@@ -24,5 +24,5 @@ WORKLOAD = Workload(
     streams=streams,
     generate=generate,
     oracle=oracle,
-    limits=(counted("events of a page", by=KEY),),
+    limits=(count_limit("events of a page", by=KEY),),
 )

@@ -24,7 +24,7 @@ def bind(params: Params) -> Bound:
 
 
 def _ids(copies: int) -> Limit:
-    """Return the limit on ids, of which each becomes one for each of so many copies."""
+    """Return the limit on ids: each id becomes `copies` ids."""
     most = INT64[1] // copies - 1
     return Limit(
         field="id",

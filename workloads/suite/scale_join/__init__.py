@@ -36,7 +36,7 @@ def bind(params: Params) -> Bound:
 
 
 def _attribute(name: str) -> Limit:
-    """Return the limit on an attribute, of which differences are to fit 32 bits."""
+    """Return the limit on an attribute, whose differences must fit 32 bits."""
     return Limit(
         field=name,
         what="the attribute",

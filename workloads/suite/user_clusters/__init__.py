@@ -6,7 +6,7 @@ from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
 from workloads.inputs.ads.tables import OF_USERS
 from workloads.inputs.forms import FORM
 from workloads.model import Bound, Parameter, Params
-from workloads.model.limits import Limit, of_field
+from workloads.model.limits import Limit, group_by_field
 from workloads.suite.user_clusters import handcrafted, typed
 from workloads.suite.user_clusters.oracle import oracle
 
@@ -31,7 +31,7 @@ ACTIVITY = Limit(
     remedy="take a shorter part of the input, as squared distances must fit 64 bits",
     highest=2**22 - 1,
     reads=("user",),
-    groups=of_field("user"),
+    groups=group_by_field("user"),
 )
 
 
