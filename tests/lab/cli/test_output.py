@@ -1,4 +1,4 @@
-"""What is on a command's standard output, and what becomes of it when its reader goes."""
+"""A command's standard output has the lab's text alone; a closed reader ends the command."""
 
 import io
 import os
@@ -46,7 +46,7 @@ def test_a_command_whose_reader_is_gone_ends_as_by_sigpipe(unread, monkeypatch, 
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_an_error_that_nobody_reads_ends_as_by_sigpipe(unread, monkeypatch):
+def test_an_error_without_a_reader_ends_as_by_sigpipe(unread, monkeypatch):
     monkeypatch.setattr(sys, "stderr", unread)
     assert call(["plan", "no such workload"]) == EXIT_CLOSED_PIPE
 

@@ -102,7 +102,7 @@ def test_a_nested_clone_that_was_committed_is_no_submodule(repo, part, tmp_path)
 
 
 @pytest.mark.parametrize("clone", ["clone", "empty", "worktree"])
-def test_a_nested_clone_that_git_does_not_know_is_left_out_and_told(repo, part, clone):
+def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, part, clone):
     words = {
         "clone": ["clone", "-q", str(part), "nested [1]"],
         "empty": ["init", "-q", "nested [1]"],
@@ -120,7 +120,7 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_told(repo, part, 
     )
 
 
-def test_changes_inside_a_submodule_are_told_and_its_commit_is_taken(repo, part):
+def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, part):
     git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     head = repo.commit("A submodule")
     assert working_tree(repo.folder).left_out == ()

@@ -1,4 +1,4 @@
-"""Gates on files of pytest-benchmark, and on files that are none."""
+"""Gates on files of pytest-benchmark, and on files of other tools."""
 
 import json
 import math
@@ -110,7 +110,7 @@ def test_a_file_that_names_no_processor_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_byte_order_marks_are_passed_over(tmp_path, encoding):
+def test_byte_order_marks_are_skipped(tmp_path, encoding):
     old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=1.0)
     Path(new).write_text(Path(old).read_text(encoding="utf-8"), encoding=encoding)
     assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE

@@ -1,4 +1,4 @@
-"""Git is run in the folder that is named, whatever hook the lab was started by."""
+"""Git runs in the named folder, whatever hook started the lab."""
 
 import os
 import shutil

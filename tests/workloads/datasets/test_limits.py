@@ -1,4 +1,4 @@
-"""What an input may hold at most: what no field can represent is refused before it is measured."""
+"""Limits on an input: numbers that no field can represent are refused before a measurement."""
 
 from collections.abc import Mapping
 from pathlib import Path

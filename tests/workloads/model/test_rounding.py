@@ -1,4 +1,4 @@
-"""`check` names the laws that hold only but for rounding, by how much, with an example."""
+"""`check` names the laws that hold only up to rounding, by how much, with an example."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-// The unfenced clock stays beside the library's and never runs backwards.
+// The unfenced clock stays close to the library's and never runs backwards.
 #include "run/fast_clock.h"
 
 #include <chrono>
@@ -8,13 +8,13 @@
 
 namespace {
 
-// Whether a reading lies beside those of the library's clock before and after it. It does not where the owner lost its
-// core while the clock made an anchor, whose rate is then wrong until the next.
-bool beside(std::int64_t before, std::int64_t between) {
+// Whether a reading lies between the library clock's readings before and after it, within 2 us. It does not if the owner
+// lost its core while the clock made an anchor: the anchor's rate is then wrong until the next one.
+bool agrees(std::int64_t before, std::int64_t between) {
   return between >= before - 2'000 && between <= lab::now_ns() + 2'000;
 }
 
-void it_stays_beside_the_clock_and_never_runs_backwards() {
+void it_stays_close_to_the_clock_and_never_runs_backwards() {
   constexpr int kReadings = 200'000;
   lab::FastClock clock;
   std::int64_t last = 0;
@@ -23,7 +23,7 @@ void it_stays_beside_the_clock_and_never_runs_backwards() {
     for (int i = 0; i < kReadings; ++i) {
       const std::int64_t before = lab::now_ns();
       const std::int64_t between = clock.now();
-      if (!beside(before, between)) ++apart;
+      if (!agrees(before, between)) ++apart;
       CHECK(between >= last);
       last = between;
     }
@@ -36,14 +36,14 @@ void a_sleep_does_not_lead_it_astray() {
     for (int k = 0; k < 1000; ++k) clock.now();
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     const std::int64_t before = lab::now_ns();
-    good += beside(before, clock.now()) ? 1 : 0;
+    good += agrees(before, clock.now()) ? 1 : 0;
   }
 }
 
 }  // namespace
 
 int main() {
-  it_stays_beside_the_clock_and_never_runs_backwards();
+  it_stays_close_to_the_clock_and_never_runs_backwards();
   a_sleep_does_not_lead_it_astray();
   return 0;
 }
