@@ -147,7 +147,7 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
 
 
 def one_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
-    """Sort runs into those of the last one's machine and others, each with what differs."""
+    """Split runs into those of the last run's machine and others, each with a difference."""
     own, others = [], []
     for run in runs:
         found = compare_machines(run.meta["host"], runs[-1].meta["host"]).decisive

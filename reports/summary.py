@@ -155,7 +155,7 @@ def cells_by_reference(rows: Iterable[Row]) -> list[str]:
 
 
 def rounded_answers(rows: Iterable[Row]) -> dict[str, str]:
-    """Return by workload how floats were compared, where they may differ: of the furthest trial."""
+    """Return by workload how floats that may differ were compared, in the furthest trial."""
     found = [row for row in rows if row.get("float_deviation") is not None]
     found.sort(key=lambda row: float(row["float_deviation"]))
     return {str(row["workload"]): str(row["floats"]) for row in found}

@@ -104,7 +104,7 @@ def cache_folder() -> Path:
 def set_cache_variables() -> str | None:
     """Set the variables of caches for libraries and child processes where the home has no room.
 
-    Children have temporary folders of their own, so their default would be empty each time.
+    Child processes have private temporary folders, so their default would be empty each time.
 
     Returns:
         A warning where LAB_CACHE is a folder that cannot be written.
@@ -163,7 +163,7 @@ def check_text(place: Path) -> None:
         str(place).encode()
     except UnicodeEncodeError as error:
         raise DatasetError(
-            f"{place}: this path has bytes that {sys.getfilesystemencoding()} has no text for, and "
+            f"{place}: this path has bytes that are not text in {sys.getfilesystemencoding()}, so "
             f"Parquet files cannot be written there; name another folder with {ROOT_VARIABLE} "
             f"(datasets) or {RUNS_VARIABLE} (runs), or set LC_ALL=C.UTF-8 if the bytes are UTF-8"
         ) from error

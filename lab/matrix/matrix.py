@@ -185,7 +185,7 @@ class Matrix:
         return tuple(entry for entry in self.workloads if entry in chosen)
 
     def matching(self, pattern: str) -> tuple[WorkloadEntry, ...]:
-        """Return the workloads whose key matches a pattern; where none does, whose name does.
+        """Return the workloads whose key matches a pattern; if none does, those whose name does.
 
         So `event_window` is the table without a label where there is one, and all tables of the
         workload where all have labels, as those of imported datasets do.
@@ -333,7 +333,7 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
 
 
 def _workers(table: TomlTable) -> tuple[int, ...]:
-    """Take the numbers of workers, or all powers of two up to the usable cores, and these."""
+    """Take the numbers of workers; "doubling": the usable cores and all powers of two below."""
     given = table.wholes_or("workers", DOUBLING, (1,))
     if not isinstance(given, str):
         return given

@@ -104,7 +104,7 @@ class TomlTable:
         return (value,) if _is_whole(value) else tuple(value)
 
     def wholes_or(self, key: str, word: str, default: tuple[int, ...]) -> tuple[int, ...] | str:
-        """Take what `wholes` takes, or a word in its place."""
+        """Take whole numbers as `wholes` does, or a word instead."""
         if self._left.get(key) == word:
             return str(self.take(key, word, lambda value: value == word, word))
         return self.wholes(key, default)

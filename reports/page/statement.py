@@ -22,7 +22,7 @@ class Statement:
     Attributes:
         what: what was run.
         verdict: which numbers are verified.
-        mark: the colour of the verdict, by the worst that it says. `bad`: a cell failed, or no cell
+        mark: the colour of the verdict, by its worst statement. `bad`: a cell failed, or no cell
             has a number; `doubt`: something is missing, marked or empty. Unsupported cells are
             neither.
     """

@@ -110,7 +110,7 @@ class Catalog:
         return None
 
     def origin(self, recipe: Recipe) -> Mapping[str, object] | None:
-        """Return the facts of the import that a recipe stands for; None where it has none.
+        """Return the facts of the import of a recipe; None if the index has none.
 
         They may differ from those of its dataset, whose record has the last import of its content.
         """
@@ -123,7 +123,7 @@ class Catalog:
         return found if isinstance(found, str) and manifest.is_id(found) else None
 
     def _entry(self, recipe: Recipe) -> Mapping[str, object]:
-        """Return what the index has for a recipe."""
+        """Return the index entry of a recipe; empty if it is missing or damaged."""
         try:
             found = json.loads(self._index(recipe).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

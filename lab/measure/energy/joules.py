@@ -19,10 +19,11 @@ SLACK_S = 0.1
 the energy of a longer one."""
 
 LONGEST_STANDSTILL_S = 0.15
-"""A counter of a part that draws power advances every millisecond, under load within 0.1 s.
+"""The counter of a part that draws power advances every millisecond, under load within 0.1 s.
 
-One that ticked before and then stands still for longer has frozen; a second reading in a row, at 10
-a second, shows it. The graphics part (uncore) may be off, and is believed."""
+A counter that advanced before and then stands still for longer has frozen: at 10 readings a second,
+two equal readings in a row show it. The graphics part (uncore) may be off: its standstill is valid.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -287,4 +287,4 @@ def test_results_and_data_need_a_path_that_is_text(
     monkeypatch.setenv(variable, str(tmp_path / os.fsdecode(b"to\xff")))
     assert call(["run", str(path), "--engine", "multicore"]) == EXIT_USER_ERROR
     error = capsys.readouterr().err
-    assert "has no text for" in error and r"to\udcff" in error and variable in error
+    assert "bytes that are not text in" in error and r"to\udcff" in error and variable in error

@@ -35,7 +35,7 @@ class Reading(RowReport):
     """What reading the files found.
 
     Attributes:
-        lines: number of lines of all rows, good, bad or passed over by the kind.
+        lines: number of lines of all rows, good, bad or skipped by the kind.
         blocks: number of blocks of rows.
         times: how times were read (`TimeReader.report`).
         descents: number of rows whose time is before that of the row before.

@@ -84,7 +84,7 @@ class TimeReader:
         self._repeated, self._first_repeated = 0, ""
 
     def read(self, text: str) -> int | str:
-        """Return the time of a text, or why it is none."""
+        """Return the time of a text, or why the text is no time."""
         self.used, text = True, text.strip()
         if self.form is None and self.recognition.form is None:
             self._recognize(text)
@@ -102,7 +102,7 @@ class TimeReader:
         return self.unit if form == AS_IS else form if form in NAMES else None
 
     def parse(self, text: str) -> int | str:
-        """Return the time of a text without blanks around it, or why it is none."""
+        """Return the time of a text without blanks around it, or why the text is no time."""
         if not text:
             return "is empty"
         form = self.recognition.form if self.form is None else self.form
@@ -254,7 +254,7 @@ def text_form(text: str) -> str | None:
 
 
 def _day_time(text: str) -> time | None:
-    """Return the time of day, without a zone, that a text is; None if it is none."""
+    """Return a text as a time of day without a zone; None if it has another form."""
     try:
         found = time.fromisoformat(text)
     except ValueError:
@@ -266,7 +266,7 @@ def _iso(text: str) -> tuple[datetime, int]:
     """Return an ISO 8601 time, or one as Twitter writes it, and nanoseconds to add to it.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text has neither form.
     """
     if text[:1].isalpha():
         return datetime.fromisoformat(_of_twitter(text)), 0
@@ -279,7 +279,7 @@ def _of_twitter(text: str) -> str:
     Months are English whatever the locale, which `strptime` does not promise.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text has another form.
     """
     parts = _TWITTER.fullmatch(text)
     if parts is None or parts[1] not in _MONTHS:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from workloads.datasets.times.units import NAMES
 
 AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
-"""Forms beside the units; AS_IS: numbers that count the unit of event time."""
+"""Forms other than the units; AS_IS: numbers that count the unit of event time."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _MOST_DIGITS = 400
