@@ -49,8 +49,8 @@ inline int stress_rounds(int quick) {
 }
 
 // Runs rounds 0, 1, ... of a stress test: `least` rounds, then more until `seen()` returns true. `seen` reports whether
-// an event that the scheduler decides (a switch, a wait, a refusal) happened often enough. If it never does, this hangs,
-// as a lost wake-up does. Returns the number of rounds.
+// an event that the scheduler decides (a switch, a wait, a refusal) happened often enough. If it never does, this
+// hangs, as a lost wake-up does. Returns the number of rounds.
 template <typename Round, typename Seen>
 int rounds_until(int least, Round round, Seen seen) {
   int done = 0;

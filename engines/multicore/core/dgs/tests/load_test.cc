@@ -143,8 +143,8 @@ void a_stall_shows_in_the_latency_and_hides_from_the_naive_clock() {
   lane.update = {&stalling};
   CHECK(run.run() == lab::test::oracle(streams, 1));
   CHECK(stalled.load(std::memory_order_seq_cst));
-  // 500 events were due in the first 50 ms of the stall. A clock that starts when the engine takes an event sees one block
-  // of 64. What else the machine does makes both slow, and the first at least as much.
+  // 500 events were due in the first 50 ms of the stall. A clock that starts when the engine takes an event sees one
+  // block of 64. Other work on the machine slows both, and the first at least as much.
   constexpr std::int64_t kSlowNs = 150'000'000;
   const std::int64_t slow = above(run.runtime().latency_counts(), kSlowNs);
   CHECK(slow >= 490);
@@ -248,7 +248,7 @@ void a_loaded_runtime_that_never_runs_is_torn_down() {
   run.runtime().start();
 }
 
-// Where it does not, this takes an hour.
+// If it does not, this takes an hour.
 void a_failing_update_ends_a_long_load_early() {
   std::vector<Events> streams(1);
   for (int i = 0; i < 100; ++i) {

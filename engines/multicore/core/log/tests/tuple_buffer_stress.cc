@@ -381,8 +381,8 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
 }
 
 // Sources that leave and join again, over and over, on behalf of one that stays and whose frontier is at that place:
-// nothing is lost, rows of each are in their order, and all readers see one sequence. Returns how often one that had left
-// by itself joined again, which the scheduler decides.
+// nothing is lost, rows of each are in their order, and all readers see one sequence. Returns how often a source that
+// had left by itself joined again, which the scheduler decides.
 std::int64_t sources_leave_and_join_again(const Case& what, std::int64_t rows, std::uint64_t seed) {
   Run run(what);
   std::mt19937_64 random(seed);
@@ -485,7 +485,7 @@ int main() {
       }
     }
   }
-  // As often as it was tried, if need be one by one.
+  // At least one join for each run, with further runs if necessary.
   while (joins < runs) joins += sources_leave_and_join_again({lab::test::kForms[0], 4, 2, 1, {}}, 3'000, 0);
   return 0;
 }

@@ -135,8 +135,8 @@ void any_selectivity_is_in_order() {
 }
 
 // An operator with keys that takes all the time is split, once for two workers of even keys; one that does not is not.
-// Who holds others up is measured by the clock: on a busy machine the second worker may come when all is done, or the
-// one who has the light operator may be off its core. So each must be seen in one run.
+// The clock measures which operator holds others up: on a busy machine the second worker may start when all work is
+// done, or the worker of the light operator may be off its core. So each outcome must be seen in one run.
 void only_an_operator_that_holds_others_up_comes_apart() {
   const auto streams = input(8, 3, 4000, 40);
   OrderedOptions options = options_of(2, 16);

@@ -8,8 +8,8 @@
 
 namespace {
 
-// Whether a reading lies between the library clock's readings before and after it, within 2 us. It does not if the owner
-// lost its core while the clock made an anchor: the anchor's rate is then wrong until the next one.
+// Whether a reading lies between the library clock's readings before and after it, within 2 us. It does not if the
+// owner lost its core while the clock made an anchor: the anchor's rate is then wrong until the next one.
 bool agrees(std::int64_t before, std::int64_t between) {
   return between >= before - 2'000 && between <= lab::now_ns() + 2'000;
 }

@@ -155,7 +155,7 @@ void a_reader_that_never_reads_delays_nothing() {
     source.ring.advance(reader, next);
   }
   thread.join();
-  // All were its business at one time, steps before the reader began.
+  // The generator emitted all events in one step, several steps before the reader began.
   std::int64_t sent = 0, most = 0;
   for (std::int64_t i = 0; i < generator.recorder.used(); ++i) {
     sent += generator.recorder.at(i).emitted;
@@ -171,9 +171,9 @@ std::int64_t cpu_ns(const rusage& used) {
          (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1'000;
 }
 
-// An event every 10 us for 200 ms, and no core to spare: the workers have it between hand-overs. Returns whether the
-// thread slept often, 50 us or on a busy machine some milliseconds each time, and had a core less than half of the time,
-// as the kernel counts it, which is by ticks.
+// An event every 10 us for 200 ms, without a spare core: the workers use it between hand-overs. Returns whether the
+// thread slept often, 50 us or on a busy machine some milliseconds each time, and used a core less than half of the
+// time. The kernel counts this time in ticks.
 bool sleeps_without_a_core_of_its_own() {
   Scheduled stream;
   for (int i = 0; i < 20'000; ++i) {
@@ -197,7 +197,8 @@ bool sleeps_without_a_core_of_its_own() {
   return after.ru_nvcsw - before.ru_nvcsw >= 20 && (lab::test::kSanitized || cpu_ns(after) - cpu_ns(before) < wall / 2);
 }
 
-// One that spins never sleeps, however often it is tried; one that sleeps may wake at ticks.
+// A generator that spins never sleeps, so this hangs; a generator that sleeps may wake at ticks, so it may take several
+// tries.
 void a_generator_without_a_core_of_its_own_sleeps() {
   while (!sleeps_without_a_core_of_its_own()) continue;
 }
