@@ -25,7 +25,7 @@ NUMBER = "6"
 WORKLOAD = "smart_home_prediction"
 _EVENTS, _QUICK_EVENTS = 8_000_000, 1_000_000
 _LINEAR = 0.8
-"""Of the number of workers, and its reciprocal: what counts as growing with it."""
+"""Linear growth: between this share of the growth in workers and its reciprocal."""
 
 
 def _events(options: Options) -> int:
