@@ -30,7 +30,11 @@ NOT_COMPARABLE = "NOT COMPARABLE"
     type=click.Choice(METRIC_NAMES),
     help="Compare only this; may be repeated. Default: all that both runs have.",
 )
-@click.option("--force", is_flag=True, help="Compare what differs, too, and mark the output.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Also compare cells and machines that differ, and mark the output.",
+)
 @click.option(
     "--out",
     type=AbsolutePath(file_okay=False),

@@ -61,7 +61,7 @@ def print_times(dataset: Dataset, console: Console) -> None:
         console.print(f"times: {'; '.join(words)}", markup=False)
     if repeated := origin.get("repeated_times"):
         console.print(
-            f"warning: times in an hour that clocks of {origin['zone']} show twice are taken for "
+            f"warning: times in an hour that clocks of {origin['zone']} show twice are read as "
             f"the first: {repeated:,}, such as {origin['first_repeated_time']}",
             markup=False,
         )

@@ -79,7 +79,7 @@ def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | Non
     lacked_space = result is not None and bool(result.pop(LACKED_SPACE, False))
     row = classify(outcome, result, said, timeout_s=timeout_s)
     if folder.exists():
-        left = f"the temporary folder {folder} holds files that cannot be removed; remove it"
+        left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
         row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
     if lacked_space:
         raise _disk_full(log, row["reason"])

@@ -200,7 +200,7 @@ def test_a_temporary_file_that_cannot_be_removed_costs_a_warning_and_no_number(
         pytest.skip(f"SKIPPED: no file can be made immutable here: {row['reason']}")
     assert row["status"] == "ok" and row["throughput_eps"] > 0
     (folder,) = tmp_path.glob("lab-spec-*")
-    expected = f"the temporary folder {folder} holds files that cannot be removed; remove it"
+    expected = f"the lab could not remove the temporary folder {folder}; remove it by hand"
     assert expected in json.loads(row["warnings"])
     assert len(left) == 1
 

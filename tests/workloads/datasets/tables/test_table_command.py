@@ -94,7 +94,7 @@ def test_times_in_an_hour_that_came_twice_are_counted(tmp_path: Path):
     file = text(tmp_path / "a.csv", "t,value", "2010-10-31 02:30:00,1", "2010-10-31 03:30:00,1")
     command = ("--workload", "event_window", "--columns", "ts=t,kind==value", "--file", str(file))
     result = imported(tmp_path / "data", *command, "--zone", "Europe/Berlin")
-    said = "that clocks of Europe/Berlin show twice are taken for the first: 1, such as "
+    said = "that clocks of Europe/Berlin show twice are read as the first: 1, such as "
     assert f"{said}2010-10-31 02:30:00 (a.csv: row 2)" in result.stderr
 
 
