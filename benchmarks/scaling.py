@@ -127,7 +127,7 @@ def run(
     """Run the matrix with `lab run`; return the run's directory, or None if it made none."""
     matrix = MATRIX
     if repetitions is not None:
-        matrix = MATRIX.with_name("scaling.local.toml")
+        matrix = MATRIX.with_name(f"scaling.{os.getpid()}.toml")
         text = MATRIX.read_text(encoding="utf-8")
         matrix.write_text(
             text.replace("\nrepetitions = 5\n", f"\nrepetitions = {repetitions}\n"), "utf-8"
@@ -146,11 +146,12 @@ def run(
 
 def report(run_dir: Path) -> int:
     """Print the curves of a run."""
+    from results.machines import usable_cores
     from results.store import read_run
 
     found = read_run(run_dir)
     host = found.meta["host"]
-    print(f"\n{host.get('cpu_model')}, {host.get('cores_usable')} usable cores")
+    print(f"\n{host.get('cpu_model')}, {usable_cores(host)} usable cores")
     for line in curves(found.rows):
         print(line)
     return 0

@@ -248,17 +248,23 @@ def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
 
 
 def _pairs(old: Run, new: Run) -> list[tuple[str, str]]:
-    """Return the cells that belong together: by id where they have one, else by fingerprint."""
+    """Return the cells that belong together: by fingerprint, else by id.
+
+    Of several cells with one fingerprint that with the same id is taken.
+    """
     ours, theirs = cell_fingerprints(old), cell_fingerprints(new)
-    rest = {one: cell for cell, found in theirs.items() if cell not in ours for one in found}
-    pairs = []
+    pairs = {cell: cell for cell in ours if ours[cell] & theirs.get(cell, frozenset())}
+    free = {one: cell for cell in theirs if cell not in pairs for one in theirs[cell]}
     for cell, found in ours.items():
-        if cell in theirs:
-            pairs.append((cell, cell))
-        elif match := next((rest[one] for one in found if one in rest), None):
-            pairs.append((cell, match))
-            rest = {one: other for one, other in rest.items() if other != match}
-    return pairs
+        match = next((free[one] for one in found if one in free), None)
+        if cell not in pairs and match is not None:
+            pairs[cell] = match
+            free = {one: other for one, other in free.items() if other != match}
+    taken = set(pairs.values())
+    for cell in ours:
+        if cell not in pairs and cell in theirs and cell not in taken:
+            pairs[cell] = cell
+    return [(cell, pairs[cell]) for cell in ours if cell in pairs]
 
 
 def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:

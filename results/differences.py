@@ -26,8 +26,12 @@ class Difference:
         return f"{place}{self.field} is {self.old!r} in A, {self.new!r} in B"
 
 
-def differences(old: Run, new: Run) -> list[Difference]:
+def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
     """Return what decides speed and differs: of the machines, then of the cells of one id.
+
+    Args:
+        old, new: the runs.
+        by_id: whether cells of one id are to be compared, wherever else their fingerprints occur.
 
     A cell whose fingerprint occurs in the other run has a match there, and only what its rate
     includes is looked at: that is the engine's to declare, and may change with the revision.
@@ -44,7 +48,8 @@ def differences(old: Run, new: Run) -> list[Difference]:
         theirs = new_cells.get(cell)
         if theirs is None:
             continue
-        if not old_prints[cell] & all_new and not new_prints[cell] & all_old:
+        elsewhere = old_prints[cell] & all_new or new_prints[cell] & all_old
+        if not old_prints[cell] & new_prints[cell] and (by_id or not elsewhere):
             found += _of_cell(old, ours[0], new, theirs[0], known=bool(machines.decisive))
         found += [
             Difference(cell=cell, field=name, old=ours[0][name], new=theirs[0][name])

@@ -10,16 +10,18 @@ While a session is open a file may therefore have several lines, and any of them
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from results.errors import ResultsError
 
 SEALS = "SHA256SUMS"
 _OWN = ("run.json", "trials.parquet")
-_WRITTEN_BY_LAB = ("trials", "searches")
-_WRITTEN_BY_TRIALS = ("series", "logs", "outputs")
+_WRITTEN_BY_LAB = ("trials", "searches", "outputs")
+_WRITTEN_BY_TRIALS = ("series", "logs")
+_SUFFIXES = (".reconfigurations.parquet", ".parquet", ".hlog", ".log")
 """Reports and drawings are not sealed: they are made from these again."""
 
 _LINE = re.compile(rb"([0-9a-f]{64})  ([^\n]+)")
@@ -56,6 +58,12 @@ def seal_files(run_dir: Path, *paths: Path) -> None:
             _append(run_dir, path, _digest(path))
 
 
+def move_sealed(run_dir: Path, source: Path, target: Path) -> None:
+    """Seal a file under another name, and move it there."""
+    _append(run_dir, target, _digest(source))
+    source.replace(target)
+
+
 def seal_old_run(run_dir: Path) -> None:
     """Seal the files of a run that has no seals yet, as they are now."""
     if not (run_dir / SEALS).exists():
@@ -64,11 +72,11 @@ def seal_old_run(run_dir: Path) -> None:
 
 def compact(run_dir: Path) -> None:
     """Leave one line for each file, in the order of their names."""
-    seals = _seals(run_dir)
-    if seals is None:
+    seals = load_seals(run_dir)
+    if not seals.sealed:
         return
     lines = []
-    for name, digests in sorted(seals.items()):
+    for name, digests in sorted(seals.digests.items()):
         path = run_dir / os.fsdecode(name)
         if path.is_file():
             fitting = digests if len(digests) == 1 else {_digest(path)} & digests
@@ -76,42 +84,39 @@ def compact(run_dir: Path) -> None:
     _replace(run_dir, lines)
 
 
-def read_sealed(run_dir: Path, path: Path) -> bytes:
+def read_sealed(run_dir: Path, path: Path, seals: "Seals | None" = None) -> bytes:
     """Return the content of a file of a run, as it was written.
+
+    Args:
+        run_dir: the run.
+        path: the file.
+        seals: from `load_seals`, for callers that read many files; None: read now.
 
     Raises:
         OSError: it cannot be read.
         ResultsError: its content is not what was sealed, or it has no seal.
     """
     content = path.read_bytes()
-    seals = _seals(run_dir)
-    if seals is not None:
-        _check(run_dir, path, hashlib.sha256(content).hexdigest(), seals)
+    known = load_seals(run_dir) if seals is None else seals
+    if known.sealed:
+        _check(run_dir, path, hashlib.sha256(content).hexdigest(), known)
     return content
 
 
 def verify_run(run_dir: Path) -> None:
-    """Check every file of a run, also those that no report reads.
+    """Check the files of a run, also those that no report reads.
+
+    Series and logs of a trial without a record are passed over: an interrupted trial leaves them,
+    and an oracle's log grows with each session.
 
     Raises:
-        ResultsError: a file has changed, lacks its seal, or is missing; names it.
+        ResultsError: a file has changed or lacks its seal; names it.
     """
-    seals = _seals(run_dir)
-    if seals is None:
-        return
-    for path in _files(run_dir):
-        recorded = (run_dir / "trials" / f"{path.stem.split('.')[0]}.json").exists()
-        # A trial that was interrupted leaves files before there is a record of it.
-        if _name(run_dir, path) in seals or recorded or path.parent.name not in _WRITTEN_BY_TRIALS:
+    seals = load_seals(run_dir)
+    for path in _files(run_dir) if seals.sealed else ():
+        of_trial = path.parent.name in _WRITTEN_BY_TRIALS
+        if not of_trial or _record_of(run_dir, path).exists():
             _check(run_dir, path, _digest(path), seals)
-    for name in seals:
-        folder = name.partition(b"/")[0].decode(errors="replace")
-        # A line of any other file may be older than its file, or the file was removed on purpose.
-        if folder in _WRITTEN_BY_TRIALS and not (run_dir / os.fsdecode(name)).is_file():
-            raise ResultsError(
-                f"{run_dir / os.fsdecode(name)} is missing, and {SEALS} lists it; "
-                "take it from a copy of the run"
-            )
 
 
 def _files(run_dir: Path) -> Iterator[Path]:
@@ -122,12 +127,29 @@ def _files(run_dir: Path) -> Iterator[Path]:
                 yield path
 
 
-def _seals(run_dir: Path) -> dict[bytes, set[str]] | None:
-    """Return the digests of each sealed file; None for a run that an older lab wrote."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seals:
+    """The seals of a run.
+
+    Attributes:
+        digests: of each sealed file, by its name; several where a session is open.
+        sealed: False for a run that an older lab wrote.
+    """
+
+    digests: Mapping[bytes, set[str]]
+    sealed: bool = True
+
+
+def load_seals(run_dir: Path) -> Seals:
+    """Return the seals of a run.
+
+    Raises:
+        ResultsError: a line of them is damaged.
+    """
     try:
         content = (run_dir / SEALS).read_bytes()
     except FileNotFoundError:
-        return None
+        return Seals(digests={}, sealed=False)
     seals: dict[bytes, set[str]] = {}
     # A kill may leave a part of a line at the end.
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
@@ -138,7 +160,7 @@ def _seals(run_dir: Path) -> dict[bytes, set[str]] | None:
                 f"run; take it from a copy, or remove {SEALS} and the run is read unverified"
             )
         seals.setdefault(found[2], set()).add(found[1].decode())
-    return seals
+    return Seals(digests=seals)
 
 
 def _belongs(name: bytes) -> bool:
@@ -146,8 +168,8 @@ def _belongs(name: bytes) -> bool:
     return folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS) if slash else folder in _OWN
 
 
-def _check(run_dir: Path, path: Path, digest: str, seals: dict[bytes, set[str]]) -> None:
-    digests = seals.get(_name(run_dir, path))
+def _check(run_dir: Path, path: Path, digest: str, seals: Seals) -> None:
+    digests = seals.digests.get(_name(run_dir, path))
     if digests is None:
         raise ResultsError(
             f"{path} has no line in {SEALS}, so it may not be what the lab wrote; "
@@ -166,12 +188,20 @@ def remedy(run_dir: Path, path: Path) -> str:
         return "take it from a copy of the run, or run the matrix again"
     if path.name == "trials.parquet" and path.parent == run_dir:
         return f"remove it, and `lab run --resume {run_dir}` writes it again"
+    if path.parent.name == "outputs":
+        return "take it from a copy of the run, or remove it"
     if path.parent.name in _WRITTEN_BY_LAB:
         return f"remove it, and `lab run --resume {run_dir}` makes it again"
     return (
-        f"take it from a copy of the run, or remove it and trials/{path.stem}.json, and "
-        f"`lab run --resume {run_dir}` repeats the trial"
+        f"take it from a copy of the run, or remove it and trials/{_record_of(run_dir, path).name}"
+        f", and `lab run --resume {run_dir}` repeats the trial"
     )
+
+
+def _record_of(run_dir: Path, path: Path) -> Path:
+    """Return where the record is of the trial that wrote a series or a log."""
+    suffix = next((suffix for suffix in _SUFFIXES if path.name.endswith(suffix)), path.suffix)
+    return run_dir / "trials" / f"{path.name.removesuffix(suffix)}.json"
 
 
 def _append(run_dir: Path, path: Path, digest: str) -> None:
@@ -191,7 +221,10 @@ def _append(run_dir: Path, path: Path, digest: str) -> None:
 
 def _replace(run_dir: Path, lines: Iterable[bytes]) -> None:
     partial = run_dir / f"{SEALS}.partial"
-    partial.write_bytes(b"".join(lines))
+    with partial.open("wb") as file:
+        file.writelines(lines)
+        file.flush()
+        os.fsync(file.fileno())
     partial.replace(run_dir / SEALS)
 
 

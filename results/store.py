@@ -18,7 +18,7 @@ from typing import Any
 from results.errors import ResultsError
 from results.fit import encodable, fitted
 from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
-from results.seal import read_sealed, remedy, write_sealed
+from results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
 from results.table import parquet_of, table_of
 
 Row = dict[str, Any]
@@ -168,7 +168,8 @@ def list_runs(root: Path) -> list[Path]:
 
 def _recorded(run_dir: Path) -> dict[str, Row]:
     paths = sorted((run_dir / "trials").glob("*.json"))
-    return {path.stem: _whole(path, _read_json(run_dir, path)) for path in paths}
+    seals = load_seals(run_dir)
+    return {path.stem: _whole(path, _read_json(run_dir, path, seals)) for path in paths}
 
 
 _PLACE = ("cell", "repetition", "order_index", "status")
@@ -199,9 +200,9 @@ def _complete(row: Row) -> Row:
     return {column.name: None for column in COLUMNS} | fitted(row)[0]
 
 
-def _read_json(run_dir: Path, path: Path) -> dict[str, Any]:
+def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, Any]:
     try:
-        loaded = json.loads(read_sealed(run_dir, path))
+        loaded = json.loads(read_sealed(run_dir, path, seals))
     except (OSError, ValueError, RecursionError) as error:
         raise ResultsError(f"{path} is damaged ({error}); {remedy(run_dir, path)}") from error
     if not isinstance(loaded, dict):

@@ -39,10 +39,12 @@ def table_of(content: bytes) -> "pa.Table":
     Raises:
         OSError, pyarrow.ArrowException: it is damaged.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(BytesIO(content), page_checksum_verification=True) as file:
-        return file.read()
+    # On one thread: a short process may end while threads of Arrow begin, which aborts it.
+    with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
+        return file.read(use_threads=False)
 
 
 def parquet_of(rows: Iterable[Mapping[str, Any]]) -> bytes:

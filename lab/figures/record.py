@@ -53,8 +53,9 @@ class Made:
 
 def _machine(meta: Mapping[str, Any]) -> str:
     host = meta.get("host") or {}
-    cores = host.get("cores_usable")
-    count = "an unknown number of cores" if cores is None else number_of(cores, "core")
+    cores = usable_cores(host)
+    count = "an unknown number of cores" if cores is None else f"{cores:g} cores"
+    count = "1 core" if cores == 1 else count
     return f"{count} of {host.get('cpu_model') or 'an unknown processor'}"
 
 

@@ -16,7 +16,9 @@ from lab.gate.projects import foreign_files, projects
 from lab.host.git import git
 
 _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
-_VERSION = re.compile(r"version|revision|commit|git_?(sha|hash)", re.IGNORECASE)
+_VERSION = re.compile(
+    r"_*(version(_tuple|_info)?|revision|commit(_id)?|git_?(sha|hash))_*", re.IGNORECASE
+)
 """Matches names whose value a build may set differently from the source."""
 _COMPILED = (".so", ".pyd")
 _COMPILES = frozenset(
@@ -129,7 +131,7 @@ def _equal(installed: Path, source: Path) -> bool:
         return True
     if installed.suffix != ".py":
         return False
-    if _VERSION.search(installed.stem):
+    if _VERSION.fullmatch(installed.stem):
         return True
     try:
         return _code(texts[0]) == _code(texts[1])
@@ -151,7 +153,7 @@ def _sets_version(statement: ast.stmt) -> bool:
         targets = [statement.target]
     else:
         return False
-    return all(isinstance(each, ast.Name) and _VERSION.search(each.id) for each in targets)
+    return all(isinstance(each, ast.Name) and _VERSION.fullmatch(each.id) for each in targets)
 
 
 def _contents(files: Sequence[Path], arm: Arm) -> Mapping[Path, bytes]:

@@ -27,7 +27,7 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
     Raises:
         GateError: the runs may not be compared, or have no cell in common.
     """
-    found = differences(old, new)
+    found = differences(old, new, by_id=True)
     if found:
         raise _refusal(f"{new.path} (B)", old, told(found))
     before, after = by_cell(old), by_cell(new)

@@ -59,7 +59,7 @@ def environment() -> dict[str, str]:
 
 
 def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """Run git in a folder and return what it prints, without white space around it; no hook runs.
+    """Run git in a folder and return what it prints, without white space at its end; no hook runs.
 
     `os.fsdecode` decodes the output, also bytes that are not text; `os.fsencode` restores these.
 
@@ -71,7 +71,7 @@ def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> s
     Raises:
         GitError: git failed, or is missing.
     """
-    return os.fsdecode(git_bytes(place, *arguments, env=env)).strip()
+    return os.fsdecode(git_bytes(place, *arguments, env=env)).rstrip()
 
 
 def git_bytes(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:

@@ -26,7 +26,7 @@ label = "small"            # tells apart several inputs of one workload
 [[engine]]
 name = "multicore"
 variants = ["dgs"]         # default: the engine's first that runs the workload's model
-workers = [1, 2]           # default: 1; "doubling": 1, 2, 4, ... and all cores of the machine
+workers = [1, 2]           # default: 1; "doubling": 1, 2, 4, ... and all usable cores
 batch = [4096]             # default: 4096; only for variants that use it
 options = {}               # passed to the engine
 workloads = ["event_*"]    # patterns on name@label; one that matches none of these, on name
@@ -39,7 +39,6 @@ arrival = "poisson"
 rate_eps = [100_000, 1e6]
 """
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,6 +62,7 @@ from lab.measure.energy.choose import AUTO, NAMES
 from lab.measure.energy.errors import EnergyError
 from lab.measure.energy.estimate import Estimate
 from workloads import references
+from workloads.control_group import usable_cores_here
 from workloads.datasets.dataset import Dataset
 from workloads.model import ModelError, Workload
 from workloads.places import here
@@ -337,7 +337,7 @@ def _workers(table: TomlTable) -> tuple[int, ...]:
     given = table.wholes_or("workers", DOUBLING, (1,))
     if not isinstance(given, str):
         return given
-    cores = len(os.sched_getaffinity(0))
+    cores = max(1, int(usable_cores_here()))
     return tuple(sorted({*(1 << power for power in range(cores.bit_length())), cores}))
 
 

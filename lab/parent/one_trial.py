@@ -20,6 +20,7 @@ from lab.parent.session import Session
 from lab.parent.spawn import Ended, run_trial
 from lab.trial.spec import EngineTrial
 from results import schema
+from results.seal import move_sealed
 from results.store import Row
 from workloads.control_group import usable_cores_here
 from workloads.datasets.dataset import Dataset
@@ -87,7 +88,7 @@ def run_one(
 
     before, ended, after, warnings = _watched(once, session.settings)
     if answer.exists():
-        answer.replace(answer.with_name(f"{cell.slug}.parquet"))
+        move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
     row |= {
         "attempt": ended.attempt,
         "log": str(log),

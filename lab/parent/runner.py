@@ -200,7 +200,7 @@ def _record(run_dir: Path, trial: Trial, row: Row) -> None:
     names = [row.get(column) for column in ("log", "series", "histograms", "reconfigurations")]
     files = [run_dir / name for name in names if name is not None]
     try:
-        seal_files(run_dir, *files, run_dir / "outputs" / f"{trial.cell.slug}.parquet")
+        seal_files(run_dir, *files)
         write_trial(run_dir, trial.name, row)
     except OSError as error:
         raise _no_space(run_dir, f"the record of {trial.name}", error) from error

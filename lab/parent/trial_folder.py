@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lab.trial.scratch import temporary_folder
 
-PREFIX = "lab-spec-"
+PREFIX = "lab-job-"
 _YOUNGEST_S = 60.0
 """A younger folder may not be locked yet: the lock follows within microseconds."""
 

@@ -6,7 +6,15 @@ import subprocess
 import pytest
 
 from results.errors import ResultsError
-from results.seal import SEALS, compact, read_sealed, seal_files, seal_old_run, verify_run
+from results.seal import (
+    SEALS,
+    compact,
+    move_sealed,
+    read_sealed,
+    seal_files,
+    seal_old_run,
+    verify_run,
+)
 from results.store import finished, read_meta, read_run, write_meta, write_table, write_trial
 
 ROW = {
@@ -123,10 +131,40 @@ def test_a_record_that_was_added_by_hand_is_refused(run_dir):
         finished(run_dir)
 
 
-def test_a_sealed_file_of_a_trial_that_is_missing_is_named(run_dir):
-    (run_dir / "outputs" / "a.parquet").unlink()
-    with pytest.raises(ResultsError, match=r"outputs/a\.parquet is missing"):
+@pytest.mark.parametrize("folder", ["outputs", "logs", "series"])
+def test_files_that_a_person_removed_to_save_space_keep_nobody_from_resuming(run_dir, folder):
+    for path in (run_dir / folder).iterdir():
+        path.unlink()
+    verify_run(run_dir)
+
+
+def test_the_log_of_an_oracle_that_grows_after_it_was_sealed_is_no_damage(run_dir):
+    log = run_dir / "logs" / "oracle-w.log"
+    log.write_text("# attempt 1\n")
+    seal_files(run_dir, log)
+    log.write_text("# attempt 1\n# attempt 2\n")
+    verify_run(run_dir)
+
+
+@pytest.mark.parametrize(
+    "name", ["series/a-r1.parquet", "series/a-r1.hlog", "logs/a-r1.log", "outputs/a.parquet"]
+)
+def test_the_remedy_for_a_damaged_file_is_enough(run_dir, name):
+    (run_dir / name).write_bytes(b"damaged")
+    with pytest.raises(ResultsError, match="or remove it") as error:
         verify_run(run_dir)
+    (run_dir / name).unlink()
+    if "trials/a-r1.json" in str(error.value):
+        (run_dir / "trials" / "a-r1.json").unlink()
+    verify_run(run_dir)
+
+
+def test_an_answer_is_moved_with_its_seal(run_dir):
+    attempt = run_dir / "outputs" / "b.attempt"
+    attempt.write_bytes(b"PAR1 b")
+    move_sealed(run_dir, attempt, run_dir / "outputs" / "b.parquet")
+    verify_run(run_dir)
+    assert read_sealed(run_dir, run_dir / "outputs" / "b.parquet") == b"PAR1 b"
 
 
 def test_a_run_of_an_older_lab_is_read_and_sealed_before_it_is_resumed(run_dir):

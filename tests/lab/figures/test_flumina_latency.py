@@ -21,6 +21,7 @@ from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from lab.measure.hdr import write_log
 from lab.measure.latency import percentile
+from results.seal import seal_files
 
 TWO = Options(cores=2)
 FIGURE = find("flumina:10")
@@ -104,9 +105,11 @@ def test_a_tenth_is_taken_from_the_histogram_that_was_kept(late, row, make_run, 
     few = Histogram(values_ns=values[:99], counts=made.counts[:99], definition="due to out")
     assert percentile(few, 100) is percentile(few, 900) is None  # not ten below, or above
     key = latency.workers_key(100, 1)
-    kept = row(key, DGS, 1, load="beats-10", rate=1e5, histograms="one.hlog")
+    kept = row(key, DGS, 1, load="beats-10", rate=1e5, histograms="series/one.hlog")
     run = make_run([kept], repetitions=1)
-    write_log({"latency": made}, 1.0, run.path / "one.hlog")
+    log = run.path / "series" / "one.hlog"
+    write_log({"latency": made}, 1.0, log)
+    seal_files(run.path, log)
     (cell,) = cells(run, key, DGS)
     found = tenth_ns(run)(cell)
     assert found is not None and found.median == pytest.approx(20 * US, rel=2e-3)

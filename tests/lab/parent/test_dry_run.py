@@ -8,13 +8,15 @@ from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.matrix.cells import expand
 from lab.matrix.matrix import read_matrix
 from lab.parent.estimate import estimate
+from results.seal import write_sealed
 from results.store import read_meta, write_meta
 
 MINUTE = "2026-01-01T00:{:02d}:00+00:00"
 
 
 def edit(path, **values):
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+    content = json.dumps(json.loads(path.read_text()) | values)
+    write_sealed(path.parents[1], path, content.encode())
 
 
 CELLS = {

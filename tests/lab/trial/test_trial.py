@@ -193,13 +193,13 @@ def test_a_temporary_file_that_cannot_be_removed_costs_a_warning_and_no_number(
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     row = trial("litter")
-    left = [*tmp_path.glob("lab-spec-*/tmp/**/fake-litter-*")]
+    left = [*tmp_path.glob("lab-job-*/tmp/**/fake-litter-*")]
     for path in left:
         subprocess.run(["chattr", "-i", str(path)], check=True)
     if row["status"] == "crash":
         pytest.skip(f"SKIPPED: no file can be made immutable here: {row['reason']}")
     assert row["status"] == "ok" and row["throughput_eps"] > 0
-    (folder,) = tmp_path.glob("lab-spec-*")
+    (folder,) = tmp_path.glob("lab-job-*")
     expected = f"the lab could not remove the temporary folder {folder}; remove it by hand"
     assert expected in json.loads(row["warnings"])
     assert len(left) == 1
