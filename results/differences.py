@@ -30,7 +30,8 @@ def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
     """Return what decides speed and differs: of the machines, then of the cells of one id.
 
     Args:
-        old, new: the runs.
+        old: one run.
+        new: the other.
         by_id: whether cells of one id are to be compared, wherever else their fingerprints occur.
 
     A cell whose fingerprint occurs in the other run has a match there, and only what its rate
