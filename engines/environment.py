@@ -7,10 +7,12 @@ interpreter its packages are for.
 
 import errno
 import hashlib
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,6 +34,10 @@ __all__ = [
     "versions",
     "wanted_by",
 ]
+
+
+ABANDONED_S = 24 * 3600.0
+"""Making an environment takes minutes; a staging folder of that age belongs to a killed process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +110,7 @@ def make(name: str, environment: Environment) -> Path:
     made_from = _made_from(name, environment)
     path = folder(name)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(path)
     # A private folder: another process may be making the same environment.
     with tempfile.TemporaryDirectory(prefix=f"{name}.partial-", dir=path.parent) as staging:
         partial = Path(staging) / name
@@ -114,6 +121,14 @@ def make(name: str, environment: Environment) -> Path:
         (partial / STAMP).write_text(made_from, encoding="utf-8")
         _put(partial, path, Path(staging))
     return path
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what processes that were killed while they made this environment have left."""
+    for left in path.parent.glob(f"{path.name}.partial-*"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > ABANDONED_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _put(partial: Path, path: Path, staging: Path) -> None:

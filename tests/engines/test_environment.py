@@ -1,8 +1,10 @@
 """An engine's own environment: made whole from a lock, found first, and told when it is stale."""
 
+import os
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -145,6 +147,18 @@ def test_two_processes_that_make_it_at_once_leave_a_whole_one(place):
         assert made[0] == made[1] and (made[0] / "built").exists()
         assert environment.lacking("mine", wanted) is None
         assert list(made[0].parent.iterdir()) == [made[0]]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_one_is_making_is_not(place):
+    wanted = locked(place, "1")
+    made = environment.make("own", wanted)
+    abandoned, young = (made.with_name(f"own.partial-{word}") for word in ("abandoned", "young"))
+    for folder in (abandoned, young):
+        folder.mkdir()
+    days_ago = time.time() - 2 * environment.ABANDONED_S
+    os.utime(abandoned, (days_ago, days_ago))
+    environment.make("own", wanted)
+    assert not abandoned.exists() and young.exists()
 
 
 def test_one_that_cannot_be_made_leaves_the_one_before(place):

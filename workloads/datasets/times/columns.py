@@ -100,8 +100,8 @@ class ColumnTimes:
         bad = _empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
-            far = values > np.uint64(FARTHEST)
-            bad.update({int(at): f"{values[at]} is beyond 2^61" for at in np.flatnonzero(far)})
+            far = values > np.uint64(2**63 - 1)
+            bad.update({int(at): f"{values[at]} is beyond 2^63" for at in np.flatnonzero(far)})
             values = np.where(far, 0, values)
         values = values.astype(np.int64)
         if self.reader.form is None:
