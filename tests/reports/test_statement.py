@@ -1,4 +1,4 @@
-"""The colours of verdicts, and what stands beside them."""
+"""The colours and the signs of verdicts."""
 
 import pytest
 
