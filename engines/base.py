@@ -7,8 +7,9 @@ docs/extending.md shows how.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -116,6 +117,10 @@ class BaseEngine(ABC):
             workers = "worker" if self.most_workers == 1 else "workers"
             return f"{self.name} has at most {self.most_workers} {workers}, got {task.workers}"
         return None
+
+    def kept_folders(self) -> Sequence[Path]:
+        """Return none: what it writes in one trial is gone in the next."""
+        return ()
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return that nothing is stated about PIP1 to PIP3."""

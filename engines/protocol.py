@@ -329,6 +329,13 @@ class Engine(Protocol):
     def unsupported(self, task: Task) -> str | None:
         """Return why the task cannot be run, or None when it can. Must not start anything heavy."""
 
+    def kept_folders(self) -> Sequence[Path]:
+        """Return folders whose content it keeps from trial to trial, such as compiled code.
+
+        A trial may write there and to its temporary files, and nowhere else; its row names them. An
+        adapter without this method keeps none.
+        """
+
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties PIP1, PIP2, PIP3 (DGS paper, section 4)."""
 

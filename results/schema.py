@@ -130,6 +130,16 @@ COLUMNS = (
     Column("answer_s", "float64", "taking the answer from the engine; not in duration_s"),
     Column("answer_cpu_s", "float64", "CPU time of that, of the process tree"),
     Column("verify_s", "float64", "comparing the answer with the oracle's"),
+    Column(
+        "lab_duration_s",
+        "float64",
+        "the timed part by the lab's own clock, outside the trial's process; null: not reported",
+    ),
+    Column(
+        "kept_folders",
+        "string",
+        "folders whose content the engine keeps from trial to trial, JSON; null: none",
+    ),
     # Offered load; all null for catch-up.
     Column("load", "string", "the whole load specification, JSON"),
     Column("load_label", "string", "last part of the cell's id; tells apart several loads"),

@@ -1,7 +1,8 @@
 """The adapter of the multicore engine: a table of families, one for each variant."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import ClassVar
 
 from engines.errors import UnsupportedError
@@ -16,6 +17,7 @@ from engines.multicore.run.family import Family
 from engines.multicore.run.settings import wrong_under_load
 from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import Dataflow, DGSProgram, Pipeline, Query
+from workloads.places import cache_folder
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (DGS, VSN, SN, SN_MAP, *JOINS, ORDERED, LAYERS, DATAFLOW)
@@ -39,6 +41,10 @@ class MulticoreEngine:
     def version(self) -> str:
         """Return the version of the lab, of which the core is a part."""
         return version("stream-lab")
+
+    def kept_folders(self) -> Sequence[Path]:
+        """Return the lab's cache, which has the compiled functions of programs."""
+        return (cache_folder(),)
 
     def variants(self) -> tuple[Variant, ...]:
         """Return the variants; defaults: `dgs`, for queries `vsn`, for pipelines `ordered`."""

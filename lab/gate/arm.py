@@ -13,18 +13,24 @@ import site
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from lab.gate.errors import GateError
 from lab.host.git import environment
-from lab.isolate.process import run_isolated
-from lab.parent.spawn import classify
+from lab.isolate.process import Reach, run_isolated
+from lab.judge.client import judge_of
+from lab.parent.spawn import answers_of, classify
+from lab.parent.trial_folder import trial_folder
+from lab.parent.witness import Witness
+from lab.trial.evidence import EVIDENCE
 from lab.trial.spec import EngineTrial, OracleJob, fields_of
+from workloads.places import cache_folder
 from workloads.references import file_of
 
 Result = dict[str, Any]
@@ -72,6 +78,11 @@ class Arm:
             return found
         folders = ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
         return found | {name: str(self.cache / name.lower()) for name in folders}
+
+    def has_judge(self) -> bool:
+        """Return whether this revision judges trials in a process of its own."""
+        found = (place / "lab" / "judge" / "server.py" for place in self.path)
+        return any(path.is_file() for path in found)
 
     def localised(self, reference: str | None) -> str | None:
         """Return a workload's reference as it holds in this arm.
@@ -141,15 +152,24 @@ def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
 def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
     """Run one trial, or its oracle, in a fresh process of an arm and return its columns.
 
-    A job that the arm's revision does not know a field of ends as a crash that says so.
+    A job that the arm's revision does not know a field of ends as a crash that says so. Revisions
+    without `lab.judge` judge in the trial's own process.
     """
     with log.open("a", encoding="utf-8") as file:
         file.write(f"# arm {arm.name}\n")
     begin = log.stat().st_size
-    with tempfile.TemporaryDirectory(prefix="lab-gate-") as name:
-        folder = Path(name)
+    environ = environment() | arm.environment()
+    judge = judge_of(str(arm.python), arm.environment()) if arm.has_judge() else None
+    with trial_folder() as folder, Witness(folder) as witness:
         scratch = folder / "tmp"
         scratch.mkdir()
+        reach: Reach | None = None
+        if judge is not None and isinstance(job, EngineTrial):
+            size = judge.expected_rows(job, log=log, environ=environ)
+            job = msgspec.structs.replace(job, expected_outputs=size)
+            cache = arm.cache or cache_folder()
+            cache.mkdir(parents=True, exist_ok=True)
+            reach = Reach(writable=(folder, cache), hidden=answers_of(job))
         request, spec_path = folder / "request.json", folder / "spec.json"
         result_path = folder / "result.json"
         request.write_text(
@@ -162,11 +182,14 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
             # A trial that is killed leaves its temporary files; here they go with the folder.
             env={**arm.environment(), "TMPDIR": str(scratch)},
             folder=folder,
+            reach=reach,
         )
         result: Result | None = None
-        if result_path.exists():
+        if judge is not None and (folder / EVIDENCE).exists():
+            result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
+        elif judge is None and result_path.exists():
             result = json.loads(result_path.read_text(encoding="utf-8"))
     with log.open("rb") as text:
         text.seek(begin)
         said = text.read().decode("utf-8", errors="replace")
-    return classify(outcome, result, said, timeout_s=timeout_s)
+    return classify(outcome, result, said, phase=witness.phase, timeout_s=timeout_s)

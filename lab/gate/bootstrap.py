@@ -20,18 +20,22 @@ NO_ENGINE = {"engine": "", "variant": "", "workers": 1, "batch": 1, "options": {
 
 def main(request_path: str, spec_path: str, result_path: str) -> None:
     """Write the specification and run the trial; this process ends with it."""
-    main_of = _first("lab.trial.process", "lab.trial").main
+    process = _first("lab.trial.process", "lab.trial")
+    # A trial leaves evidence in its folder; in older revisions it judged itself.
+    leaves = str(Path(result_path).parent) if hasattr(process, "gather") else result_path
     request: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
     write, kind, fields = _job(request)
     fields["dataset"] = _dataset(fields["dataset"])
     if fields.get("load") is not None:
         load = _first("lab.load.spec", "lab.matrix.load.spec")
         fields["load"] = load.LoadSpec(**fields["load"])
+    if "expected_outputs" not in signature(kind).parameters:
+        fields.pop("expected_outputs", None)  # older revisions look that up themselves
     unknown = sorted(set(fields) - set(signature(kind).parameters))
     if unknown:
         raise SystemExit(f"this revision does not know {', '.join(unknown)} of a trial")
     write(kind(**fields), Path(spec_path))
-    main_of([spec_path, result_path])
+    process.main([spec_path, leaves])
 
 
 def _job(request: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:

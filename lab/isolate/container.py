@@ -56,6 +56,8 @@ def run_contained(
     log: Path,
     timeout_s: float,
     folder: Path | None = None,
+    hidden: Sequence[str] = (),
+    keeps_cache: bool = False,
 ) -> Outcome:
     """Run a command in a container, its output appended to `log`; the container is gone afterwards.
 
@@ -70,20 +72,20 @@ def run_contained(
         log: its standard output and error, written as it goes.
         timeout_s: it is killed after so long, the container's own start included.
         folder: removed when this process is killed.
+        hidden: folders of what is mounted that are empty to it.
+        keeps_cache: it keeps compiled code in the lab's cache from trial to trial.
 
     Raises:
         IsolationError: the engine could not start it, or lost it.
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
-    # Separate from the lab's own cache: the image has other versions of the compilers.
-    cache = cache_folder() / "container"
-    cache.mkdir(parents=True, exist_ok=True)
-    mounts = [
-        *mounts,
-        Mount(host=log, inside=LOG, writable=True),
-        Mount(host=cache, inside=CACHE, writable=True),
-    ]
+    mounts = [*mounts, Mount(host=log, inside=LOG, writable=True)]
+    if keeps_cache:
+        # Separate from the lab's own cache: the image has other versions of the compilers.
+        cache = cache_folder() / "container"
+        cache.mkdir(parents=True, exist_ok=True)
+        mounts.append(Mount(host=cache, inside=CACHE, writable=True))
     name = f"lab-trial-{uuid.uuid4().hex[:16]}"
     oom_before = oom_kills()
     client = connect()
@@ -100,6 +102,7 @@ def run_contained(
                 ["/bin/sh", "-c", _SHELL, "lab", *command],
                 mounts,
                 deadline,
+                hidden=hidden,
             )
     finally:
         client.close()
@@ -125,7 +128,10 @@ def run_in(client: "DockerClient", isolation: Isolation, command: Sequence[str])
 
 
 def options(
-    client: "DockerClient", isolation: Isolation, mounts: Sequence[Mount]
+    client: "DockerClient",
+    isolation: Isolation,
+    mounts: Sequence[Mount],
+    hidden: Sequence[str] = (),
 ) -> Mapping[str, Any]:
     """Return the limits of a trial's container, as the Docker SDK takes them."""
     from docker.types import Mount as EngineMount
@@ -144,11 +150,18 @@ def options(
     return limits | {
         "network_mode": "none",
         "read_only": True,
-        "tmpfs": {"/tmp": "rw,exec,nosuid,nodev,mode=1777"},
+        "tmpfs": {
+            "/tmp": "rw,exec,nosuid,nodev,mode=1777",
+            **dict.fromkeys(hidden, "ro,nosuid,nodev"),
+        },
         "cap_drop": ["ALL"],
         # The label keeps SELinux from refusing the mounts; elsewhere it means nothing.
         "security_opt": ["no-new-privileges", "label=disable"],
-        "environment": {"HOME": "/tmp", "LAB_CACHE": CACHE, "PYTHONDONTWRITEBYTECODE": "1"},
+        "environment": {
+            "HOME": "/tmp",
+            "LAB_CACHE": CACHE if any(mount.inside == CACHE for mount in mounts) else "/tmp/cache",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
         "labels": {LABEL_OWNER: owner()},
         "mounts": [
             EngineMount(
@@ -170,6 +183,7 @@ def _run(
     mounts: Sequence[Mount],
     deadline: float,
     *,
+    hidden: Sequence[str] = (),
     logs: bool = False,
 ) -> tuple[int, bool, str]:
     """Return the exit code, whether the time was up, and what was printed if that was asked for."""
@@ -181,7 +195,7 @@ def _run(
             isolation.image,
             list(command),
             name=name,
-            **options(client, isolation, mounts),
+            **options(client, isolation, mounts, hidden),
         )
         container.start()
         timed_out = not _ends(container, deadline)

@@ -5,6 +5,7 @@ ends that: when the command has ended, when its time is up, when the lab says so
 is gone. Should the supervisor be killed, what was below it becomes this process's, which ends it.
 """
 
+import json
 import os
 import select
 import signal
@@ -14,17 +15,52 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 from lab.host.git import environment
 from lab.interrupt import LOOK_S, check, deferred
-from lab.isolate import supervisor
+from lab.isolate import confine, supervisor
 from lab.isolate.errors import IsolationError
 from workloads.places import here
 
 PATIENCE_S = 30.0
 """For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a command can write to and see; see `lab.isolate.confine`.
+
+    Attributes:
+        writable: folders that it may write to, which exist; it may write nowhere else.
+        hidden: folders that are empty to it.
+    """
+
+    writable: tuple[Path, ...]
+    hidden: tuple[Path, ...] = ()
+
+
+@cache
+def why_unconfined() -> str | None:
+    """Return why this system cannot confine processes; None: it can.
+
+    Without Linux 5.12, or without root where user namespaces are forbidden, it cannot.
+    """
+    try:
+        probe = subprocess.run(
+            [sys.executable, "-I", "-S", confine.__file__, "--probe"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=True,
+            timeout=PATIENCE_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    return probe.stdout.strip() or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +87,7 @@ def run_isolated(
     timeout_s: float,
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    reach: Reach | None = None,
 ) -> Outcome:
     """Run a command to its end, its output appended to `log`; nothing of it is alive afterwards.
 
@@ -64,12 +101,20 @@ def run_isolated(
         timeout_s: the time after which the command is ended.
         env: variables in addition to those of `lab.host.git.environment`.
         folder: a folder to remove if this process is killed.
+        reach: what it can write to and see, where this system can confine it; None: everything.
 
     Raises:
         IsolationError: what it has started cannot be ended.
         KeyboardInterrupt: a signal came (`lab.interrupt`).
     """
     oom_before = oom_kills()
+    if reach is not None and why_unconfined() is None:
+        places = {
+            "writable": [str(path.absolute()) for path in reach.writable],
+            "hidden": [str(path.absolute()) for path in reach.hidden],
+        }
+        confined = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places)]
+        command = [*confined, *command]
     with log.open("ab") as output:
         with _supervised(
             log=output, env=env, folder=folder, command=command, timeout_s=timeout_s

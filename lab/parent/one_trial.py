@@ -84,6 +84,7 @@ def run_one(
             log=run_dir / log,
             timeout_s=cell.timeout_s + _length_s(load),
             isolate=session.settings.isolation,
+            hidden=sorted(run_dir.absolute().parent.glob("*/outputs")),
         )
 
     before, ended, after, warnings = _watched(once, session.settings)

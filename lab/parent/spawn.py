@@ -3,30 +3,38 @@
 import errno
 import json
 import os
-import re
 import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from engines.errors import EngineError
+from engines.registry import engine as find_engine
+from lab.host.git import environment
 from lab.isolate.errors import DiskFullError
 from lab.isolate.isolation import CONTAINER, Isolation
-from lab.isolate.process import Outcome, run_isolated
+from lab.isolate.process import Outcome, Reach, run_isolated
+from lab.judge.client import LACKED_SPACE, judge_of
 from lab.parent.host import SOURCE
 from lab.parent.trial_folder import trial_folder
-from lab.trial.spec import LACKED_SPACE, EngineTrial, Job, write_job
+from lab.parent.witness import Witness
+from lab.trial.evidence import EVIDENCE
+from lab.trial.spec import EngineTrial, Job, OracleJob, write_job
 from results import schema
+from workloads.datasets.oracle_cache import answers_folder
+from workloads.places import cache_folder
 
 Result = dict[str, Any]
 # As much of a log as helps in a table; the whole log is kept.
 LAST_LINES = 5
 LONGEST_REASON = 2000
-SPEC, RESULT = "spec.json", "result.json"
+SPEC = "spec.json"
 # How Python, Java and Arrow say that a disk is full. Anybody can say so; the disk decides.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
@@ -44,7 +52,14 @@ class Ended:
     attempt: int
 
 
-def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | None = None) -> Ended:
+def run_trial(
+    job: Job,
+    *,
+    log: Path,
+    timeout_s: float,
+    isolate: Isolation | None = None,
+    hidden: Sequence[Path] = (),
+) -> Ended:
     """Run one trial; its output goes to `log`, after a line that counts the attempts.
 
     No process or container of the trial is there afterwards, and none of its temporary files, even
@@ -55,6 +70,8 @@ def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | Non
         log: appended to.
         timeout_s: it is stopped after so long.
         isolate: where it runs; None: in a process. A container wants `lab.isolate.check` first.
+        hidden: further folders that a trial in a process must not see; one never sees the kept
+            answers for its input.
 
     Raises:
         DiskFullError: the lab had no space for what it writes, or a disk that it needs is full yet
@@ -67,17 +84,29 @@ def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | Non
             file.write(f"# attempt {attempt}\n")
         begin = log.stat().st_size
         with trial_folder() as folder:
-            in_container = isolate is not None and isolate.kind == CONTAINER
-            run = _run_contained if in_container else _run_process
-            outcome = run(job, folder, log=log, timeout_s=timeout_s, isolate=isolate or Isolation())
-            result = _result(folder)
+            kept = kept_folders(job)
+            judge, environ = judge_of(sys.executable, _variables()), environment() | _variables()
+            if isinstance(job, EngineTrial):
+                size = judge.expected_rows(job, log=log, environ=environ)
+                job = msgspec.structs.replace(job, expected_outputs=size)
+            with Witness(folder) as witness:
+                if isolate is not None and isolate.kind == CONTAINER:
+                    outcome = _run_contained(
+                        job, folder, kept, log=log, timeout_s=timeout_s, isolate=isolate
+                    )
+                else:
+                    outcome = _run_process(job, folder, kept, hidden, log=log, timeout_s=timeout_s)
+            result: Result | None = None
+            if (folder / EVIDENCE).exists() and not outcome.timed_out:
+                result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise _disk_full(log, str(error)) from error
     said = _text(log, begin)
     lacked_space = result is not None and bool(result.pop(LACKED_SPACE, False))
-    row = classify(outcome, result, said, timeout_s=timeout_s)
+    row = classify(outcome, result, said, phase=witness.phase, timeout_s=timeout_s)
+    row["kept_folders"] = json.dumps([str(path) for path in kept]) if kept else None
     if folder.exists():
         left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
         row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
@@ -92,40 +121,83 @@ def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | Non
     return Ended(result=row, attempt=attempt)
 
 
+def kept_folders(job: Job) -> tuple[Path, ...]:
+    """Return the folders that the engine of a job keeps from trial to trial."""
+    if isinstance(job, OracleJob):
+        return ()
+    try:
+        keeps = getattr(find_engine(job.engine), "kept_folders", tuple)
+    except EngineError:
+        return ()  # the trial says why
+    return tuple(map(Path, keeps()))
+
+
 def _run_process(
-    job: Job, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
+    job: Job,
+    folder: Path,
+    kept: Sequence[Path],
+    hidden: Sequence[Path],
+    *,
+    log: Path,
+    timeout_s: float,
 ) -> Outcome:
-    scratch = folder / "tmp"
-    scratch.mkdir()
+    # A trial that is killed leaves its temporary files; here they go with the folder.
+    own = {"TMPDIR": folder / "tmp", "XDG_CACHE_HOME": folder / "cache"}
+    for path in own.values():
+        path.mkdir()
+    cache = cache_folder()
+    reach: Reach | None = None
+    if not isinstance(job, OracleJob):  # which writes the kept answers
+        own |= {} if cache in kept else {"LAB_CACHE": folder / "cache"}
+        reach = Reach(
+            writable=(folder, *(path for path in kept if path.is_dir())),
+            hidden=(*hidden, *answers_of(job)),
+        )
     write_job(_spawned_now(job), folder / SPEC)
     return run_isolated(
-        [sys.executable, "-m", "lab.trial", str(folder / SPEC), str(folder / RESULT)],
+        [sys.executable, "-m", "lab.trial", str(folder / SPEC), str(folder)],
         log=log,
         timeout_s=timeout_s,
-        # A trial that is killed leaves its temporary files; here they go with the folder.
-        env={"PYTHONPATH": _python_path(), "TMPDIR": str(scratch)},
+        env={
+            "LAB_CACHE": str(cache),
+            **_variables(),
+            **{name: str(path) for name, path in own.items()},
+        },
         folder=folder,
+        reach=reach,
     )
 
 
+def answers_of(job: Job) -> tuple[Path, ...]:
+    """Return the folder with the kept answers for the input of a trial, if there can be one."""
+    answers = answers_folder(job.dataset) if isinstance(job, EngineTrial) else None
+    return () if answers is None else (answers,)
+
+
 def _run_contained(
-    job: Job, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
+    job: Job,
+    folder: Path,
+    kept: Sequence[Path],
+    *,
+    log: Path,
+    timeout_s: float,
+    isolate: Isolation,
 ) -> Outcome:
     from lab.isolate.container import run_contained
-    from lab.parent.inside import FOLDER, collect, translate
+    from lab.parent.inside import FOLDER, translate
 
     inside = translate(job, folder)
     write_job(_spawned_now(inside.job), folder / SPEC)
-    outcome = run_contained(
-        ["python", "-m", "lab.trial", str(FOLDER / SPEC), str(FOLDER / RESULT)],
+    return run_contained(
+        ["python", "-m", "lab.trial", str(FOLDER / SPEC), str(FOLDER)],
         isolation=isolate,
         mounts=inside.mounts,
         log=log,
         timeout_s=timeout_s,
         folder=folder,
+        hidden=inside.hidden,
+        keeps_cache=cache_folder() in kept,
     )
-    collect(inside.outputs)
-    return outcome
 
 
 def _spawned_now(job: Job) -> Job:
@@ -134,18 +206,20 @@ def _spawned_now(job: Job) -> Job:
     return job
 
 
-def _result(folder: Path) -> Result | None:
-    path = folder / RESULT
-    if not path.exists():
-        return None
-    result: Result = json.loads(path.read_text(encoding="utf-8"))
-    return result
+def classify(
+    outcome: Outcome, result: Result | None, log: str, *, phase: str | None, timeout_s: float
+) -> Result:
+    """Return the columns of a trial.
 
-
-def classify(outcome: Outcome, result: Result | None, log: str, *, timeout_s: float) -> Result:
-    """Return the columns of a trial from how its process ended, what it wrote, and its log."""
+    Args:
+        outcome: how its process ended.
+        result: columns that its evidence gives; None: it left none.
+        log: its output.
+        phase: the last one that it reported; None: none.
+        timeout_s: its time limit.
+    """
     row: Result = dict(result or {})
-    phase = (re.findall(r"^# phase: (\w+)$", log, re.MULTILINE) or ["start"])[-1]
+    phase = phase or "start"
     if outcome.timed_out:
         row["status"] = schema.TIMEOUT
         row["reason"] = f"stopped after {timeout_s:g} s in phase {phase}; raise timeout_s"
@@ -216,6 +290,10 @@ def _text(path: Path, begin: int = 0) -> str:
     with path.open("rb") as file:
         file.seek(begin)
         return file.read().decode("utf-8", errors="replace")
+
+
+def _variables() -> dict[str, str]:
+    return {"PYTHONPATH": _python_path()}
 
 
 def _python_path() -> str:

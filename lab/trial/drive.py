@@ -15,6 +15,7 @@ from lab.measure.tree import descendants
 from lab.measure.usage import used_by, used_here
 from lab.trial.collector import collect_from_now_on
 from lab.trial.leftovers import left_behind
+from lab.trial.report import Reporter
 from lab.trial.spec import EngineTrial
 from workloads.model import Columns
 
@@ -44,7 +45,9 @@ class Driven:
     warnings: list[str]
 
 
-def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driven:
+def drive(
+    engine: Engine, task: Task, spec: EngineTrial, result: Result, reporter: Reporter
+) -> Driven:
     """Prepare, run, take the answer and close; fills `result` with times, CPU, page faults, memory.
 
     The planted slow-down is busy work inside the timed part, after the engine's own.
@@ -55,33 +58,36 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
     with recorder, ResourceSampler(_own(recorder)) as sampler:
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
-        phase("prepare")
+        reporter.phase("prepare")
         collect_from_now_on()
         unprepared = used_here() + used_by(sampler.others())
         begin_ns = time.monotonic_ns()
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            phase("run")
+            reporter.phase("run")
             # The lab's own slow readings stay outside: they took a tenth of a run of 5 ms.
             before = used_by(sampler.others())
             result["prepare_cpu_s"] = (before + used_here()).cpu_s_since(unprepared)
             recorder.mark()
             before += used_here()
+            reporter.begin()
             start_ns = time.monotonic_ns()
             measured = prepared.run()
             ran_ns = time.monotonic_ns()
             _burn((ran_ns - start_ns) * spec.planted_slowdown)
             end_ns = time.monotonic_ns()
             after = used_here()
+            reporter.end()
             recorder.mark()
             after += used_by(sampler.others())
+            reporter.phase("ran")
             result |= after.columns_since(before)
             sampler.stop()
             recorder.stop()
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
-            phase("answer")
+            reporter.phase("answer")
             unanswered = used_here() + used_by(sampler.others())
             begin_ns = time.monotonic_ns()
             answer = prepared.answer()
@@ -89,7 +95,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
             answered = used_here() + used_by(sampler.others())
             result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
         finally:
-            phase("close")
+            reporter.phase("close")
             try:
                 prepared.close()
             except Exception as error:
@@ -117,12 +123,6 @@ def _burn(duration_ns: float) -> None:
     end_ns = time.thread_time_ns() + duration_ns
     while time.thread_time_ns() < end_ns:
         pass
-
-
-def phase(name: str) -> None:
-    """Announce a phase in the trial's log; `lab.parent.spawn` reads it there."""
-    with suppress(OSError, ValueError):  # the engine may have closed standard output
-        print(f"# phase: {name}", flush=True)
 
 
 def print_traceback() -> None:

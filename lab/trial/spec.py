@@ -13,9 +13,6 @@ from workloads.datasets.dataset import Dataset
 from workloads.model import Workload
 from workloads.registry import workload as find_workload
 
-LACKED_SPACE = "lab_lacked_space"
-"""Key of a result: true when the lab itself, and no engine, found no space for what it writes."""
-
 
 class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
     """One trial of an engine, complete: its process reads no matrix and no catalogue.
@@ -36,6 +33,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         reconfigurations: where to write those of an elastic operator (Parquet).
         histograms: where to write the latency histograms (`lab.measure.hdr`).
         outputs: where to write the answer (Parquet), None when it is not kept.
+        expected_outputs: as in `engines.protocol.Task`.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why it is `none`; None otherwise.
         estimate: what the energy estimate assumes; None: no estimate.
@@ -57,6 +55,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     reconfigurations: Path | None = None
     histograms: Path | None = None
     outputs: Path | None = None
+    expected_outputs: int | None = None
     energy: str = "none"
     energy_reason: str | None = None
     estimate: Estimate | None = None
@@ -87,17 +86,25 @@ class EditedError(Exception):
 
 def write_job(job: Job, path: Path) -> None:
     """Write a job as JSON; bytes of a path that are no text stay as they are, as surrogates."""
-    path.write_text(json.dumps(msgspec.to_builtins(job, enc_hook=_text)), encoding="ascii")
+    path.write_text(json.dumps(fields_of(job)), encoding="ascii")
 
 
 def read_job(path: Path) -> Job:
     """Read what `write_job` wrote."""
-    fields = json.loads(path.read_text(encoding="ascii"))
+    return job_of(json.loads(path.read_text(encoding="ascii")))
+
+
+def job_of(fields: object) -> Job:
+    """Return the job of what `fields_of` gave.
+
+    Raises:
+        ValueError: it is none.
+    """
     job: Job = msgspec.convert(fields, type=Job, dec_hook=_value)
     return job
 
 
-def fields_of(job: EngineTrial | OracleJob) -> dict[str, Any]:
+def fields_of(job: Job) -> dict[str, Any]:
     """Return the fields that differ from their defaults, as JSON values, and `type`."""
     fields: dict[str, Any] = msgspec.to_builtins(job, enc_hook=_text)
     return fields

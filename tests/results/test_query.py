@@ -114,7 +114,7 @@ def test_a_run_verifies_each_query_and_records_it(capsys, matrix, tmp_path):
         "forward (x3, copies 3)",
     ]
     assert len({row["dataset"] for row in run.rows}) == 1
-    assert len(list((tmp_path / "data").glob("*/expected-forward-*"))) == 2
+    assert len(list((tmp_path / "data").glob("*/expected/forward-*"))) == 2
     assert run.meta["cells"]["forward@x3/reference/sequential/w1"]["query"] == {"copies": 3}
 
 

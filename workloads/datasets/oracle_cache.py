@@ -1,6 +1,6 @@
 """Keeps oracle answers beside their dataset, so that each is computed once.
 
-    <dataset>/expected-<workload>-<oracle version>-<hash>.parquet
+    <dataset>/expected/<workload>-<oracle version>-<hash>.parquet
 
 The hash is over the content of the dataset, the query parameters, and the oracle with all that it
 calls and reads (`workloads.model.fingerprint`), for a workload without one the program and what the
@@ -33,7 +33,7 @@ from workloads.model.workload import REFERENCE
 
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
-_PREFIX = "expected-"
+_FOLDER = "expected"
 
 
 def expected(workload: Workload, dataset: Dataset) -> Columns:
@@ -53,6 +53,8 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         return _computed(workload, dataset.load())
     made_from = _hash(workload, dataset)
     path = _path(workload, dataset, made_from)
+    with suppress(OSError):
+        _move_old(path.parent.parent)
     kept = _read(path, workload, made_from)
     if kept is not None:
         return kept
@@ -64,7 +66,23 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
 
 def kept_answers(folder: Path) -> tuple[Path, ...]:
     """Return the files of the answers that are kept in a dataset's folder."""
-    return tuple(sorted(folder.glob(f"{_PREFIX}*.parquet")))
+    return tuple(sorted((folder / _FOLDER).glob("*.parquet")))
+
+
+def answers_folder(dataset: Dataset) -> Path | None:
+    """Return the folder in which answers for a dataset are kept; it need not exist.
+
+    None for a dataset without streams, whose answers are not kept.
+    """
+    streams = dataset.whole().streams
+    return streams[0].path.parent / _FOLDER if streams else None
+
+
+def _move_old(folder: Path) -> None:
+    """Move answers that older versions kept beside the input, where engines could read them."""
+    for path in folder.glob(f"{_FOLDER}-*.parquet"):
+        (folder / _FOLDER).mkdir(exist_ok=True)
+        path.replace(folder / _FOLDER / path.name.removeprefix(f"{_FOLDER}-"))
 
 
 def is_intact(path: Path) -> bool:
@@ -96,8 +114,8 @@ def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
 
 
 def _path(workload: Workload, dataset: Dataset, made_from: str) -> Path:
-    version = f"{workload.name}-{workload.oracle_version}-{made_from[:12]}"
-    return dataset.streams[0].path.parent / f"{_PREFIX}{version}.parquet"
+    name = f"{workload.name}-{workload.oracle_version}-{made_from[:12]}.parquet"
+    return dataset.streams[0].path.parent / _FOLDER / name
 
 
 def _computed(workload: Workload, data: Input) -> Columns:
@@ -169,7 +187,8 @@ def _write(path: Path, answer: Columns, made_from: str) -> None:
     metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: made_from.encode()}
     arrays = {name: arrow_array(column) for name, column in answer.items()}
     table = pa.table(arrays).replace_schema_metadata(metadata)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".expected-", delete=False) as new:
+    path.parent.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as new:
         pass
     try:
         pq.write_table(table, new.name, use_dictionary=False, write_page_checksum=True)

@@ -22,7 +22,6 @@ from lab.isolate.source import source_digest
 from lab.parent.inside import translate
 from lab.parent.spawn import run_trial
 from lab.trial.spec import EngineTrial, OracleJob
-from lab.trial.verify import make_expected
 from workloads.datasets import oracle_cache
 from workloads.datasets.cut import before, event_times
 from workloads.registry import workload
@@ -145,7 +144,7 @@ def test_second_trial_reads_a_kept_oracle_answer_and_is_appended_to_the_log(
     assert sorted(path.name for path in folder.iterdir()) == names
 
     # A kept answer that is another one: it is what the trial is compared with.
-    answer = make_expected(workload("event_window"), dataset)
+    answer = oracle_cache.expected(workload("event_window"), dataset)
     (kept,) = [path for path in folder.iterdir() if path.name not in names]
     made_from = oracle_cache._hash(workload("event_window"), dataset)
     oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from)

@@ -2,11 +2,12 @@
 
 import pytest
 
+from lab.judge.judgement import judge
 from lab.parent.spawn import run_trial
-from lab.trial.process import run_trial as run_trial_here
-from lab.trial.spec import (
-    EngineTrial,
-)
+from lab.trial.evidence import write_evidence
+from lab.trial.process import gather
+from lab.trial.report import Reporter
+from lab.trial.spec import EngineTrial
 
 TIMEOUT_S = 600
 
@@ -47,12 +48,12 @@ def trial(tmp_path, specify):
 
 
 @pytest.fixture
-def trial_here(specify):
-    """Does in this process what a trial's process does: for what needs no process of its own."""
+def trial_here(specify, tmp_path):
+    """Does in this process what a trial and its judge do: for what needs no process of its own."""
 
     def run(variant, **given):
-        result = {}
-        run_trial_here(specify(variant, **given), result)
-        return result
+        spec = specify(variant, **given)
+        write_evidence(gather(spec, tmp_path, Reporter()), tmp_path)
+        return judge(spec, tmp_path, None)
 
     return run

@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from engines.fake.adapter import FakeEngine
-from lab.trial import process
+from lab.trial.process import gather
+from lab.trial.report import Reporter
 from lab.trial.spec import CeilingJob, OracleJob
+from workloads.datasets import oracle_cache
 
 
 @pytest.fixture
@@ -39,20 +41,18 @@ def test_an_engine_prepares_and_runs_with_it(noting, trial_here):
     assert seen == [(True, True)]
 
 
-def test_an_oracle_has_it(noting, small_dataset, monkeypatch):
-    from lab.trial import verify
-
-    seen = noting(verify, "make_expected")
-    process._prepare_oracle(OracleJob(dataset=small_dataset("event_window")))
+def test_an_oracle_has_it(noting, small_dataset, tmp_path):
+    seen = noting(oracle_cache, "expected")
+    gather(OracleJob(dataset=small_dataset("event_window")), tmp_path, Reporter())
     assert seen == [(True, True)]
 
 
-def test_a_generator_has_it(noting):
+def test_a_generator_has_it(noting, tmp_path):
     seen = noting(FakeEngine, "generator_ceiling_eps")
-    result = {}
-    process._measure_ceiling(CeilingJob(engine="fake", variant="correct", batch=1), result)
+    job = CeilingJob(engine="fake", variant="correct", batch=1)
+    found = gather(job, tmp_path, Reporter())
     assert seen == [(True, True)]
-    assert result == {"generator_ceiling_eps": None}  # its source is virtual
+    assert found.columns == {"generator_ceiling_eps": None}  # its source is virtual
 
 
 def test_a_trial_within_another_process_hides_nothing_from_its_collector(trial_here):

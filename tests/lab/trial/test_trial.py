@@ -306,30 +306,30 @@ def outcome(**more):
 
 
 def test_crash_while_the_kernel_killed_for_memory_is_oom():
-    row = classify(outcome(returncode=-9, oom_kills=1), None, "# phase: run\n", timeout_s=1)
+    row = classify(outcome(returncode=-9, oom_kills=1), None, "", phase="run", timeout_s=1)
     assert row["status"] == "oom"
 
 
 def test_another_process_that_the_kernel_killed_for_memory_does_not_blame_the_trial():
-    row = classify(outcome(returncode=1, oom_kills=1), None, "# phase: run\n", timeout_s=1)
+    row = classify(outcome(returncode=1, oom_kills=1), None, "", phase="run", timeout_s=1)
     assert row["status"] == "crash"
     result = {"status": "crash", "reason": "ValueError: no"}
-    assert classify(outcome(oom_kills=1), result, "", timeout_s=1)["status"] == "crash"
+    assert classify(outcome(oom_kills=1), result, "", phase="run", timeout_s=1)["status"] == "crash"
 
 
 def test_trial_whose_child_the_kernel_killed_for_memory_is_oom():
     result = {"status": "crash", "reason": "EngineCrashError: a worker was killed by SIGKILL"}
-    assert classify(outcome(oom_kills=1), result, "", timeout_s=1)["status"] == "oom"
+    assert classify(outcome(oom_kills=1), result, "", phase="run", timeout_s=1)["status"] == "oom"
 
 
 def test_crash_of_a_java_engine_without_memory_is_oom():
     result = {"status": "crash", "reason": "EngineCrashError: java.lang.OutOfMemoryError: heap"}
-    assert classify(outcome(), result, "", timeout_s=1)["status"] == "oom"
+    assert classify(outcome(), result, "", phase="run", timeout_s=1)["status"] == "oom"
 
 
 def test_crash_without_a_result_shows_the_last_lines_of_the_log():
     log = "# attempt 1\n# phase: prepare\n" + "".join(f"line {i}\n" for i in range(9))
-    row = classify(outcome(returncode=3), None, log, timeout_s=1)
+    row = classify(outcome(returncode=3), None, log, phase="prepare", timeout_s=1)
     assert row["reason"] == (
         "the process ended with code 3 in phase prepare: line 4 | line 5 | line 6 | line 7 | line 8"
     )
@@ -337,7 +337,7 @@ def test_crash_without_a_result_shows_the_last_lines_of_the_log():
 
 def test_rates_of_a_trial_that_timed_out_after_its_run_are_void():
     result = {"status": "ok", "reason": None, "throughput_eps": 5.0, "outputs_eps": 1.0}
-    row = classify(outcome(timed_out=True), result, "# phase: verify\n", timeout_s=1)
+    row = classify(outcome(timed_out=True), result, "", phase="answer", timeout_s=1)
     assert (row["status"], row["throughput_eps"], row["outputs_eps"]) == ("timeout", None, None)
 
 

@@ -7,15 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from engines.protocol import Progress
+from lab.judge.verdict import rates, steadiness
 from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
 from lab.measure.hdr import LATENCY, WARM_UP, read_log
 from lab.measure.series import STEP_NS
 from lab.parent.spawn import run_trial
-from lab.trial.spec import (
-    CeilingJob,
-)
-from lab.trial.verdict import rates, steadiness
+from lab.trial.spec import CeilingJob
 from results.schema import NAMES, VERIFIED
 from tests.lab.trial.conftest import TIMEOUT_S
 from workloads.registry import names, workload

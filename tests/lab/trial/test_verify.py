@@ -11,7 +11,7 @@ import pytest
 from engines.small_dataset import write_dataset
 from lab import rows as table
 from lab import workload
-from lab.trial.verdict import NOT_DETERMINISTIC, check_answer
+from lab.judge.verdict import NOT_DETERMINISTIC, check_answer
 from reports.summary import rounded_answers
 from results.schema import COLUMNS
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED

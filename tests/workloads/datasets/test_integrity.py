@@ -128,9 +128,9 @@ def test_no_flipped_bit_of_any_file_goes_unnoticed(catalog: Catalog):
     answer = expected(EVENT_WINDOW, made)
     folder = catalog.folder(made.id)
     assert list(damages(folder)) == []
-    files = sorted(path for path in folder.iterdir() if not path.name.startswith("expected-"))
+    files = sorted(path for path in folder.iterdir() if path.is_file())
     assert len(files) == 4
-    (kept,) = folder.glob("expected-*")
+    (kept,) = folder.glob("expected/*")
     draw = random.Random(2)
     for _ in range(FLIPS):
         path = draw.choice([*files, kept])
@@ -287,10 +287,10 @@ def test_an_answer_is_kept_for_the_content_that_was_read(catalog: Catalog):
     made = publish(catalog)
     expected(EVENT_WINDOW, made)
     folder = catalog.folder(made.id)
-    (first,) = folder.glob("expected-*")
+    (first,) = folder.glob("expected/*")
     other = replace(made, streams=(replace(made.streams[0], sha256="1" * 64), *made.streams[1:]))
     expected(EVENT_WINDOW, other)
-    (second,) = set(folder.glob("expected-*")) - {first}
+    (second,) = set(folder.glob("expected/*")) - {first}
     # An answer under another's name is not taken for its own.
     second.write_bytes(first.read_bytes())
     expected(EVENT_WINDOW, other)
@@ -302,7 +302,7 @@ def test_no_answer_is_kept_for_damaged_input(catalog: Catalog):
     flip(made.streams[0].path, 8 * 200)
     with pytest.raises(DatasetError, match="value-0"):
         expected(EVENT_WINDOW, made)
-    assert list(catalog.folder(made.id).glob("expected-*")) == []
+    assert list(catalog.folder(made.id).glob("expected/*")) == []
 
 
 def test_an_import_with_a_damaged_dictionary_is_replaced_by_importing_again(capsys, tmp_path: Path):

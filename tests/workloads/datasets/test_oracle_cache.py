@@ -22,7 +22,7 @@ EVENT_WINDOW = workload("event_window")
 
 
 def kept(catalog: Catalog):
-    return sorted(catalog.root.glob("*/expected-*.parquet"))
+    return sorted(catalog.root.glob("*/expected/*.parquet"))
 
 
 def test_the_second_answer_comes_from_the_file(catalog: Catalog):
@@ -43,7 +43,7 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str):
     dataset = write_dataset(data, "event_window", tmp_path)
     wanted = EVENT_WINDOW.oracle(data)
     expected(EVENT_WINDOW, dataset)
-    (path,) = tmp_path.glob("**/expected-*.parquet")
+    (path,) = tmp_path.glob("**/expected/*.parquet")
     good = path.read_bytes()
     if damage == "garbage":
         path.write_bytes(b"not Parquet")
@@ -70,7 +70,7 @@ def test_an_answer_that_is_none_of_its_types_is_refused_and_not_kept(tmp_path: P
     dataset = write_dataset(data, "event_window", tmp_path)
     with pytest.raises(ProgramError, match=r"output field ts is of type int64 and was given .*\.5"):
         expected(replace(EVENT_WINDOW, oracle=halves), dataset)
-    assert not list(tmp_path.glob("**/expected-*"))
+    assert not list(tmp_path.glob("**/expected/*"))
 
 
 def test_another_oracle_version_is_kept_apart(catalog: Catalog):
@@ -117,9 +117,9 @@ def test_answers_of_other_query_parameters_and_workloads_are_kept_apart(tmp_path
     for copies in (2, 3, 2):
         answer = expected(forward.bound({"copies": copies}), dataset)
         assert len(answer["ts"]) == copies * data.events
-    assert len(list(tmp_path.glob("expected-forward-*"))) == 2
+    assert len(list(tmp_path.glob("expected/forward-*"))) == 2
     expected(replace(forward, name="backward"), dataset)  # it would take the same input
-    assert len(list(tmp_path.glob("expected-backward-*"))) == 1
+    assert len(list(tmp_path.glob("expected/backward-*"))) == 1
 
 
 def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
@@ -141,7 +141,7 @@ def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
         sys.modules.pop("rule_of_an_oracle", None)
         importlib.invalidate_caches()
         expected(workload(str(own)), dataset)
-    assert len(list((tmp_path / "data").glob("expected-*"))) == 2
+    assert len(list((tmp_path / "data").glob("expected/*"))) == 2
 
 
 def test_an_answer_cannot_be_cut_off_its_grid():
@@ -175,6 +175,6 @@ def test_no_number_of_records_comes_from_a_file_that_cannot_be_read(tmp_path: Pa
     data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
     dataset = write_dataset(data, "event_window", tmp_path)
     expected(EVENT_WINDOW, dataset)
-    (path,) = tmp_path.glob("**/expected-*.parquet")
+    (path,) = tmp_path.glob("**/expected/*.parquet")
     path.write_bytes(b"not Parquet")
     assert expected_rows(EVENT_WINDOW, dataset) is None

@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from engines.protocol import OfferedLoad, Progress, Task
-from lab.trial.drive import Driven
-from lab.trial.spec import EngineTrial
+from engines.protocol import OfferedLoad, Progress
+from lab.judge.case import Case
+from lab.judge.early import early_outputs
+from lab.judge.verify import Verification, verify
+from lab.load.spec import LoadSpec
+from lab.measure.latency import percentiles
+from lab.measure.load_window import FEWEST_POINTS, POINT_NS
+from lab.measure.objective import parse_objective
+from lab.measure.steady import TOO_SHORT, steady_state
+from lab.measure.sustained import Criteria
+from lab.measure.sustained import judge as judge_load
 from results import schema
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.oracle_cache import expected
 from workloads.model import Columns, Dataflow, Workload
 from workloads.model.workload import REFERENCE
 
@@ -24,24 +33,37 @@ NOT_DETERMINISTIC = (
 )
 """What a wrong answer may also be where engine and reference run the same program."""
 
+CONTRADICTED = "contradicted"
+"""Key of a result while it is judged: what of the trial's claims the lab's readings contradict."""
+
 Result = dict[str, Any]
 
 
 def check_answer(
-    workload: Workload, dataset: Dataset, answer: Columns, result: Result
+    workload: Workload, dataset: Dataset, answer: Columns | str, result: Result
 ) -> str | None:
     """Compare the answer with the oracle's; return what is wrong with it, in a line.
 
     Fills `result` with the columns of the comparison.
-    """
-    from lab.trial.verify import verify
 
+    Args:
+        workload: whose oracle is asked.
+        dataset: the input.
+        answer: the answer, or why it cannot be compared.
+        result: columns of the row.
+    """
     begin_ns = time.monotonic_ns()
-    verdict = verify(workload, dataset, answer)
+    right = expected(workload, dataset)
+    if isinstance(answer, str):
+        count, problem = 0, f"the answer cannot be compared: {answer}"
+        verdict = Verification(expected_outputs=len(right["ts"]), difference=problem)
+    else:
+        count = max((len(column) for column in answer.values()), default=0)
+        verdict = verify(workload, dataset, answer, right)
     result |= {
         "checked_by": workload.checked_by,
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
-        "outputs": max((len(column) for column in answer.values()), default=0),
+        "outputs": count,
         "expected_outputs": verdict.expected_outputs,
         "missing": verdict.missing,
         "duplicate": verdict.duplicate,
@@ -61,65 +83,77 @@ def check_answer(
     return verdict.difference.splitlines()[0]
 
 
-def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> None:
-    """Set status, rates and reason; a rate exists only for a verified answer."""
-    warnings = list(driven.warnings)
-    events, due = driven.measured.events, task.dataset.events
-    wrong = check_answer(task.workload, task.dataset, driven.answer, result)
+def conclude(case: Case, answer: Columns | str, result: Result) -> None:
+    """Set status, rates and reason; a rate exists only for a verified answer and an honest clock.
+
+    Args:
+        case: the trial.
+        answer: its answer, or why it cannot be compared.
+        result: columns of the row, with `CONTRADICTED` where the lab's readings contradict them.
+    """
+    warnings, measured = list(case.warnings), case.timed.measured
+    contradicted = result.get(CONTRADICTED) or _early(case)
+    wrong = check_answer(case.workload, case.dataset, answer, result)
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
-        if driven.measured.unsound is not None:
-            why = f"{wrong}: {driven.measured.unsound}"
+        if measured.unsound is not None:
+            why = f"{wrong}: {measured.unsound}"
             result["difference"] = str(result["difference"]).replace(wrong, why, 1)
             wrong = why
         warnings.insert(0, wrong)
-    elif driven.measured.unsound is not None:
+    elif measured.unsound is not None:
         result["status"] = schema.INVALID
-        warnings.insert(0, f"right by chance: {driven.measured.unsound}")
-    elif events != due:
+        warnings.insert(0, f"right by chance: {measured.unsound}")
+    elif measured.events != case.dataset.events:
         result["status"] = schema.INVALID
-        warnings.insert(0, f"the engine counted {events} events, the input has {due}")
+        counted = f"the engine counted {measured.events} events"
+        warnings.insert(0, f"{counted}, the input has {case.dataset.events}")
+    elif contradicted:
+        result["status"] = schema.INVALID
+        warnings = [*contradicted, *warnings]
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
-            warnings.append(_nothing_compared(task))
-        warnings += rates(result, offered=task.load is not None)
-        if task.load is None:
-            result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
+            warnings.append(_nothing_compared(case))
+        warnings += rates(result, offered=case.load is not None)
+        if case.load is None or case.spec is None:
+            duration_ns = case.timed.end_ns - case.timed.start_ns
+            result |= steadiness(measured.progress, duration_ns)
         else:
-            warnings = [*_judge_load(driven, task, task.load, spec, result), *warnings]
+            warnings = [*_judge_load(case, case.load, case.spec, result), *warnings]
     result["reason"] = "; ".join(warnings) or None
 
 
-def _nothing_compared(task: Task) -> str:
-    why = f"{task.dataset.events} events are too few, or the query's parameters let nothing through"
-    if isinstance(task.workload.program, Dataflow):
-        period = task.workload.program.markers
+def _early(case: Case) -> list[str]:
+    """Return whether outputs left before their inputs were due, in words."""
+    if case.load is None:
+        return []
+    right = expected(case.workload, case.dataset)
+    found = early_outputs(case.timed.measured.progress, case.load, case.dataset, right["ts"])
+    return [] if found is None else [found]
+
+
+def _nothing_compared(case: Case) -> str:
+    why = f"{case.dataset.events} events are too few, or the query's parameters let nothing through"
+    if isinstance(case.workload.program, Dataflow):
+        period = case.workload.program.markers
         why += f", or no event is behind the first marker (every {period:,}): what is sorted or "
         why += "aggregated in the last block does not leave"
     return f"the expected answer is empty, so that nothing was compared: {why}"
 
 
-def _judge_load(
-    driven: Driven, task: Task, load: OfferedLoad, spec: EngineTrial, result: Result
-) -> tuple[str, ...]:
+def _judge_load(case: Case, load: OfferedLoad, spec: LoadSpec, result: Result) -> tuple[str, ...]:
     """Set the status by the criteria of a sustained rate; return why it is not ok, or limits."""
-    from lab.measure.latency import percentiles
-    from lab.measure.objective import parse_objective
-    from lab.measure.sustained import Criteria, judge
-
-    measured = driven.measured
-    assert spec.load is not None, "an offered load comes from one"
-    asked = spec.load.objective
-    judgement = judge(
+    measured = case.timed.measured
+    judgement = judge_load(
         measured.progress,
         load=load,
-        offered_events=task.dataset.events,
+        offered_events=case.dataset.events,
         sent=measured.sent,
         latency=None if measured.latency is None else percentiles(measured.latency),
-        duration_ns=driven.ran_ns - driven.start_ns,
-        objective=None if asked is None else parse_objective(asked),
-        criteria=Criteria(most_send_lag_p99_ns=round(spec.load.send_lag_ms * 1e6)),
+        duration_ns=case.timed.ran_ns - case.timed.start_ns,
+        objective=None if spec.objective is None else parse_objective(spec.objective),
+        criteria=Criteria(most_send_lag_p99_ns=round(spec.send_lag_ms * 1e6)),
     )
     result |= judgement.columns
     result["status"] = judgement.status
@@ -130,9 +164,6 @@ def steadiness(progress: Progress | None, duration_ns: int) -> Result:
     """Return the verdict on the rate of a catch-up run; nothing where the run is too short."""
     if progress is None:
         return {}
-    from lab.measure.load_window import FEWEST_POINTS, POINT_NS
-    from lab.measure.steady import TOO_SHORT, steady_state
-
     whole = min(len(progress.consumed), duration_ns // progress.step_ns)
     width = max(1, min(POINT_NS // progress.step_ns, whole // FEWEST_POINTS))
     points = whole // width

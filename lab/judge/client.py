@@ -1,0 +1,202 @@
+"""Has trials judged by a server process that lives as long as the lab.
+
+The server (`lab.judge.server`) is started for the first trial and ends with the lab.
+"""
+
+import atexit
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lab.interrupt import LOOK_S, check
+from lab.judge.accounts import Sighting
+from lab.trial.spec import Job, fields_of
+from results import schema
+from workloads.places import here
+
+Result = dict[str, Any]
+
+LACKED_SPACE = "lab_lacked_space"
+"""Key of a judgement: true when the lab itself, and no engine, found no space for its files."""
+TIMEOUT_S = 3600.0
+"""For one judgement; classifying the rows of a wrong answer is slow."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Asks for a judgement, or before the trial for the size of the expected answer.
+
+    Attributes:
+        job: its fields (`lab.trial.spec.fields_of`).
+        folder: of the trial, with its evidence; None: the size is asked for.
+        sightings: what the lab saw of the trial; None: nobody looked.
+        log: the file to which what the judgement prints is appended.
+        environ: variables of the trial's process: workloads are found by them.
+        cwd: the folder from which relative references to workloads are seen.
+    """
+
+    job: Any
+    folder: str | None
+    sightings: tuple[Sighting, ...] | None
+    log: str
+    environ: dict[str, str]
+    cwd: str
+
+
+class Judge:
+    """The lab's end of a server; starts it when it is needed."""
+
+    def __init__(self, python: str, env: Mapping[str, str]) -> None:
+        """Prepare.
+
+        Args:
+            python: the interpreter of the server.
+            env: variables in addition to this process's.
+        """
+        self._python = python
+        self._env = dict(env)
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def judge(
+        self,
+        job: Job,
+        folder: Path,
+        sightings: Sequence[Sighting] | None,
+        *,
+        log: Path,
+        environ: Mapping[str, str],
+    ) -> Result:
+        """Return the columns of a job from its evidence; none where there is no evidence.
+
+        A judgement that fails makes the trial `invalid`: nothing is known of its answer.
+
+        Args:
+            job: what was to be done, with this machine's paths.
+            folder: of the trial.
+            sightings: what the lab saw of it; None: nobody looked.
+            log: to which what the judgement prints is appended.
+            environ: variables of the trial's process.
+
+        Raises:
+            KeyboardInterrupt: a signal came (`lab.interrupt`).
+        """
+        found, code = self._reply(job, folder, sightings, log=log, environ=environ)
+        if isinstance(found, dict):
+            return found
+        why = "in time" if code is None else f"but ended with code {code}"
+        return {
+            "status": schema.INVALID,
+            "reason": f"the comparison of the answer gave no result {why}; see {log}",
+        }
+
+    def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
+        """Return how many records the right answer of a trial has; None: it is not made yet.
+
+        Args:
+            job: a trial, with this machine's paths.
+            log: as for `judge`.
+            environ: as for `judge`.
+
+        Raises:
+            KeyboardInterrupt: a signal came (`lab.interrupt`).
+        """
+        found, _ = self._reply(job, None, None, log=log, environ=environ)
+        return found if isinstance(found, int) else None
+
+    def _reply(
+        self,
+        job: Job,
+        folder: Path | None,
+        sightings: Sequence[Sighting] | None,
+        *,
+        log: Path,
+        environ: Mapping[str, str],
+    ) -> tuple[object, int | None]:
+        """Return what the server found, and the exit code of the process that looked."""
+        fields = msgspec.to_builtins(
+            Request(
+                job=fields_of(job),
+                folder=None if folder is None else str(folder),
+                sightings=None if sightings is None else tuple(sightings),
+                log=str(log.absolute()),
+                environ=dict(environ),
+                cwd=str(here()),
+            )
+        )
+        try:
+            replies = self._ask(json.dumps(fields).encode("ascii") + b"\n")
+        except BaseException:
+            self.close()
+            raise
+        found = next((reply["found"] for reply in replies if "found" in reply), None)
+        return found, next((reply["ended"] for reply in replies if "ended" in reply), None)
+
+    def close(self) -> None:
+        """End the server and what it does."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.kill()  # the kernel ends its judgement with it
+            server.wait()
+            for pipe in (server.stdin, server.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+
+    def _ask(self, request: bytes) -> list[dict[str, Any]]:
+        """Return the replies to a request: a judgement if there is one, and how it ended."""
+        server = self._running()
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(request)
+        server.stdin.flush()
+        deadline = time.monotonic() + TIMEOUT_S
+        poll = select.poll()
+        poll.register(server.stdout, select.POLLIN)
+        replies: list[dict[str, Any]] = []
+        rest = b""
+        while not any("ended" in reply for reply in replies):
+            check()
+            if time.monotonic() > deadline:
+                self.close()
+                break
+            if poll.poll(1000 * LOOK_S):
+                part = os.read(server.stdout.fileno(), 1 << 16)
+                if not part:  # the server has died
+                    self.close()
+                    break
+                *lines, rest = (rest + part).split(b"\n")
+                replies += map(json.loads, lines)
+        return replies
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._server is not None and self._server.poll() is not None:
+            self.close()
+        if self._server is None:
+            self._server = subprocess.Popen(
+                [self._python, "-P", "-m", "lab.judge"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # A signal for the lab's process group must leave it alone: the lab ends it.
+                start_new_session=True,
+                # A process with threads must not be forked: BLAS starts some when it is loaded.
+                env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},
+            )
+        return self._server
+
+
+_judges: dict[tuple[str, ...], Judge] = {}
+
+
+def judge_of(python: str, env: Mapping[str, str]) -> Judge:
+    """Return this process's judge for an interpreter and its variables."""
+    key = (python, *(f"{name}={value}" for name, value in sorted(env.items())))
+    if key not in _judges:
+        _judges[key] = judge = Judge(python, env)
+        atexit.register(judge.close)
+    return _judges[key]

@@ -1,0 +1,48 @@
+"""Finds outputs that left an engine before the input that they depend on was due."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.protocol import OfferedLoad, Progress
+from workloads.datasets.cut import event_times
+from workloads.datasets.dataset import Dataset
+
+
+def early_outputs(
+    progress: Progress | None, load: OfferedLoad, dataset: Dataset, output_ts: npt.NDArray[Any]
+) -> str | None:
+    """Return how many outputs left too early, in words; None: none that the counts show.
+
+    An output of event time T depends on inputs up to T: it can leave when an event or a heartbeat
+    of T or later is due, or when all events are. The counts of outputs, in steps of 100 ms, are
+    compared with how many can have left by the end of each step.
+
+    Args:
+        progress: the engine's counts; None: it keeps none, and nothing can be found.
+        load: the offered load.
+        dataset: the input, cut to the load's length.
+        output_ts: [m], event times of the expected outputs.
+    """
+    if progress is None or not len(output_ts):
+        return None
+    ts = [*event_times(dataset), *load.heartbeat_ts]
+    due_ns = [*load.due_ns, *load.heartbeat_due_ns]
+    times, dues = np.concatenate(ts), np.concatenate(due_ns)
+    order = np.argsort(dues, kind="stable")
+    dues, reached = dues[order], np.maximum.accumulate(times[order])
+    # The first moment at which the event time of an output is reached.
+    at = np.searchsorted(reached, np.sort(output_ts.astype(np.int64)), side="left")
+    last_ns = max((int(stream[-1]) for stream in load.due_ns if len(stream)), default=0)
+    possible_ns = np.sort(np.append(dues, last_ns)[at].clip(max=last_ns))
+    ends_ns = (np.arange(len(progress.outputs)) + 1) * progress.step_ns
+    possible = np.searchsorted(possible_ns, ends_ns, side="left")
+    ahead = np.cumsum(progress.outputs) - possible
+    worst = int(np.argmax(ahead))
+    if ahead[worst] <= 0:
+        return None
+    return (
+        f"{ahead[worst]} outputs had left after {ends_ns[worst] / 1e9:g} s although the inputs "
+        "that they depend on were not due yet"
+    )

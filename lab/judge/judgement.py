@@ -1,0 +1,207 @@
+"""Turns the evidence of a trial into the columns of its row, and writes the files of the run."""
+
+import errno
+import json
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engines.protocol import OfferedLoad
+from lab.judge import record, verdict
+from lab.judge.accounts import Sighting, accounts, contradictions
+from lab.judge.case import Case
+from lab.judge.client import LACKED_SPACE
+from lab.load.errors import LoadError
+from lab.load.schedule import offer
+from lab.measure import elastic
+from lab.measure.hdr import write_log
+from lab.measure.series import Phases, Recorded, write_series
+from lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
+from lab.trial.spec import EditedError, EngineTrial, Job, workload_of
+from results import schema
+from results.fit import fitted
+from workloads.datasets.arrow import arrow_array
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.oracle_cache import expected_rows
+from workloads.model import Columns, ModelError, Workload
+
+Result = dict[str, Any]
+
+
+def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Result:
+    """Return the columns that a job's evidence gives, as the run's columns can hold them.
+
+    Args:
+        job: what was to be done, as the lab specified it.
+        folder: of the trial.
+        sightings: what the lab saw of it; None: the trial ran where nobody looked.
+    """
+    try:
+        evidence = read_evidence(folder)
+    except (ValueError, TypeError, KeyError) as error:
+        evidence = Evidence(status=schema.INVALID, reason=f"the evidence cannot be read: {error}")
+    if evidence is None:
+        return {}
+    result: Result = {name: value for name, value in evidence.columns.items() if name in READINGS}
+    if isinstance(job, EngineTrial):
+        result["planted_slowdown"] = job.planted_slowdown
+    if evidence.status is not None:
+        # Only the judge says that an answer is right.
+        failed = evidence.status not in schema.VERIFIED
+        result["status"] = evidence.status if failed else schema.INVALID
+        result["reason"] = evidence.reason
+        result[LACKED_SPACE] = evidence.lacked_space
+    elif isinstance(job, EngineTrial):
+        _judge_trial(job, folder, evidence, sightings, result)
+    return _recordable(result)
+
+
+def expected_size(job: Job) -> int | None:
+    """Return how many records the right answer of a trial has; None: it is not made yet."""
+    if not isinstance(job, EngineTrial):
+        return None
+    try:
+        workload = workload_of(job)
+        return expected_rows(workload, _offered(job, workload)[0])
+    except (EditedError, LoadError, DatasetError, ModelError):
+        return None  # the trial finds the same, and reports it
+
+
+def _judge_trial(
+    job: EngineTrial,
+    folder: Path,
+    evidence: Evidence,
+    sightings: tuple[Sighting, ...] | None,
+    result: Result,
+) -> None:
+    timed = evidence.timed
+    if timed is None:
+        result |= {"status": schema.INVALID, "reason": "the evidence has no timed part"}
+        return
+    try:
+        workload = workload_of(job)
+        dataset, load = _offered(job, workload)
+        answer = _answer(timed, folder)
+        case = Case(
+            workload=workload,
+            dataset=dataset,
+            load=load,
+            spec=job.load,
+            timed=timed,
+            warnings=[*evidence.warnings, *timed.measured.notices],
+        )
+        result["duration_s"] = case.duration_s
+        _write(case, job, result)
+        _hold_to_account(sightings, result)
+        verdict.conclude(case, answer, result)
+        if job.outputs is not None and not isinstance(answer, str):
+            _store(answer, job.outputs)
+    except (EditedError, LoadError, DatasetError) as error:
+        result |= {"status": schema.INVALID, "reason": str(error)}
+    except MemoryError as error:
+        why = f"the comparison of the answer ran out of memory: {error}"
+        result |= {"status": schema.INVALID, "reason": why}
+    except Exception as error:
+        traceback.print_exc()
+        result |= {"status": schema.CRASH, "reason": f"{type(error).__name__}: {error}"}
+        result[LACKED_SPACE] = isinstance(error, OSError) and error.errno == errno.ENOSPC
+
+
+def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
+    """Return the input and its load as the lab specified them."""
+    if job.load is None:
+        return job.dataset, None
+    offered = offer(job.load, job.dataset, grid=workload.output.grid, program=workload.program)
+    return offered.dataset, offered.load
+
+
+def _answer(timed: Timed, folder: Path) -> Columns | str:
+    """Return the answer of a trial, or why it cannot be compared."""
+    if timed.answer is None:
+        return timed.answer_error or "there is none"
+    try:
+        return load_answer(timed.answer, folder)
+    except (OSError, ValueError, ModelError) as error:
+        return str(error)
+
+
+def _hold_to_account(sightings: tuple[Sighting, ...] | None, result: Result) -> None:
+    """Note what the lab saw, and what it contradicts, for the verdict."""
+    if sightings is None:
+        return
+    seen = accounts(sightings)
+    if isinstance(seen, str):
+        result[verdict.CONTRADICTED] = [seen]
+        return
+    result["lab_duration_s"] = seen.timed_s
+    for name, by_lab in (("prepare_s", seen.prepare_s), ("answer_s", seen.answer_s)):
+        claimed = result.get(name)
+        if not isinstance(claimed, float) or by_lab - claimed > max(0.5, 0.1 * by_lab):
+            result[name] = by_lab
+    result[verdict.CONTRADICTED] = contradictions(
+        seen, timed_s=result["duration_s"], cpu_s=float(result.get("cpu_s") or 0.0)
+    )
+
+
+def _write(case: Case, job: EngineTrial, result: Result) -> None:
+    """Fill in what was measured, and write series and histograms."""
+    measured, timed = case.timed.measured, case.timed
+    result |= record.engine_columns(measured)
+    case.warnings.extend(record.counter_warnings(measured))
+    result |= elastic.columns(measured.elasticity)
+    if case.load is not None:
+        ran_ns = timed.ran_ns - timed.start_ns
+        sent = record.sent_of(measured)
+        result |= record.load_columns(sent, case.load, case.dataset.events, ran_ns)
+    result |= {
+        name: value
+        for name, value in timed.energy.items()
+        if name.startswith(("energy_", "power_"))
+    }
+    histograms = record.histograms(measured)
+    if job.histograms is not None and histograms:
+        write_log(histograms, case.duration_s, job.histograms)
+    if job.series is not None:
+        write_series(_over_time(case), job.series)
+    if job.reconfigurations is not None and measured.elasticity is not None:
+        elastic.write_reconfigurations(measured.elasticity, job.reconfigurations)
+
+
+def _over_time(case: Case) -> Recorded:
+    load, timed = case.load, case.timed
+    return Recorded(
+        phases=Phases(
+            start_ns=timed.start_ns,
+            end_ns=timed.end_ns,
+            warm_up_ns=None if load is None else load.warm_up_ns,
+            load_end_ns=None if load is None else load.end_ns,
+        ),
+        progress=timed.measured.progress,
+        elasticity=timed.measured.elasticity,
+        tracks=timed.tracks,
+    )
+
+
+def _store(answer: Columns, path: Path) -> None:
+    """Write an answer as Parquet, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    columns = {name: arrow_array(values) for name, values in answer.items()}
+    pq.write_table(pa.table(columns), partial, write_page_checksum=True)
+    partial.replace(path)
+
+
+def _recordable(result: Result) -> Result:
+    """Return the result as the run's columns can hold it; values that do not fit are reported."""
+    result.pop(verdict.CONTRADICTED, None)
+    fit, unfit = fitted(result)
+    if unfit:
+        reasons = [fit["reason"]] if fit.get("reason") else []
+        fit["reason"] = "; ".join([*reasons, *unfit])
+        if fit.get("status") in schema.VERIFIED:
+            fit["status"] = schema.INVALID
+    return json.loads(json.dumps(fit)) if fit else fit

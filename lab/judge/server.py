@@ -1,0 +1,99 @@
+"""Judges trials, each in a forked process: `python -m lab.judge`.
+
+The server never loads an engine or a workload, so a fork of it is as good as a fresh process, and
+costs milliseconds. It reads a request a line from its standard input and writes the judgement to
+its standard output, both JSON. It ends with its input, and a judgement under way ends with it.
+"""
+
+import ctypes
+import faulthandler
+import json
+import os
+import select
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+import msgspec
+
+from lab.judge.client import Request
+from lab.judge.judgement import expected_size, judge
+from lab.trial.spec import job_of
+
+_PR_SET_PDEATHSIG = 1
+
+
+def serve() -> None:
+    """Answer requests until the input ends."""
+    faulthandler.enable()
+    buffer = b""
+    while True:
+        part = os.read(0, 1 << 16)
+        if not part:
+            return
+        buffer += part
+        while b"\n" in buffer:
+            line, _, buffer = buffer.partition(b"\n")
+            if not _answer(line):
+                return
+
+
+def _answer(line: bytes) -> bool:
+    """Judge in a forked process; return False when the lab has gone meanwhile."""
+    pid = os.fork()
+    if pid == 0:
+        _judge(line)
+    ended = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.register(0, 0)  # reports only that the other end is closed
+    found = dict(poll.poll())
+    os.close(ended)
+    if 0 in found and ended not in found:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return False
+    _, status = os.waitpid(pid, 0)
+    os.write(1, json.dumps({"ended": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+    return True
+
+
+def _judge(line: bytes) -> None:
+    """Judge, write the judgement, and end this process."""
+    code = 1
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        reply = os.dup(1)
+        os.set_inheritable(reply, False)
+        request = msgspec.convert(json.loads(line), type=Request)
+        log = os.open(os.fsencode(request.log), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        _take_place(request)
+        job = job_of(request.job)
+        found: object
+        if request.folder is None:
+            found = expected_size(job)
+        else:
+            found = judge(job, Path(request.folder), request.sightings)
+        sys.stdout.flush()
+        with os.fdopen(reply, "wb") as file:
+            file.write(json.dumps({"found": found}).encode() + b"\n")
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _take_place(request: Request) -> None:
+    """Find workloads as the trial's process does."""
+    os.chdir(request.cwd)
+    os.environ.clear()
+    os.environ.update(request.environ)
+    given = request.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [place for place in given if place and place not in sys.path]
