@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reports.unequal_trials import unequal_trials
 from results.store import Row
 
 MOST_NAMED = 6
@@ -42,10 +43,11 @@ class Ceiling:
 
 
 def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
-    """Return the distinct warnings of trials, the most frequent first.
+    """Return cells with unequal trials, then the distinct warnings of trials by frequency.
 
     Texts that differ in numbers alone count as one: a load average is never twice the same.
     """
+    rows = tuple(rows)
     texts: dict[str, dict[str, None]] = {}
     trials: dict[str, Counter[str]] = {}
     every: Counter[str] = Counter()
@@ -58,14 +60,21 @@ def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
         for text in found:
             texts.setdefault(_kind(text), {})[str(text)] = None
     ordered = sorted(texts, key=lambda kind: -trials[kind].total())
-    return tuple(
-        RunWarning(
-            text=next(iter(texts[kind])),
-            alike=tuple(texts[kind])[1:],
-            trials=trials[kind].total(),
-            where=_where(trials[kind], every),
-        )
-        for kind in ordered
+    unequal = (
+        RunWarning(text=text, alike=(), trials=count, where="")
+        for text, count in unequal_trials(rows).items()
+    )
+    return (
+        *unequal,
+        *(
+            RunWarning(
+                text=next(iter(texts[kind])),
+                alike=tuple(texts[kind])[1:],
+                trials=trials[kind].total(),
+                where=_where(trials[kind], every),
+            )
+            for kind in ordered
+        ),
     )
 
 

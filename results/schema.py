@@ -29,8 +29,9 @@ STATUSES = {
     TIMEOUT: "was stopped, with all its processes, after the time limit",
     CRASH: "the engine or its process failed; `reason` has the last words of its log",
     OOM: "ran out of memory, or was killed by the system for lack of it",
-    INVALID: "it is no measurement: events were not all accounted for, the generator could not "
-    "keep the offered rate, or the input is too short for the load",
+    INVALID: "it is no measurement: events were not all accounted for, the lab's own clock or CPU "
+    "account contradicts the trial's, outputs left before their inputs were due, the generator "
+    "could not keep the offered rate, or the input is too short for the load",
     UNSTEADY: "offered load, right answer, but no steady state was reached; its numbers are shown "
     "with this verdict",
     UNSUSTAINED: "offered load, right answer, but the engine did not keep up with the rate; its "

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from lab.doctor import cpu, energy, engines, java, memory, places, programs, virtual
+from lab.doctor import confinement, cpu, energy, engines, java, memory, places, programs, virtual
 from lab.doctor.finding import Finding, warn
 from lab.host.machine import Machine
 
@@ -30,6 +30,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("chromium", programs.chromium),
     ("environments", engines.environments),
     ("places", places.places),
+    ("confinement", confinement.confinement),
 )
 
 

@@ -8,6 +8,8 @@ import msgspec
 
 from lab.trial.report import BEGIN, END
 
+LEAST_UNTIMED_S = 0.1
+"""Of the lab's own work around a phase: less is not held against a trial."""
 LEAST_GAP_S = 0.05
 """A busy machine may stop the trial between its clock and its message for some 10 ms."""
 GAP_SHARE = 0.1
@@ -35,7 +37,8 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         timed_s: length of the timed part by the lab's clock.
         cpu_s: CPU time of the timed part by the kernel's account; None: it cannot be read.
-        prepare_s, answer_s: length of these phases, with some ms of the lab's own work.
+        prepare_s, answer_s: time before and after the timed part in which the engine can work, with
+            some ms of the lab's own work.
     """
 
     timed_s: float
@@ -47,7 +50,8 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
 def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
     """Return the lab's readings of a trial, or why there are none."""
     found = {}
-    for name in ("prepare", "run", BEGIN.decode(), END.decode(), "ran", "answer", "close"):
+    begin, end = BEGIN.decode(), END.decode()
+    for name in ("prepare", "run", begin, end, "ran", "answer", "close"):
         seen = [sighting for sighting in sightings if sighting.name == name]
         if len(seen) != 1:
             times = "never" if not seen else f"{len(seen)} times"
@@ -62,10 +66,10 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
 
     before, after = found["run"].cpu_s, found["ran"].cpu_s
     return Accounts(
-        timed_s=between(BEGIN.decode(), END.decode()),
+        timed_s=between(begin, end),
         cpu_s=None if before is None or after is None else max(0.0, after - before),
-        prepare_s=between("prepare", "run"),
-        answer_s=between("answer", "close"),
+        prepare_s=between("prepare", begin),
+        answer_s=between(end, "close"),
     )
 
 

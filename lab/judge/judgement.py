@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from engines.protocol import OfferedLoad
 from lab.judge import record, verdict
-from lab.judge.accounts import Sighting, accounts, contradictions
+from lab.judge.accounts import LEAST_UNTIMED_S, Sighting, accounts, contradictions
 from lab.judge.case import Case
 from lab.judge.client import LACKED_SPACE
 from lab.load.errors import LoadError
@@ -140,7 +140,7 @@ def _hold_to_account(sightings: tuple[Sighting, ...] | None, result: Result) -> 
     result["lab_duration_s"] = seen.timed_s
     for name, by_lab in (("prepare_s", seen.prepare_s), ("answer_s", seen.answer_s)):
         claimed = result.get(name)
-        if not isinstance(claimed, float) or by_lab - claimed > max(0.5, 0.1 * by_lab):
+        if not isinstance(claimed, float) or by_lab - claimed > LEAST_UNTIMED_S:
             result[name] = by_lab
     result[verdict.CONTRADICTED] = contradictions(
         seen, timed_s=result["duration_s"], cpu_s=float(result.get("cpu_s") or 0.0)

@@ -14,6 +14,7 @@ from typing import Any
 from engines.registry import engine as find_engine
 from lab.interrupt import pause
 from lab.isolate.isolation import CONTAINER
+from lab.isolate.process import why_unconfined
 from lab.matrix.cells import Cell
 from lab.matrix.matrix import Settings
 from lab.measure.energy import idle
@@ -66,7 +67,15 @@ class Session:
         return {
             "energy": {"provider": self.energy.name, "reason": self.energy.reason},
             "idle_before_w": self.idle_before,
+            "confinement": self._confinement(),
         }
+
+    def _confinement(self) -> str:
+        """Return what keeps trials from other files, or why nothing does; see docs/trust.md."""
+        if self.settings.isolation.kind == CONTAINER:
+            return "container"
+        why = why_unconfined()
+        return "mount namespace" if why is None else f"none: {why}"
 
 
 def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:

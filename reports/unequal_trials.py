@@ -1,0 +1,44 @@
+"""Finds cells whose trials differ by more than the noise of their run explains."""
+
+from collections.abc import Iterable
+from statistics import median
+
+from results.query import Spread, by_cell
+from results.schema import OK
+from results.store import Row
+
+FEWEST_TRIALS = 3
+LEAST_DIFFERENCE = 0.3
+"""Of the slowest trial to the fastest: shared machines show this much now and then."""
+TIMES_NOISE = 4.0
+"""As often as the usual difference of the run's other cells."""
+NOISE_ALONE = 0.125
+"""For a run with fewer than two other cells, which show no usual difference."""
+
+
+def unequal_trials(rows: Iterable[Row]) -> dict[str, int]:
+    """Return a warning for each cell whose verified trials are too far apart, and their number.
+
+    The noise of a run is the median, over its other cells, of how much longer the slowest trial
+    took than the fastest. Trials under a load last as long as the load and are left out.
+    """
+    cells = {
+        summary.cell: Spread(values=tuple(float(row["duration_s"]) for row in summary.rows))
+        for summary in by_cell(row for row in rows if not row.get("load"))
+        if len(summary.rows) >= FEWEST_TRIALS
+        and all(row["status"] == OK and row["duration_s"] for row in summary.rows)
+    }
+    apart = {name: spread.high / spread.low - 1 for name, spread in cells.items()}
+    found = {}
+    for name, spread in cells.items():
+        others = [share for other, share in apart.items() if other != name]
+        noise = median(others) if len(others) > 1 else NOISE_ALONE
+        if apart[name] > max(LEAST_DIFFERENCE, TIMES_NOISE * noise):
+            usual = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
+            text = (
+                f"{name}: its {spread.n} trials took {spread.low:.3g} to {spread.high:.3g} s and "
+                f"differ by {apart[name]:.0%}{usual}: look for work that is kept from trial to "
+                "trial, and for what disturbed the machine"
+            )
+            found[text] = spread.n
+    return found

@@ -1,0 +1,279 @@
+"""Engines that cheat: each gets its number, or its answer, in a way that is not measured.
+
+A plug-in like anybody's: `test_hostile_engines.py` installs it for the trials that it runs.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from engines.base import BatchEngine, StreamingEngine
+from engines.errors import EngineCrashError
+from engines.protocol import Measured, Task
+from workloads.model import Columns
+from workloads.model.records import Emitter
+
+WORK_S = 0.4
+"""Long beside all that the lab itself does around a run."""
+
+
+def answer_of(task: Task) -> Columns:
+    return task.workload.oracle(task.dataset.load())
+
+
+def work() -> None:
+    """Use WORK_S of CPU time."""
+    end = time.thread_time() + WORK_S
+    while time.thread_time() < end:
+        pass
+
+
+class WorksInPrepare(BatchEngine):
+    """Computes before the clock starts, and sleeps while it runs."""
+
+    name = "works-in-prepare"
+
+    def load(self, task: Task) -> Columns:
+        work()
+        return answer_of(task)
+
+    def compute(self, task: Task, data: Columns) -> Columns:
+        time.sleep(0.01)
+        return data
+
+
+class RunsNothing(WorksInPrepare):
+    """Computes before the clock starts, and returns at once when it runs."""
+
+    name = "runs-nothing"
+
+    def compute(self, task: Task, data: Columns) -> Columns:
+        return data
+
+
+class WorksInColumns(BatchEngine):
+    """Computes after the clock has stopped."""
+
+    name = "works-in-columns"
+
+    def compute(self, task: Task, data: Any) -> Task:
+        time.sleep(0.01)
+        return task
+
+    def columns(self, task: Task, answer: Task) -> Columns:
+        work()
+        return answer_of(answer)
+
+
+class WorksInBackground(BatchEngine):
+    """Starts a thread while it runs, and waits for it after the clock has stopped."""
+
+    name = "works-in-background"
+
+    def compute(self, task: Task, data: Any) -> threading.Thread:
+        thread = threading.Thread(target=work)
+        thread.start()
+        return thread
+
+    def columns(self, task: Task, answer: threading.Thread) -> Columns:
+        answer.join()
+        return answer_of(task)
+
+
+class Remembers(BatchEngine):
+    """Leaves a note wherever it can write, and says how many it has found."""
+
+    name = "remembers"
+
+    def load(self, task: Task) -> Any:
+        home = Path(os.environ["HOME"])
+        cache = Path(os.environ["LAB_CACHE"])
+        temporary = Path(tempfile.gettempdir())
+        places = (home, home / ".cache", cache, temporary, Path("/tmp"), Path("/dev/shm"))
+        mark = f"cheat-{os.environ['CHEAT_MARK']}"
+        self.found = 0
+        for place in (*places, Path.cwd(), Path(__file__).parent, task.dataset.streams[0].path.parent):
+            self.found += (place / mark).exists()
+            try:
+                (place / mark).write_text("answer")
+            except OSError:
+                continue
+        return task.dataset.load()
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        return task.workload.oracle(data)
+
+    def plan(self, task: Task) -> str:
+        return f"found {self.found}"
+
+
+class Copies(BatchEngine):
+    """Looks for a file with the right answer's columns in all that it can reach."""
+
+    name = "copies"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        names = list(task.workload.program.output.names or ())
+        for path in sorted(Path(os.environ["CHEAT_SEARCH"]).rglob("*.parquet")):
+            table = pq.read_table(path)
+            if table.column_names == names:
+                return {name: table.column(name).to_numpy() for name in names}
+        raise EngineCrashError("found no answer to copy")
+
+
+class UsesThreads(BatchEngine):
+    """Uses four threads where one worker was asked for."""
+
+    name = "uses-threads"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        def hash_for_long() -> None:
+            end = time.thread_time() + WORK_S
+            while time.thread_time() < end:
+                hashlib.pbkdf2_hmac("sha256", b"x", b"y", 10_000)  # without Python's lock
+
+        threads = [threading.Thread(target=hash_for_long) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answer_of(task)
+
+
+def slow_clock(function: Callable[[], int]) -> Callable[[], int]:
+    begin = function()
+    return lambda: begin + (function() - begin) // 10
+
+
+class SlowsClock(BatchEngine):
+    """Makes the clock of its process run at a tenth."""
+
+    name = "slows-clock"
+
+    def load(self, task: Task) -> Columns:
+        time.monotonic_ns = slow_clock(time.monotonic_ns)
+        return answer_of(task)
+
+    def compute(self, task: Task, data: Columns) -> Columns:
+        time.sleep(WORK_S)
+        return data
+
+
+class HidesCpu(BatchEngine):
+    """Makes the lab's reading of its CPU time return nothing."""
+
+    name = "hides-cpu"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        import lab.trial.drive
+        from lab.measure.usage import Usage
+
+        work()
+        lab.trial.drive.used_here = Usage
+        lab.trial.drive.used_by = lambda processes: Usage()
+        return answer_of(task)
+
+
+class ReportsLate(BatchEngine):
+    """Reports the begin of its timed part when its work is done."""
+
+    name = "reports-late"
+
+    def load(self, task: Task) -> Columns:
+        from lab.trial.report import Reporter
+
+        begin, self.reporters = Reporter.begin, []
+        self.begin = begin
+        Reporter.begin = self.reporters.append  # type: ignore[method-assign, assignment]
+        return answer_of(task)
+
+    def compute(self, task: Task, data: Columns) -> Columns:
+        time.sleep(WORK_S)
+        (reporter,) = self.reporters
+        time.monotonic_ns = slow_clock(time.monotonic_ns)
+        self.begin(reporter)
+        return data
+
+
+class PatchesVerdict(BatchEngine):
+    """Gives a wrong answer, and replaces the lab's comparison by one that likes it."""
+
+    name = "patches-verdict"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        import lab.judge.verdict
+        import workloads.model.trace
+
+        lab.judge.verdict.check_answer = lambda *_: None
+        workloads.model.trace.compare = lambda *_, **__: None
+        answer = dict(answer_of(task))
+        return {name: column[:-1] for name, column in answer.items()}
+
+
+class ForgesResult(BatchEngine):
+    """Writes the trial's evidence itself: the right answer after a nanosecond."""
+
+    name = "forges-result"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        from lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
+
+        folder = Path(sys.argv[2])
+        timed = Timed(
+            start_ns=0,
+            ran_ns=1,
+            end_ns=1,
+            measured=Measured(events=task.dataset.events),
+            tracks={},
+            energy={},
+            answer=store_answer(answer_of(task), folder),
+        )
+        columns = {"duration_s": 1e-9, "throughput_eps": 1e12, "status": "ok", "cpu_s": 1e-9}
+        write_evidence(Evidence(columns=columns, timed=timed), folder)
+        os._exit(0)
+
+
+class ForgesVerdict(BatchEngine):
+    """Writes the trial's evidence itself: a status and a rate, and no answer."""
+
+    name = "forges-verdict"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        forged = {"status": "ok", "columns": {"throughput_eps": 1e12, "status": "ok"}}
+        (Path(sys.argv[2]) / "evidence.json").write_text(json.dumps(forged))
+        os._exit(0)
+
+
+class Guesses(StreamingEngine):
+    """Emits all outputs at the first event, whenever the others are due."""
+
+    name = "guesses"
+
+    def start(self, task: Task) -> Any:
+        self.right = answer_of(replace(task, load=None))
+        return super().start(task)
+
+    def process(self, task: Task, events: Iterable[Any], out: Emitter) -> None:
+        for number, _ in enumerate(events):
+            if number == 0:
+                for row in zip(*self.right.values(), strict=True):
+                    out.emit(*row)
+
+
+class Loses(BatchEngine):
+    """Loses an output."""
+
+    name = "loses"
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        return {name: column[1:] for name, column in answer_of(task).items()}
