@@ -99,10 +99,11 @@ class Remembers(BatchEngine):
         home = Path(os.environ["HOME"])
         cache = Path(os.environ["LAB_CACHE"])
         temporary = Path(tempfile.gettempdir())
-        places = (home, home / ".cache", cache, temporary, Path("/tmp"), Path("/dev/shm"))
+        shared = (Path("/tmp"), Path("/dev/shm"), task.dataset.streams[0].path.parent)
+        own = (Path.cwd(), Path(__file__).parent)
         mark = f"cheat-{os.environ['CHEAT_MARK']}"
         self.found = 0
-        for place in (*places, Path.cwd(), Path(__file__).parent, task.dataset.streams[0].path.parent):
+        for place in (home, home / ".cache", cache, temporary, *shared, *own):
             self.found += (place / mark).exists()
             try:
                 (place / mark).write_text("answer")
