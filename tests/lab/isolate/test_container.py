@@ -134,24 +134,28 @@ def test_trial_that_exceeds_its_memory_is_oom(trial):
     assert row["returncode"] == -9
 
 
-def test_second_trial_reads_a_kept_oracle_answer_and_is_appended_to_the_log(
+def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
     trial, small_dataset, tmp_path
 ):
     dataset = small_dataset()
-    folder = dataset.streams[0].path.parent
-    names = sorted(path.name for path in folder.iterdir())
     assert trial("correct")["status"] == "ok"
-    assert sorted(path.name for path in folder.iterdir()) == names
 
     # A kept answer that is another one: it is what the trial is compared with.
     answer = oracle_cache.expected(workload("event_window"), dataset)
-    (kept,) = [path for path in folder.iterdir() if path.name not in names]
+    (kept,) = oracle_cache.kept_answers(dataset.streams[0].path.parent)
     made_from = oracle_cache._hash(workload("event_window"), dataset)
     oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from)
     row = trial("correct")
     assert (row["status"], row["wrong"]) == ("wrong_output", len(answer["ts"]))
     log = (tmp_path / "trial.log").read_text()
     assert log.count("# attempt 1\n") == log.count("# attempt 2\n") == 1
+
+
+def test_the_folder_of_kept_answers_is_hidden_from_a_container(tmp_path, small_dataset):
+    dataset = small_dataset()
+    assert translate(OracleJob(dataset=dataset), tmp_path).hidden == ()  # it is not there yet
+    oracle_cache.expected(workload("event_window"), dataset)
+    assert translate(OracleJob(dataset=dataset), tmp_path).hidden == ("/data/0/expected",)
 
 
 # What the container is allowed.
@@ -369,11 +373,10 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     assert {stream.path.parent for stream in inside.job.dataset.streams} == {Path("/data/0")}
     assert {s.path.parent for s in inside.job.dataset.whole().streams} == {Path("/data/0")}
     assert [s.path.name for s in inside.job.dataset.streams] == [s.path.name for s in cut.streams]
-    assert str(inside.job.series).startswith("/trial/")
+    assert (inside.job.series, inside.job.outputs) == (None, None)  # the judge writes them
     told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
     assert msgspec.structs.replace(inside.job, **told) == spec
     assert [(m.inside, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
-    assert {target for _, target in inside.outputs} == {tmp_path / "series", Path("outputs")}
 
 
 @pytest.mark.parametrize("attribute", ["", ":OTHER"])
