@@ -9,7 +9,7 @@ Who writes an adapter begins with a class of `engines.base`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -329,13 +329,6 @@ class Engine(Protocol):
     def unsupported(self, task: Task) -> str | None:
         """Return why the task cannot be run, or None when it can. Must not start anything heavy."""
 
-    def kept_folders(self) -> Sequence[Path]:
-        """Return folders whose content it keeps from trial to trial, such as compiled code.
-
-        A trial may write there and to its temporary files, and nowhere else; its row names them. An
-        adapter without this method keeps none.
-        """
-
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties PIP1, PIP2, PIP3 (DGS paper, section 4)."""
 
@@ -352,4 +345,15 @@ class Engine(Protocol):
         Raises:
             UnsupportedError: as `unsupported` would have said.
             EngineError: the engine could not be started; the message names the remedy.
+        """
+
+
+@runtime_checkable
+class KeepsFolders(Protocol):
+    """What an engine has beside `Engine` when it keeps something from trial to trial."""
+
+    def kept_folders(self) -> Sequence[Path]:
+        """Return the folders whose content it keeps, such as compiled code.
+
+        A trial may write there and to its temporary files, and nowhere else; its row names them.
         """

@@ -90,7 +90,7 @@ class Judge:
         found, code = self._reply(job, folder, sightings, log=log, environ=environ)
         if isinstance(found, dict):
             return found
-        why = "in time" if code is None else f"but ended with code {code}"
+        why = "in time" if code is None else f"and ended with code {code}"
         return {
             "status": schema.INVALID,
             "reason": f"the comparison of the answer gave no result {why}; see {log}",

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from engines.errors import EngineError
+from engines.protocol import KeepsFolders
 from engines.registry import engine as find_engine
 from lab.host.git import environment
 from lab.isolate.errors import DiskFullError
@@ -126,10 +127,10 @@ def kept_folders(job: Job) -> tuple[Path, ...]:
     if isinstance(job, OracleJob):
         return ()
     try:
-        keeps = getattr(find_engine(job.engine), "kept_folders", tuple)
+        engine = find_engine(job.engine)
     except EngineError:
         return ()  # the trial says why
-    return tuple(map(Path, keeps()))
+    return tuple(engine.kept_folders()) if isinstance(engine, KeepsFolders) else ()
 
 
 def _run_process(

@@ -13,7 +13,9 @@ from engines.conformance import ordinary_input
 from engines.small_dataset import write_dataset
 from lab.gate.arm import BOOTSTRAP
 from lab.gate.bootstrap import _dataset
+from lab.judge.judgement import judge
 from lab.load.spec import LoadSpec
+from lab.trial.evidence import Evidence, read_evidence
 from lab.trial.spec import EngineTrial, OracleJob, fields_of
 from workloads.datasets.integrity import verified
 from workloads.registry import workload
@@ -107,9 +109,15 @@ def test_an_arm_does_without_what_its_revision_does_not_know_of_a_stream(dataset
     assert all(stream.stamp is not None for stream in found.streams)
 
 
-def test_a_trial_and_its_oracle_run_in_the_present_revision(arm, dataset):
-    assert arm(OracleJob(dataset=dataset)) == {}
-    assert arm(job_of(dataset))["status"] == "ok"
+def test_a_trial_and_its_oracle_leave_evidence_in_the_present_revision(arm, dataset, tmp_path):
+    arm(OracleJob(dataset=dataset))
+    assert read_evidence(tmp_path) == Evidence()
+    arm(job_of(dataset, expected_outputs=3))
+    assert judge(job_of(dataset), tmp_path, None)["status"] == "ok"
+
+
+def test_the_size_of_the_answer_is_not_sent_to_a_revision_that_looks_it_up(arm, dataset):
+    assert "expected_outputs" not in arm(job_of(dataset, expected_outputs=3), OLDER)
 
 
 def test_a_trial_and_its_oracle_run_in_a_revision_that_has_one_type_for_both(arm, dataset):

@@ -14,6 +14,7 @@ import pytest
 
 from engines.conformance import ordinary_input
 from engines.small_dataset import write_dataset
+from lab.judge.judgement import judge
 from lab.trial.spec import EngineTrial, write_job
 from tests.lab.measure.energy.namespace import bind_class
 from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
@@ -72,14 +73,14 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
         energy=provider,
     )
     write_job(spec, tmp_path / "spec.json")
-    command = ["-m", "lab.trial", str(tmp_path / "spec.json"), str(tmp_path / "result.json")]
+    command = ["-m", "lab.trial", str(tmp_path / "spec.json"), str(tmp_path)]
     with (
         ticking(tree, powers),
         bind_class(tmp_path / "class", [sys.executable, *command]) as process,
     ):
         _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    row = json.loads((tmp_path / "result.json").read_text())
+    row = judge(spec, tmp_path, None)
     assert row["status"] == "ok", row
     assert row["energy_source"] == provider
     assert row["energy_reason"].startswith("short: ")

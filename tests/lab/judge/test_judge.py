@@ -1,0 +1,116 @@
+"""The judge's server: what ends it, what it survives, and evidence that is none."""
+
+import os
+import sys
+
+import psutil
+import pytest
+
+from lab.judge.client import Judge
+from lab.judge.early import early_outputs
+from lab.judge.judgement import judge
+from lab.load.schedule import offer
+from lab.load.spec import LoadSpec
+from lab.trial.evidence import EVIDENCE, Evidence, write_evidence
+from lab.trial.process import gather
+from lab.trial.report import Reporter
+from lab.trial.spec import CeilingJob, EngineTrial
+from workloads.datasets.oracle_cache import expected
+from workloads.registry import workload
+
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.fixture
+def server():
+    made = Judge(sys.executable, ENVIRONMENT)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ask(server, tmp_path):
+    """A function that has a job judged by the server."""
+
+    def judged(job):
+        log = tmp_path / "log"
+        return server.judge(job, tmp_path, None, log=log, environ=dict(os.environ))
+
+    return judged
+
+
+def trial_of(dataset, **more):
+    given = {"engine": "fake", "variant": "correct", "workers": 1, "batch": 1, "options": {}}
+    return EngineTrial(dataset=dataset, **(given | more))
+
+
+CEILING = CeilingJob(engine="fake", variant="correct", batch=1)
+
+
+def test_a_server_judges_one_trial_after_another(ask, server, tmp_path, small_dataset):
+    for variant, status in (("correct", "ok"), ("lose", "wrong_output")):
+        job = trial_of(small_dataset(), variant=variant)
+        write_evidence(gather(job, tmp_path, Reporter()), tmp_path)
+        assert ask(job)["status"] == status
+    assert psutil.Process(server._server.pid).children() == []
+
+
+def test_a_server_that_was_killed_is_replaced(ask, server, tmp_path):
+    write_evidence(Evidence(columns={"generator_ceiling_eps": 5.0}), tmp_path)
+    assert ask(CEILING) == {"generator_ceiling_eps": 5.0}
+    server._server.kill()
+    server._server.wait()
+    assert ask(CEILING) == {"generator_ceiling_eps": 5.0}
+
+
+def test_a_judgement_that_dies_makes_the_trial_invalid_and_names_the_log(ask, tmp_path):
+    (tmp_path / EVIDENCE).symlink_to("/proc/self/mem")  # reading it fails in the judge
+    found = ask(CEILING)
+    assert found["status"] == "invalid"
+    assert found["reason"].startswith("the comparison of the answer gave no result and ended with")
+
+
+def test_a_server_ends_with_its_lab(server, ask, tmp_path):
+    write_evidence(Evidence(), tmp_path)
+    ask(CEILING)
+    process = server._server
+    process.stdin.close()
+    assert process.wait(timeout=600) == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", '{"status": 3}', '{"timed": {"start_ns": "now"}}', '{"columns": 7}'],
+)
+def test_evidence_that_is_none_is_invalid(tmp_path, small_dataset, content):
+    (tmp_path / EVIDENCE).write_text(content)
+    row = judge(trial_of(small_dataset()), tmp_path, None)
+    assert row["status"] == "invalid"
+    assert row["reason"].startswith("the evidence cannot be read: ")
+
+
+def test_evidence_without_a_timed_part_is_invalid(tmp_path, small_dataset):
+    write_evidence(Evidence(), tmp_path)
+    row = judge(trial_of(small_dataset()), tmp_path, None)
+    assert (row["status"], row["reason"]) == ("invalid", "the evidence has no timed part")
+
+
+def test_an_answer_that_is_gone_cannot_be_compared(tmp_path, small_dataset):
+    job = trial_of(small_dataset())
+    write_evidence(gather(job, tmp_path, Reporter()), tmp_path)
+    (tmp_path / "answer" / "0.npy").unlink()
+    row = judge(job, tmp_path, None)
+    assert row["status"] == "wrong_output"
+    assert row["difference"].startswith("the answer cannot be compared: ")
+
+
+@pytest.mark.parametrize("name", ["event_window", "page_view_join", "scale_join"])
+def test_outputs_when_their_inputs_are_due_are_not_early(tmp_path, small_dataset, name):
+    dataset, found = small_dataset(name), workload(name)
+    load = LoadSpec(rate_eps=1_000.0, warm_up_s=0.1, window_s=0.9)
+    job = trial_of(dataset, options={"capacity_eps": 1e9}, load=load)
+    evidence = gather(job, tmp_path, Reporter())
+    offered = offer(load, dataset, grid=found.output.grid, program=found.program)
+    right = expected(found, offered.dataset)["ts"]
+    progress = evidence.timed.measured.progress
+    assert early_outputs(progress, offered.load, offered.dataset, right) is None
