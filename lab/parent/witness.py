@@ -1,8 +1,8 @@
 """Notes when a trial reports its phases, by the lab's own clock and the kernel's accounts.
 
 A trial's own readings are taken in the process in which the engine runs, which can change them.
-This thread of the lab takes others: times that the kernel stamps on the trial's messages, and CPU
-times of the whole tree of its processes, orphans included.
+This thread of the lab takes others: times that the kernel stamps on the trial's messages, CPU times
+of the whole tree of its processes, orphans included, and how long its main thread had no core.
 """
 
 import os
@@ -20,7 +20,7 @@ import psutil
 from lab.judge.accounts import Sighting
 from lab.measure.tree import descendants
 from lab.measure.usage import used_by
-from lab.trial.report import ANSWER, BEGIN, END, SOCKET
+from lab.trial.report import ANSWER, CLOCK, PHASES
 
 _SO_TIMESTAMPNS = 35
 """From <asm-generic/socket.h>; Python's module lacks it. The stamp is a `struct timespec`."""
@@ -34,23 +34,27 @@ class Witness:
 
     def __init__(self, folder: Path) -> None:
         """Listen in the trial's folder."""
-        self.sightings: list[Sighting] = []
-        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            self._listening.bind(f"/proc/self/fd/{directory}/{SOCKET}")
-        finally:
-            os.close(directory)
-        (folder / SOCKET).chmod(0o666)  # a container's user may be another
+        self._phases: list[Sighting] = []
+        self._stamps: list[Sighting] = []
+        self._listening = _bound(folder, PHASES, socket.SOCK_SEQPACKET)
         self._listening.listen(1)
+        # The kernel holds its messages until the next phase: reading them would wake this thread.
+        self._clock = _bound(folder, CLOCK, socket.SOCK_DGRAM)
+        self._clock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        self._clock.setblocking(False)
+        self._boot_ns = _boot_ns()
         self._ended, self._end = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="lab-witness", daemon=True)
 
     @property
+    def sightings(self) -> list[Sighting]:
+        """What was reported; complete after the block."""
+        return [*self._phases, *self._stamps]
+
+    @property
     def phase(self) -> str | None:
         """The last phase that was reported; None: none was."""
-        names = [found.name for found in self.sightings]
-        return next((name for name in reversed(names) if name not in (_BEGIN, _END)), None)
+        return self._phases[-1].name if self._phases else None
 
     def __enter__(self) -> "Witness":
         self._thread.start()
@@ -64,26 +68,27 @@ class Witness:
     ) -> None:
         os.write(self._end, b".")
         self._thread.join()
+        self._read_stamps()
         os.close(self._ended)
         os.close(self._end)
         self._listening.close()
+        self._clock.close()
 
     def _listen(self) -> None:
         with selectors.DefaultSelector() as ready:
             ready.register(self._ended, selectors.EVENT_READ)
             ready.register(self._listening, selectors.EVENT_READ)
             trial: socket.socket | None = None
-            root = 0
+            main_thread = 0
             while True:
                 found = [key.fileobj for key, _ in ready.select()]
                 if self._listening in found:  # the first process to connect is the trial's
                     trial, _ = self._listening.accept()
-                    trial.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-                    root = _parent_of_peer(trial)
+                    main_thread = _peer(trial)
                     ready.unregister(self._listening)
                     ready.register(trial, selectors.EVENT_READ)
                 elif trial is not None and trial in found:
-                    if not self._note(trial, root):
+                    if not self._note(trial, main_thread):
                         ready.unregister(trial)
                         trial.close()
                         trial = None
@@ -92,60 +97,95 @@ class Witness:
             if trial is not None:
                 trial.close()
 
-    def _note(self, trial: socket.socket, root: int) -> bool:
-        """Note one message and answer it; return whether there was one."""
+    def _note(self, trial: socket.socket, pid: int) -> bool:
+        """Note one phase and answer it; return whether there was one."""
         try:
-            message, extra, _, _ = trial.recvmsg(
-                _LONGEST_MESSAGE, socket.CMSG_SPACE(_TIMESPEC.size)
-            )
+            message = trial.recv(_LONGEST_MESSAGE)
         except OSError:
             return False
         if not message:
             return False
-        now_ns = time.monotonic_ns()
-        passed_ns = time.time_ns() - _stamp_ns(extra, default=time.time_ns())
-        self.sightings.append(
+        self._read_stamps()
+        self._phases.append(
             Sighting(
                 name=message.decode("ascii", "replace"),
-                at_ns=now_ns - max(0, passed_ns),
-                cpu_s=None if message in (BEGIN, END) else _cpu_s(root),
+                at_ns=time.monotonic_ns(),
+                cpu_s=_cpu_s(pid),
+                waited_s=_waited_s(pid),
             )
         )
-        if message not in (BEGIN, END):
-            with suppress(OSError):  # the trial has ended
-                trial.send(ANSWER)
+        with suppress(OSError):  # the trial has ended
+            trial.send(ANSWER)
         return True
 
+    def _read_stamps(self) -> None:
+        """Read the messages that the kernel has stamped since the last phase."""
+        with suppress(BlockingIOError):
+            while True:
+                message, extra, _, _ = self._clock.recvmsg(
+                    _LONGEST_MESSAGE, socket.CMSG_SPACE(_TIMESPEC.size)
+                )
+                stamps = [data for _, kind, data in extra if kind == _SO_TIMESTAMPNS]
+                for seconds, nanoseconds in map(_TIMESPEC.unpack, stamps):
+                    at_ns = seconds * 1_000_000_000 + nanoseconds - self._boot_ns
+                    name = message.decode("ascii", "replace")
+                    self._stamps.append(Sighting(name=name, at_ns=at_ns))
 
-_BEGIN, _END = BEGIN.decode(), END.decode()
 
+def _boot_ns() -> int:
+    """Return what the clock of stamps is ahead of the monotonic one, to some microseconds.
 
-def _stamp_ns(extra: list[tuple[int, int, bytes]], *, default: int) -> int:
-    for level, kind, data in extra:
-        if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
-            seconds, nanoseconds = _TIMESPEC.unpack(data[: _TIMESPEC.size])
-            return int(seconds * 1_000_000_000 + nanoseconds)
-    return default
-
-
-def _parent_of_peer(trial: socket.socket) -> int:
-    """Return the process below which a trial and its orphans are; 0: it cannot be seen from here.
-
-    That is its supervisor, or the first process of its container.
+    Of several readings it is the one with the least time around it, during which this thread may
+    have lost its core.
     """
+    readings = []
+    for _ in range(10):
+        before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        readings.append((after_ns - before_ns, wall_ns - before_ns))
+    return min(readings)[1]
+
+
+def _bound(folder: Path, name: str, kind: socket.SocketKind) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, kind)
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:  # a path of a socket has at most 107 bytes; this one is short
+        made.bind(f"/proc/self/fd/{directory}/{name}")
+    finally:
+        os.close(directory)
+    (folder / name).chmod(0o666)  # a container's user may be another
+    return made
+
+
+def _peer(trial: socket.socket) -> int:
+    """Return the process of a trial; 0: it cannot be seen from here."""
     pid, _, _ = _CREDENTIALS.unpack(
         trial.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     )
-    try:
-        return psutil.Process(pid).ppid() if pid else 0
-    except psutil.Error:
-        return 0
+    return int(pid)
 
 
-def _cpu_s(root: int) -> float | None:
-    if not root:
+def _cpu_s(pid: int) -> float | None:
+    """Return the CPU time of all processes of a trial; None: they cannot be seen from here.
+
+    They are below its parent: its supervisor, or the first process of its container, which also
+    inherit orphans.
+    """
+    if not pid:
         return None
     try:
-        return used_by([psutil.Process(root), *descendants(root)]).cpu_s
+        root = psutil.Process(psutil.Process(pid).ppid())
+        return used_by([root, *descendants(root.pid)]).cpu_s
     except psutil.Error:
         return None
+
+
+def _waited_s(pid: int) -> float:
+    """Return for how long the main thread of a trial could have run and had no core.
+
+    It is the second field of schedstat (the kernel's sched-stats.rst); 0 where there is none.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text(encoding="ascii").split()
+    except OSError:
+        return 0.0
+    return int(fields[1]) / 1e9

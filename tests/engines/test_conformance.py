@@ -325,7 +325,7 @@ def kill_in_prepare(log: Path, family, has_java: bool):
     """Kill the trial's process as soon as its engine prepares, with Java running if it has any."""
     while True:
         text = log.read_text() if log.exists() else ""
-        if "# phase: verify" in text:  # the engine is done
+        if "# phase: report" in text:  # the engine is done
             return
         if "# phase: prepare" in text:
             with suppress(psutil.Error):  # one of them has just ended: look again
