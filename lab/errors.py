@@ -16,7 +16,7 @@
       ResumeError                       a run cannot be resumed
       LoadError     lab.load          a load does not fit its input
       SearchError   lab.parent.search    a search's record does not fit its run
-      EnergyError   lab.measure.energy  no such energy provider, or a malformed estimate
+      EnergyError   lab.measure.energy  no such energy provider
       IsolationError  lab.isolate       a trial cannot be kept apart as asked
       DiskFullError lab.isolate         nothing more can be recorded
       GateError     lab.gate            a gate cannot compare what it was given

@@ -74,7 +74,6 @@ def run_one(
         planted_slowdown=session.settings.planted_slowdown,
         energy=session.energy.name,
         energy_reason=session.energy.reason,
-        estimate=session.settings.estimate,
     )
 
     def once() -> Ended:

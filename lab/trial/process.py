@@ -159,7 +159,6 @@ def _offered(spec: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoa
 def _record(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> None:
     """Write the series and histograms, then compare the answer and set the status."""
     from lab.measure import elastic
-    from lab.measure.energy.estimate import columns_of
     from lab.measure.hdr import write_log
     from lab.measure.series import write_series
     from lab.trial import record, verdict
@@ -173,7 +172,6 @@ def _record(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> No
         sent = record.sent_of(measured)
         result |= record.load_columns(sent, task.load, task.dataset.events, ran_ns)
     result |= driven.recorder.columns(driven.start_ns, driven.end_ns, events=measured.events)
-    result |= columns_of(spec.estimate, cpu_s=result["cpu_s"], window_s=result["duration_s"])
     histograms = record.histograms(measured)
     if spec.histograms is not None and histograms:
         write_log(histograms, result["duration_s"], spec.histograms)

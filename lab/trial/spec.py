@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from lab.load.spec import LoadSpec
-from lab.measure.energy.estimate import Estimate
 from workloads.datasets.dataset import Dataset
 from workloads.model import Workload
 from workloads.registry import workload as find_workload
@@ -38,7 +37,6 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         outputs: where to write the answer (Parquet), None when it is not kept.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why it is `none`; None otherwise.
-        estimate: what the energy estimate assumes; None: no estimate.
     """
 
     engine: str
@@ -59,7 +57,6 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     outputs: Path | None = None
     energy: str = "none"
     energy_reason: str | None = None
-    estimate: Estimate | None = None
 
 
 class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):

@@ -4,4 +4,4 @@ from lab.errors import LabError
 
 
 class EnergyError(LabError):
-    """A provider or an estimate that was asked for is malformed; names the value and the remedy."""
+    """There is no energy provider of the requested name; the message lists those that exist."""
