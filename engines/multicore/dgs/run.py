@@ -288,7 +288,6 @@ class _Chooser:
 
         return Adapting(
             period_s=self._options.adapt_ms / 1e3,
-            margin=self._options.adapt_margin,
             chosen=for_rates,
             costs=costs,
             whole=self._request.streams,

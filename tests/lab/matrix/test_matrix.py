@@ -126,7 +126,7 @@ def test_variants_that_are_given_are_taken_whatever_the_workload_is():
     [
         ('name = "multicore"\noptions = { pinn = true }', "variant dgs has no option 'pinn'"),
         ('name = "multicore"\noptions = { pin = 1 }', "option pin takes bool, got 1"),
-        ('name = "multicore"\noptions = { ring_blocks = 0 }', "ring_blocks must be between 1"),
+        ('name = "multicore"\noptions = { adapt_ms = 0 }', "adapt_ms is 0; expected milliseconds"),
         ('name = "reference"\noptions = { pin = true }', "has no options, got pin"),
         ('name = "spark"\noptions = { forms = "x" }', "spark has no option forms"),
         ('name = "spark"\noptions = { form = "x" }', "spark has no form 'x'; there are packed"),
