@@ -7,8 +7,7 @@ import pytest
 
 from lab.measure.energy import idle
 from lab.measure.energy.account import COLUMNS
-from lab.measure.energy.none import NoCounters
-from lab.measure.energy.provider import Reading
+from lab.measure.energy.provider import NoCounters, Reading
 from lab.measure.energy.recorder import EnergyRecorder
 from results.schema import NAMES as SCHEMA_NAMES
 from tests.lab.measure.energy.scripted import SECOND, Scripted, steady
