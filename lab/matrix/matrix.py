@@ -8,7 +8,6 @@ seed = 1                   # of generated input
 energy = "auto"            # or "none", "pyrapl", "powercap", "hwmon", "perf"
 idle_s = 60                # idle baseline before and after; default 0: none
 cores_within_ns = 100      # a trial waits until the cores are so close; default: it does not
-cores_steady = true        # a trial during which the host moved them is run again; default false
 isolate = "container"      # default "process"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
 planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; default 0
@@ -147,7 +146,6 @@ class Settings:
         idle_s: how long the idle machine is measured before and after a session; 0: not at all.
         cores_within_ns: a trial waits, for a while, until the cores are so close to each other;
             None: it does not (`lab.measure.machine.await_near`).
-        cores_steady: whether a trial is run again when their distance doubled or halved meanwhile.
         isolation: where trials run.
         planted_slowdown: share of a trial's own time that is added to it, to try a gate.
     """
@@ -155,7 +153,6 @@ class Settings:
     energy: str = AUTO
     idle_s: float = 0.0
     cores_within_ns: float | None = None
-    cores_steady: bool = False
     isolation: Isolation = field(default_factory=Isolation)
     planted_slowdown: float = 0.0
 
@@ -258,7 +255,6 @@ def _settings(run: TomlTable) -> Settings:
         energy=run.choice("energy", NAMES, AUTO),
         idle_s=float(run.number("idle_s", 0.0, maximum=LONGEST_S)),
         cores_within_ns=run.positive("cores_within_ns"),
-        cores_steady=run.flag("cores_steady", default=False),
         isolation=isolation,
         planted_slowdown=float(run.number("planted_slowdown", 0.0, maximum=MOST_SLOWDOWN)),
     )
