@@ -120,7 +120,6 @@ PROGRAMS: Mapping[str, Program] = {
     "keyed_operators": Program(run=_keyed_operators, processes=5),
     "reordering": Program(run=_reordering, processes=9, built=reordering.PROGRAM),
     "reconfiguration": Program(run=_reconfiguration, processes=3),
-    "projection": Program(run=_module("projection"), processes=3),
     "gate_on_counts": Program(run=_gate_on_counts, processes=1),
 }
 

@@ -1,4 +1,4 @@
-"""The whole error tree, each branch defined in its own package.
+"""The whole error tree; packages below the lab define their own branch.
 
     ModelError      workloads.model     a program, plan, stream or parameter is malformed
       ProgramError                      a DGS program breaks one of its laws
@@ -14,15 +14,17 @@
     LabError        lab                 what a person asked of the lab cannot be done
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
-      LoadError     lab.load          a load does not fit its input
+      LoadError                       a load does not fit its input
       SearchError   lab.parent.search    a search's record does not fit its run
-      EnergyError   lab.measure.energy  no such energy provider, or a malformed estimate
+      EnergyError                     no such energy provider
+      FigureError                     no such figure, or a run cannot serve it
       IsolationError  lab.isolate       a trial cannot be kept apart as asked
       DiskFullError lab.isolate         nothing more can be recorded
       GateError     lab.gate            a gate cannot compare what it was given
       GitError      lab.host            git is missing, or cannot read a repository
 
-Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
+LabError's branches are here, but for those of `lab.gate`, `lab.host`, `lab.isolate` and
+`lab.parent.search`. Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
 """
 
 
@@ -36,3 +38,24 @@ class MatrixError(LabError):
 
 class ResumeError(LabError):
     """A run cannot be resumed because something differs; the message names the field."""
+
+
+class LoadError(LabError):
+    """An offered load cannot be made from this input; the message says what would do.
+
+    Attributes:
+        feasible_eps: the highest mean rate for which the input has enough events; None where no
+            rate is given (`replay`) or none would do.
+    """
+
+    def __init__(self, message: str, *, feasible_eps: float | None = None) -> None:
+        super().__init__(message)
+        self.feasible_eps = feasible_eps
+
+
+class EnergyError(LabError):
+    """There is no energy provider of the requested name; the message lists those that exist."""
+
+
+class FigureError(LabError):
+    """There is no such figure, or a run cannot serve it; the message says what is lacking."""

@@ -4,7 +4,7 @@ A figure is a `Figure` in the tuple FIGURES of a module that has `facts()`, too,
 entry-point group `lab.figures` under the name of its paper.
 """
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.experiment import (
     asked,
     beyond_note,

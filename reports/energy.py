@@ -1,7 +1,6 @@
 """Sorts the energy of a run by what may be compared: equal work at one offered rate.
 
-What a counter measured and what was estimated from CPU time never share a row's column: each has a
-table and a figure of its own. A value that could not be read is absent, with the reason.
+A value that could not be read is absent, with the reason.
 """
 
 import json
@@ -31,8 +30,6 @@ class Used:
         power_w, idle_w: watts.
         source: where they were read; empty: nowhere.
         reason: why something is absent, or what was lost.
-        estimate_j: per 1,000 input events: never measured.
-        estimate_parameters: what the estimate assumes, in words.
     """
 
     workload: str
@@ -44,8 +41,6 @@ class Used:
     idle_w: Spread | None
     source: str
     reason: str
-    estimate_j: Spread | None
-    estimate_parameters: str
 
 
 def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) -> list[Used]:
@@ -98,11 +93,6 @@ def _asked(row: Row) -> Any:
 
 
 def _used(rows: Sequence[Row], cell: Cell, at: str) -> Used:
-    per_event = [
-        row | {"estimate_j": row["estimate_j"] * 1000 / row["events"]}
-        for row in rows
-        if row["estimate_j"] is not None and row["events"]
-    ]
     sources = dict.fromkeys(
         str(row["energy_source"]) for row in rows if row["energy_gross_j"] is not None
     )
@@ -117,17 +107,4 @@ def _used(rows: Sequence[Row], cell: Cell, at: str) -> Used:
         idle_w=spread_of(rows, "idle_w"),
         source=", ".join(sources),
         reason="; ".join(why),
-        estimate_j=spread_of(per_event, "estimate_j"),
-        estimate_parameters=_assumed(rows),
     )
-
-
-def _assumed(rows: Sequence[Row]) -> str:
-    for row in rows:
-        if row["estimate_parameters"]:
-            given = json.loads(row["estimate_parameters"])
-            return (
-                f"{given.get('watts_per_core', 0):g} W a busy core, "
-                f"{given.get('base_watts', 0):g} W for the rest; from: {given.get('source', '')}"
-            )
-    return ""

@@ -1,7 +1,8 @@
 """The schema of `trials.parquet`: one row a trial, every column documented here.
 
-The version is raised whenever a column changes its meaning or disappears; readers refuse versions
-that they do not know. New columns that old readers may ignore do not raise it.
+The version is raised when a column changes its meaning, or when one disappears that a reader needs;
+readers refuse versions that they do not know. Readers ignore columns that they do not know, and a
+column that a run lacks is null to them: optional columns come and go under one version.
 """
 
 from dataclasses import dataclass
@@ -197,8 +198,6 @@ COLUMNS = (
     Column("idle_w", "float64", "idle baseline of the session, mean of before and after"),
     Column("energy_wraps", "int64", "counter wrap-arounds that were corrected"),
     Column("energy_dropped_s", "float64", "time of intervals that could not be corrected"),
-    Column("estimate_j", "float64", "CPU-seconds x documented watts: an estimate, never measured"),
-    Column("estimate_parameters", "string", "what the estimate assumes, JSON"),
     # The comparison with the oracle.
     Column(
         "checked_by",

@@ -5,7 +5,7 @@ import re
 import pytest
 
 SHARED = (
-    r"test_figure_command\.py|test_dry_run\.py|project/test_command\.py|runs_of_a_family"
+    r"test_figure_command\.py|test_dry_run\.py|runs_of_a_family"
     r"|test_architecture\.py|(?<=conforms\[)multicore-\w+|(?<=conforms_under\[)multicore-\w+"
 )
 

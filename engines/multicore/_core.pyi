@@ -13,10 +13,6 @@ STEP_NS: int = 100000000
 
 MOST_WORKERS: int = 64
 
-MOST_RING_BLOCKS: int = 1048576
-
-MOST_SPILL_ROWS: int = 67108864
-
 class RunSettings:
     """What every run is given; see core/run/settings.h."""
 
@@ -65,8 +61,6 @@ STATE_UNIT: int = 8
 HANDOVERS: list = ['direct', 'ring']
 
 MAILBOXES: list = ['horizon', 'tags']
-
-MOST_BUFFER_RUNS: int = 16777216
 
 class DgsRun(Run):
     def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', mailbox: str = 'horizon', buffer_runs: int = 65536, cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None, adaptive: bool = False, checkpoints: bool = True) -> None: ...
@@ -153,7 +147,7 @@ class OperatorSpec:
     def __init__(self, *, name: str, advance: int, size: int, single: bool, inputs: int, entry_bytes: int, buckets: int, expire: int, max_outputs: int, emits_on_update: bool, bag: bool = False, stored_bytes: int = 0, matches_stored: bool = False, match_by_left: int = 0, match_by_right: int = 0, emit_pairs: int = 0) -> None: ...
 
 class OplusRun(Run):
-    def __init__(self, settings: RunSettings, *, spec: OperatorSpec, most_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None, spill_rows: int = 67108864, downstream: int = 0, map_instances: int = 0) -> None: ...
+    def __init__(self, settings: RunSettings, *, spec: OperatorSpec, most_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None, downstream: int = 0, map_instances: int = 0) -> None: ...
 
     def add_operator(self, spec: OperatorSpec, process: int, itemsizes: Sequence[int]) -> None: ...
 
@@ -194,7 +188,7 @@ SERIALS: list = ['source', 'operator']
 UNIT_WINDOWS: int = 2
 
 class OrderedRun(Run):
-    def __init__(self, settings: RunSettings, *, window: int, scheduler: str, worklist: str, reordering: str, serials: str, slice_ns: int, window_ns: int, capacity: int, itemsizes: Sequence[int]) -> None: ...
+    def __init__(self, settings: RunSettings, *, window: int, scheduler: str, worklist: str, reordering: str, serials: str, window_ns: int, capacity: int, itemsizes: Sequence[int]) -> None: ...
 
     def add_stage(self, *, name: str, kind: str, process: int, partition: int, partitions: int, state_bytes: int, max_outputs: int, itemsizes: Sequence[int]) -> None: ...
 
@@ -213,14 +207,10 @@ MERGE_UNITS: list = ['run', 'tuple']
 
 DEALINGS: list = ['time', 'turn']
 
-LEAST_CHANNEL_ROWS: int = 2
-
-MOST_CHANNEL_ROWS: int = 1048576
-
 MOST_LAYER_INSTANCES: int = 63
 
 class LayersRun(Run):
-    def __init__(self, settings: RunSettings, *, determinism: str, channels: str, merge_unit: str, dealing: str, channel_rows: int, spill_rows: int, itemsizes: Sequence[int]) -> None: ...
+    def __init__(self, settings: RunSettings, *, determinism: str, channels: str, merge_unit: str, dealing: str, channel_rows: int, itemsizes: Sequence[int]) -> None: ...
 
     def add_stage(self, *, name: str, kind: str, process: int, partition: int, partitions: int, state_bytes: int, max_outputs: int, itemsizes: Sequence[int]) -> None: ...
 
@@ -241,8 +231,6 @@ class JoinsRun(Run):
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """First x, y of the left input, then a, b, c, d of the right one."""
-
-MOST_LINK_ROWS: int = 16777216
 
 class DataflowRun(Run):
     def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:

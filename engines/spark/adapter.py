@@ -392,7 +392,7 @@ class SparkPrepared:
 
                 checkpoint = self._task.scratch / f"checkpoint-{name}"
                 query, files = cut
-                ran = streaming.run(self._session, query, files, checkpoint, self._form)
+                ran = streaming.run(self._session, query, files, checkpoint)
                 self._columns, form = ran.columns, self._form
                 # Every stream ends with one heartbeat, which is not an event.
                 events = ran.rows - len(plan.streams)

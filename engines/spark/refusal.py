@@ -28,7 +28,7 @@ RELATIONS = {**registry.FORMS, **pipelines.FORMS}
 """By workload with queries of operators or pipelines, its forms."""
 WORKLOADS = (*PROGRAMS, *RELATIONS)
 FORMS = {
-    "streaming": ("packed", "rows"),
+    "streaming": ("packed",),
     "batch": ("buckets", "ordered"),
     "cached": ("buckets", "ordered"),
 }
@@ -69,7 +69,7 @@ def wrong_options(options: Mapping[str, object]) -> str | None:
     if unknown:
         return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
     some = dict.fromkeys(form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms)
-    if options.get("form", "rows") not in some:
+    if "form" in options and options["form"] not in some:
         return f"spark has no form {options['form']!r}; there are {', '.join(some)}"
     for option in sorted(OPTIONS - {"form"}):
         given = options.get(option, 1)
@@ -106,8 +106,6 @@ def refusal(task: Task) -> str | None:
             f"spark {task.variant} takes no load: a batch query reads its whole input, nothing "
             "arrives"
         )
-    if task.load is not None and form == "rows":
-        return "spark streaming takes a load in form packed only, not in form 'rows'"
     if isinstance(task.workload.program, Query):
         return _refused_query(task, task.workload.program)
     if isinstance(task.workload.program, Pipeline) and task.load is not None:

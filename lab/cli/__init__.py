@@ -39,7 +39,6 @@ _COMMANDS = {
     "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),
     "data": ("lab.cli.data:data", "Generate, import, show and verify datasets."),
     "plan": ("lab.cli.plan:plan", "Show how a workload is run in parallel."),
-    "project": ("lab.cli.project:project", "Predict a workload's rate on more cores, simulated."),
     "check": (
         "lab.cli.check:check",
         "Check that a program keeps the laws of its programming model.",

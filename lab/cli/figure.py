@@ -9,6 +9,7 @@ from lab.cli import EXIT_INTERRUPTED, EXIT_OK
 from lab.cli.complete import FIGURES, RUNS
 from lab.cli.paths import AbsolutePath
 from lab.cli.stored_runs import find_run, runs_root
+from lab.errors import FigureError
 
 if TYPE_CHECKING:
     from lab.figures.figure import Figure, FigureStage
@@ -116,8 +117,6 @@ def figure(
     read = [_read(name) for name in (*runs, *([resume] if resume else []))]
     options = _options(found, chosen, read)
     if (missing := lacking(found)) and len(runs) < len(found.stages):
-        from lab.figures.errors import FigureError
-
         raise FigureError(f"{found.id} cannot be run here: there is no {', no '.join(missing)}")
     folder = out or Path("results/figures")
     if not dry_run:
@@ -181,7 +180,6 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
     """
     from dataclasses import fields, replace
 
-    from lab.figures.errors import FigureError
     from lab.figures.options import stamped
     from results.machines import usable_cores
 

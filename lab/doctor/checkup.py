@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from lab.doctor import confinement, cpu, energy, engines, java, memory, places, programs, virtual
+from lab.doctor import cpu, energy, memory, places, programs, virtual
 from lab.doctor.finding import Finding, warn
 from lab.host.machine import Machine
 
@@ -23,14 +23,14 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("pyRAPL", energy.pyrapl),
     ("perf power", energy.perf),
     ("energy", energy.chosen),
-    ("java", java.java),
+    ("java", programs.java),
     ("compiler", programs.compiler),
     ("container engine", programs.container_engine),
     ("graphviz", programs.graphviz),
     ("chromium", programs.chromium),
-    ("environments", engines.environments),
+    ("environments", places.environments),
     ("places", places.places),
-    ("confinement", confinement.confinement),
+    ("confinement", places.confinement),
 )
 
 

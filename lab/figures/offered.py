@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.figure import Plan, Runs, Tree
 from lab.figures.measured import troubles
 from lab.figures.options import Options

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 
 _STAMP = "# figure: "
 

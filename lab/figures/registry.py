@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.figure import Figure
 from reports.published import Facts
 from workloads.announced import announced

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.matrix.cells import Cell, describe
 from results.store import Run
 

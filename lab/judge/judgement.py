@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engines.protocol import OfferedLoad
+from lab.errors import LoadError
 from lab.judge import record, verdict
 from lab.judge.accounts import LEAST_UNTIMED_S, Sighting, accounts, contradictions
 from lab.judge.case import Case
 from lab.judge.client import LACKED_SPACE
-from lab.load.errors import LoadError
 from lab.load.schedule import offer
 from lab.measure import elastic
 from lab.measure.hdr import write_log

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.protocol import OfferedLoad
+from lab.errors import LoadError
 from lab.load.arrivals import (
     NS_PER_S,
     due_times,
@@ -23,7 +24,6 @@ from lab.load.arrivals import (
     parameters,
     replay_times,
 )
-from lab.load.errors import LoadError
 from lab.load.spec import REPLAY, SHORTEST_HEARTBEAT_MS, LoadSpec
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.dataset import Dataset

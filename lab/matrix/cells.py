@@ -15,9 +15,8 @@ from engines.protocol import Engine, Variant, default_variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
 from lab.load.spec import LoadSpec
-from lab.matrix.load_entry import CATCH_UP, specs
+from lab.matrix.load_entry import CATCH_UP, SearchSettings, specs
 from lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
-from lab.matrix.search import SearchSettings
 from workloads.meant import meant
 
 CELL = "cell"

@@ -45,8 +45,7 @@ from typing import Any
 from engines.protocol import ADAPTIVE, BATCHINGS
 from lab.errors import MatrixError
 from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, SHORTEST_HEARTBEAT_MS
-from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry
-from lab.matrix.search import SearchSettings
+from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings
 from lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
 from lab.measure.objective import EXPECTED, parse_objective
 

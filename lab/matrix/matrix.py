@@ -8,8 +8,6 @@ seed = 1                   # of generated input
 energy = "auto"            # or "none", "pyrapl", "powercap", "hwmon", "perf"
 idle_s = 60                # idle baseline before and after; default 0: none
 cores_within_ns = 100      # a trial waits until the cores are so close; default: it does not
-cores_steady = true        # a trial during which the host moved them is run again; default false
-estimate = { watts_per_core = 10, source = "data sheet" }   # default: no estimate
 isolate = "container"      # default "process"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
 planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; default 0
@@ -59,8 +57,6 @@ from lab.matrix.toml_table import (
     read_text,
 )
 from lab.measure.energy.choose import AUTO, NAMES
-from lab.measure.energy.errors import EnergyError
-from lab.measure.energy.estimate import Estimate
 from workloads import references
 from workloads.control_group import usable_cores_here
 from workloads.datasets.dataset import Dataset
@@ -150,8 +146,6 @@ class Settings:
         idle_s: how long the idle machine is measured before and after a session; 0: not at all.
         cores_within_ns: a trial waits, for a while, until the cores are so close to each other;
             None: it does not (`lab.measure.machine.await_near`).
-        cores_steady: whether a trial is run again when their distance doubled or halved meanwhile.
-        estimate: what the energy estimate assumes; None: no estimate.
         isolation: where trials run.
         planted_slowdown: share of a trial's own time that is added to it, to try a gate.
     """
@@ -159,8 +153,6 @@ class Settings:
     energy: str = AUTO
     idle_s: float = 0.0
     cores_within_ns: float | None = None
-    cores_steady: bool = False
-    estimate: Estimate | None = None
     isolation: Isolation = field(default_factory=Isolation)
     planted_slowdown: float = 0.0
 
@@ -263,21 +255,9 @@ def _settings(run: TomlTable) -> Settings:
         energy=run.choice("energy", NAMES, AUTO),
         idle_s=float(run.number("idle_s", 0.0, maximum=LONGEST_S)),
         cores_within_ns=run.positive("cores_within_ns"),
-        cores_steady=run.flag("cores_steady", default=False),
-        estimate=_estimate(run),
         isolation=isolation,
         planted_slowdown=float(run.number("planted_slowdown", 0.0, maximum=MOST_SLOWDOWN)),
     )
-
-
-def _estimate(run: TomlTable) -> Estimate | None:
-    table = run.free_table("estimate")
-    if not table:
-        return None
-    try:
-        return Estimate.from_table(table)
-    except EnergyError as error:
-        raise MatrixError(f"{run.file}: [run], key estimate: {error}") from error
 
 
 def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:

@@ -47,11 +47,6 @@ class Look:
         """Tell whether the cores are so close to each other; one core is."""
         return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
-    @property
-    def stalled(self) -> bool:
-        """Whether a core was not to be had."""
-        return self.core_to_core_ns == math.inf
-
     def moved(self, since: "Look") -> bool:
         """Tell whether a hypervisor has put a guest's cores elsewhere since an earlier look.
 

@@ -28,12 +28,6 @@ from workloads.datasets.dataset import Dataset
 MOST_ATTEMPTS = 5
 """Of a trial that is to have its cores near each other (`cores_within_ns`)."""
 
-MOST_UNSTEADY = 3
-"""Attempts at a trial whose cores are only to stay where they are (`cores_steady`)."""
-
-NO_NUMBER = {schema.UNSUPPORTED, schema.INVALID, schema.TIMEOUT}
-"""Of such a trial: whatever the cores did, it would be the same again."""
-
 
 def run_one(
     session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset, *, keep_outputs: bool
@@ -74,7 +68,6 @@ def run_one(
         planted_slowdown=session.settings.planted_slowdown,
         energy=session.energy.name,
         energy_reason=session.energy.reason,
-        estimate=session.settings.estimate,
     )
 
     def once() -> Ended:
@@ -117,13 +110,10 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
     """Run a trial between two looks at the machine; return these, what came of it, and warnings.
 
     Where cores are to be near and are not, that voids it, whatever came of it: it is run again.
-    Where they are only to be steady, so is a trial that may have a number; a time-out is long.
     """
-    within_ns, steady = settings.cores_within_ns, settings.cores_steady
-    most = MOST_ATTEMPTS if within_ns is not None else MOST_UNSTEADY
-    wishes = [] if within_ns is None else [f"within {within_ns:g} ns"]
-    wanted = " and ".join([*wishes, "where they were"] if steady else wishes)
-    for attempt in range(1, most + 1):
+    within_ns = settings.cores_within_ns
+    near_words = "" if within_ns is None else f"within {within_ns:g} ns"
+    for attempt in range(1, MOST_ATTEMPTS + 1):
         far = None if within_ns is None else await_near(within_ns)
         before = look()
         ended = once()
@@ -131,20 +121,15 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
         warnings = _warnings(before, after)
         # Before as well: they may have been moved between the waiting and the look.
         near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
-        unsteady = (
-            steady
-            and ended.result.get("status") not in NO_NUMBER
-            and (before.stalled or after.stalled or after.moved(before))
-        )
-        if far is None and near and not unsteady:
+        if far is None and near:
             if attempt > 1:
-                warnings.append(f"run {attempt} times, until the cores stayed {wanted}")
+                warnings.append(f"run {attempt} times, until the cores stayed {near_words}")
             break
         if far is not None:  # they would not come nearer by trying
             warnings.append(far)
             break
     else:
-        warnings.append(f"cores did not stay {wanted} in {most} attempts")
+        warnings.append(f"cores did not stay {near_words} in {MOST_ATTEMPTS} attempts")
     return before, ended, after, warnings
 
 

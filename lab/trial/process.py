@@ -21,7 +21,7 @@ from engines.environment import activate
 from engines.errors import UnsupportedError
 from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
-from lab.load.errors import LoadError
+from lab.errors import LoadError
 from lab.measure.series import Track
 from lab.trial.collector import collect_from_now_on
 from lab.trial.drive import Driven, drive, print_traceback

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from lab.load.spec import LoadSpec
-from lab.measure.energy.estimate import Estimate
 from workloads.datasets.dataset import Dataset
 from workloads.model import Workload
 from workloads.registry import workload as find_workload
@@ -36,7 +35,6 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         expected_outputs: as in `engines.protocol.Task`.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why it is `none`; None otherwise.
-        estimate: what the energy estimate assumes; None: no estimate.
     """
 
     engine: str
@@ -58,7 +56,6 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     expected_outputs: int | None = None
     energy: str = "none"
     energy_reason: str | None = None
-    estimate: Estimate | None = None
 
 
 class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):

@@ -1,4 +1,4 @@
-"""Draws joules per 1,000 events; what was estimated is hatched, and never beside what was not."""
+"""Draws measured joules per 1,000 events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,32 +13,27 @@ from reports.palette import INK, MUTED, PAPER, Colour
 
 _ROW_IN = 0.46
 _MARGIN_IN = 0.98
-_HATCH = "////"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One bar: J per 1,000 events of `engine`; `inner_j` is the part above idle, where known."""
+    """One bar: J per 1,000 events of `engine`; `net_j` is the part above idle, where known."""
 
     name: str
     engine: str
-    value_j: float
-    inner_j: float | None = None
+    gross_j: float
+    net_j: float | None = None
 
 
-def energy_panel(
-    title: str, bars: Sequence[Bar], colours: Mapping[str, Colour], *, estimated: bool
-) -> Panel:
+def energy_panel(title: str, bars: Sequence[Bar], colours: Mapping[str, Colour]) -> Panel:
     """Draw one panel with at least one bar, on an axis from zero."""
     axes = new_panel(
         title=title,
-        subtitle="J per 1,000 events: estimate, not measured"
-        if estimated
-        else "J per 1,000 events; whole bar: gross, solid part: net of idle",
+        subtitle="J per 1,000 events; whole bar: gross, solid part: net of idle",
         height_in=_MARGIN_IN + _ROW_IN * len(bars),
         box=(0.25, 0.32, 0.8, 0.62),
     )
-    axes.set_xlim(0, max(bar.value_j for bar in bars) * 1.02 or 1.0)
+    axes.set_xlim(0, max(bar.gross_j for bar in bars) * 1.02 or 1.0)
     axes.set_ylim(len(bars), 0)
     axes.set_yticks([])
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
@@ -58,34 +53,32 @@ def energy_panel(
             bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
             zorder=5,
         )
-        _bar(axes, row + 0.64, bar, colour, estimated=estimated)
+        _bar(axes, row + 0.64, bar, colour)
     return with_spots(
-        axes, ((bar.value_j, row + 0.64, _words(bar, estimated)) for row, bar in enumerate(bars))
+        axes, ((bar.gross_j, row + 0.64, _words(bar)) for row, bar in enumerate(bars))
     )
 
 
-def _words(bar: Bar, estimated: bool) -> str:
-    kind = "estimated" if estimated else "gross"
-    net = f", net {joules(bar.inner_j).exact}" if bar.inner_j is not None and not estimated else ""
-    return f"{bar.name}: {kind} {joules(bar.value_j).exact} per 1,000 events{net}"
+def _words(bar: Bar) -> str:
+    net = f", net {joules(bar.net_j).exact}" if bar.net_j is not None else ""
+    return f"{bar.name}: gross {joules(bar.gross_j).exact} per 1,000 events{net}"
 
 
-def _bar(axes: Axes, at: float, bar: Bar, colour: str, *, estimated: bool) -> None:
+def _bar(axes: Axes, at: float, bar: Bar, colour: str) -> None:
     axes.barh(
         at,
-        bar.value_j,
+        bar.gross_j,
         height=0.34,
         facecolor=PAPER.light,
         edgecolor=colour,
         linewidth=1.0,
-        hatch=_HATCH if estimated else None,
         zorder=3,
     )
-    if bar.inner_j is not None and not estimated:
-        axes.barh(at, max(bar.inner_j, 0.0), height=0.34, facecolor=colour, zorder=4)
+    if bar.net_j is not None:
+        axes.barh(at, max(bar.net_j, 0.0), height=0.34, facecolor=colour, zorder=4)
     axes.annotate(
-        joules(bar.value_j).text,
-        (bar.value_j, at),
+        joules(bar.gross_j).text,
+        (bar.gross_j, at),
         xytext=(5, 0),
         textcoords="offset points",
         va="center",

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reports.page.anchors import anchor
 from reports.page.inline_svg import engine_variable, variables
 from reports.palette import Colour
 
 _HERE = Path(__file__).parent
+_OTHER = re.compile(r"[^A-Za-z0-9_./@-]")
 
 
 def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any) -> str:
@@ -58,6 +59,16 @@ def write_whole(target: Path, page: str) -> Path:
     partial.write_text(page, encoding="utf-8", errors="backslashreplace")
     partial.replace(target)
     return target
+
+
+def anchor(cell: str) -> str:
+    """Return the element id of a cell's row.
+
+    It is made from the cell's id alone, so that an address leads to the same cell in a page written
+    later, or of a later run. Two cells never share one: what is not plain is written as its code
+    point between tildes.
+    """
+    return "cell-" + _OTHER.sub(lambda found: f"~{ord(found[0]):x}~", cell)
 
 
 def _policy(script: str) -> str:

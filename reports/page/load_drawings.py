@@ -78,35 +78,30 @@ def level_drawings(found: Sequence[Search], colours: Colours, directory: Path) -
     return drawings
 
 
-def energy_drawings(
-    used: Sequence[Used], colours: Colours, directory: Path, *, estimated: bool
-) -> list[str]:
-    """Draw the energy that was measured, or that was estimated: never both in one figure."""
+def energy_drawings(used: Sequence[Used], colours: Colours, directory: Path) -> list[str]:
+    """Draw the energy that was measured, one panel per workload and input."""
     drawings = []
     for workload, members in groupby(used, key=lambda one: one.workload):
         group = group_of(next(one for one in used if one.workload == workload).cell)
-        bars = [bar for one in members if (bar := _bar(one, estimated=estimated))]
+        bars = [bar for one in members if (bar := _bar(one))]
         if bars:
-            kind = "estimate" if estimated else "energy"
-            name = f"{kind}-{slug(group)}"
-            says = "Estimated, not measured" if estimated else "Measured"
-            alt = f"{says} energy per 1,000 events of {workload}. " + "; ".join(
-                f"{bar.name}: {joules(bar.value_j).text}" for bar in bars
+            name = f"energy-{slug(group)}"
+            alt = f"Measured energy per 1,000 events of {workload}. " + "; ".join(
+                f"{bar.name}: {joules(bar.gross_j).text}" for bar in bars
             )
-            panel = energy_panel(workload, bars, colours, estimated=estimated)
+            panel = energy_panel(workload, bars, colours)
             drawings.append(drawn(panel, directory, name=name, alt=alt, engines=colours))
     return drawings
 
 
-def _bar(one: Used, *, estimated: bool) -> Bar | None:
-    value = one.estimate_j if estimated else one.gross_j
-    if value is None:
+def _bar(one: Used) -> Bar | None:
+    if one.gross_j is None:
         return None
     return Bar(
         name=marked(f"{label(one.cell)}; {one.at}", one.cell.status),
         engine=one.cell.engine,
-        value_j=value.median,
-        inner_j=one.net_j.median if one.net_j and not estimated else None,
+        gross_j=one.gross_j.median,
+        net_j=one.net_j.median if one.net_j else None,
     )
 
 

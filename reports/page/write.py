@@ -236,9 +236,8 @@ def _energy(
         "used": used,
         "threaded": threaded,
         "energy_reasons": reasons,
-        "energy_figures": energy_drawings(used, colours, figures, estimated=False),
-        "estimate_figures": energy_drawings(used, colours, figures, estimated=True),
-        "show_energy": bool(reasons or threaded or any(o.gross_j or o.estimate_j for o in used)),
+        "energy_figures": energy_drawings(used, colours, figures),
+        "show_energy": bool(reasons or threaded or any(one.gross_j for one in used)),
     }
 
 

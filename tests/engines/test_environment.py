@@ -18,8 +18,8 @@ from engines.errors import EngineError
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.doctor.engines import environments
 from lab.doctor.finding import State
+from lab.doctor.places import environments
 from lab.engine import BatchEngine
 from lab.host.machine import Machine
 from workloads.registry import workload
@@ -207,7 +207,7 @@ def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
     place, monkeypatch, capsys
 ):
     wanted = locked(place, "1.0")
-    for module in ("engines.registry", "lab.doctor.engines"):
+    for module in ("engines.registry", "lab.doctor.places"):
         monkeypatch.setattr(f"{module}.names", lambda: ("mine",))
         monkeypatch.setattr(f"{module}.engine", lambda name: an_engine_with(wanted, name))
     finding = environments(Machine())

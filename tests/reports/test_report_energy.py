@@ -1,6 +1,5 @@
-"""Energy: measured and estimated apart, and a reason in place of an empty column."""
+"""Energy: measured values, and a reason in place of an empty column."""
 
-import json
 import re
 
 MEASURED = {
@@ -10,12 +9,6 @@ MEASURED = {
     "energy_net_j_per_1000": 0.0712,
     "power_w": 23.4,
     "idle_w": 9.1,
-}
-ESTIMATED = {
-    "estimate_j": 300.0,
-    "estimate_parameters": json.dumps(
-        {"watts_per_core": 10, "base_watts": 2, "source": "sheet <X>"}
-    ),
 }
 
 
@@ -31,7 +24,6 @@ def test_joules_and_watts_are_the_stored_ones(shown, offered):
         assert f'title="{exact}">{text}</span>' in part
     assert "powercap" in part
     assert "offered 20.0 k/s, poisson" in part
-    assert "Estimate" not in part
 
 
 def test_at_the_sustainable_rate_the_confirming_trials_count(shown, a_search):
@@ -58,22 +50,8 @@ def test_unreadable_energy_is_one_sentence_without_a_table(shown, offered, trial
 
 
 def test_energy_of_a_cell_that_was_not_verified_is_not_shown(shown, offered):
-    page, _ = shown([offered(status="invalid", reason="lag", **MEASURED, **ESTIMATED)])
+    page, _ = shown([offered(status="invalid", reason="lag", **MEASURED)])
     assert "120 mJ" not in page
-    assert "250 mJ" not in page
-
-
-def test_an_estimate_has_a_table_and_a_hatched_figure_of_its_own(shown, offered):
-    page, _ = shown([offered(**MEASURED, **ESTIMATED)])
-    before, after = section(page).split("<h3>Estimate, not measured</h3>")
-    # 300 J over 1.2 M events.
-    assert "250 mJ" in after
-    assert "250 mJ" not in before
-    assert "120 mJ" not in after
-    assert "sheet &lt;X&gt;" in after
-    assert "<pattern" in after
-    assert "<pattern" not in before
-    assert "estimate, not measured" in after
 
 
 def test_a_mark_goes_with_energy_too(shown, offered):

@@ -5,13 +5,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from results.errors import ResultsError
 from results.query import by_cell
 from results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
-from results.seal import SEALS, seal_old_run
+from results.seal import SEALS, seal_old_run, write_sealed
 from results.store import (
     finished,
     list_runs,
@@ -21,6 +22,7 @@ from results.store import (
     write_table,
     write_trial,
 )
+from results.table import csv_of
 
 REQUIRED = (
     "cell workload engine variant workers batch repetition status reason events outputs duration_s "
@@ -82,6 +84,27 @@ def test_run_without_any_trial_still_gives_a_typed_table(tmp_path):
     table = pq.read_table(write_table(tmp_path))
     assert table.num_rows == 0
     assert set(table.column_names) == NAMES
+
+
+def test_a_run_with_columns_that_this_lab_no_longer_writes_is_read(tmp_path):
+    """Older labs recorded an estimate of the energy, in the records and in the table."""
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a-r1", row())
+    record = json.loads((tmp_path / "trials" / "a-r1.json").read_text())
+    older = json.dumps(record | {"estimate_j": 300.0, "estimate_parameters": "{}"})
+    write_sealed(tmp_path, tmp_path / "trials" / "a-r1.json", older.encode())
+    assert read_run(tmp_path).rows[0]["throughput_eps"] == 100.0
+
+    table = pq.read_table(write_table(tmp_path))
+    for name, values in (("estimate_j", [300.0]), ("estimate_parameters", ["{}"])):
+        table = table.append_column(name, pa.array(values))
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, write_page_checksum=True)
+    write_sealed(tmp_path, tmp_path / "trials.parquet", sink.getvalue().to_pybytes())
+    (old,) = read_run(tmp_path).rows
+    assert old["events"] == 10
+    assert set(pq.read_table(write_table(tmp_path)).column_names) == NAMES
+    assert csv_of([old]).startswith(b'"cell"')
 
 
 def test_unknown_column_or_status_is_refused_before_anything_is_written(tmp_path):

@@ -24,7 +24,6 @@ class Costs:
         start_ns: to start and end each worker beyond the first.
         cores: that workers may use at once.
         cross_ns: a state that an event across keys concerns.
-        begin_ns: to start and end a run of one worker, whatever its plan.
     """
 
     update_ns: float
@@ -35,7 +34,6 @@ class Costs:
     start_ns: float
     cores: int
     cross_ns: float = 0
-    begin_ns: float = 0
 
 
 def no_costs() -> Costs:

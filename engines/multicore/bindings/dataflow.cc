@@ -45,7 +45,6 @@ std::int32_t add_rows(DataflowRun& run, const Array<std::int64_t>& ts, const std
 }  // namespace
 
 void bind_dataflow(nb::module_& m) {
-  m.attr("MOST_LINK_ROWS") = DataflowOptions::kMostLinkRows;
   nb::class_<DataflowRun, Run>(m, "DataflowRun")
       .def(
           "__init__",

@@ -146,7 +146,6 @@ void bind_dgs(nb::module_& m) {
   m.attr("STATE_UNIT") = kStateUnit;
   m.attr("HANDOVERS") = list_of(kHandovers);
   m.attr("MAILBOXES") = list_of(kMailboxes);
-  m.attr("MOST_BUFFER_RUNS") = DgsOptions::kMostRuns;
   nb::class_<DgsRun, Run>(m, "DgsRun")
       .def(
           "__init__",

@@ -20,27 +20,24 @@ void bind_layers(nb::module_& m) {
   m.attr("CHANNELS") = list_of(kChannels);
   m.attr("MERGE_UNITS") = list_of(kMergeUnits);
   m.attr("DEALINGS") = list_of(kDealings);
-  m.attr("LEAST_CHANNEL_ROWS") = LayersOptions::kLeastChannelRows;
-  m.attr("MOST_CHANNEL_ROWS") = LayersOptions::kMostChannelRows;
   m.attr("MOST_LAYER_INSTANCES") = kMostRouted;
   bind_stages(nb::class_<LayersRun, Run>(m, "LayersRun"))
       .def(
           "__init__",
           [](LayersRun* self, const RunSettings& settings, const std::string& determinism, const std::string& channels,
              const std::string& merge_unit, const std::string& dealing, std::int64_t channel_rows,
-             std::int64_t spill_rows, std::vector<std::int32_t> itemsizes) {
+             std::vector<std::int32_t> itemsizes) {
             LayersOptions options{settings};
             options.determinism = static_cast<Determinism>(index_of("determinism", kDeterminisms, determinism));
             options.channels = static_cast<Channels>(index_of("channels", kChannels, channels));
             options.merge_unit = static_cast<MergeUnit>(index_of("merge_unit", kMergeUnits, merge_unit));
             options.dealing = static_cast<Dealing>(index_of("dealing", kDealings, dealing));
             options.channel_rows = channel_rows;
-            options.spill_rows = spill_rows;
             options.input_itemsizes = std::move(itemsizes);
             new (self) LayersRun(std::move(options));
           },
           "settings"_a, nb::kw_only(), "determinism"_a, "channels"_a, "merge_unit"_a, "dealing"_a, "channel_rows"_a,
-          "spill_rows"_a, "itemsizes"_a)
+          "itemsizes"_a)
       .def("set_operator", [](LayersRun& run, const OperatorSpec& spec, std::vector<std::int32_t> owner,
                               std::vector<std::int32_t> itemsizes, const std::optional<std::int64_t>& end_watermark) {
             run.set_operator({spec, std::move(owner), std::move(itemsizes), end_watermark});

@@ -106,7 +106,7 @@ void bind_oplus(nb::module_& m) {
           [](OplusRun* self, const RunSettings& settings, const OperatorSpec& spec, std::int32_t most_instances,
              std::string tuple_buffer, bool shared_nothing, std::vector<std::int32_t> itemsizes,
              const std::optional<std::int64_t>& end_watermark, const std::optional<std::int64_t>& link_rows,
-             std::int64_t spill_rows, std::int32_t downstream, std::int32_t map_instances) {
+             std::int32_t downstream, std::int32_t map_instances) {
             OplusOptions options{settings};
             options.most_instances = most_instances;
             options.tuple_buffer = std::move(tuple_buffer);
@@ -114,14 +114,13 @@ void bind_oplus(nb::module_& m) {
             options.output_itemsizes = std::move(itemsizes);
             options.end_watermark = end_watermark;
             if (link_rows) options.link_rows = *link_rows;
-            options.spill_rows = spill_rows;
             options.downstream = downstream;
             options.map_instances = map_instances;
             new (self) OplusRun(std::move(options), spec);
           },
           "settings"_a, nb::kw_only(), "spec"_a, "most_instances"_a, "tuple_buffer"_a, "shared_nothing"_a,
           "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(),
-          "spill_rows"_a = Spill::kMostRows, "downstream"_a = 0, "map_instances"_a = 0)
+          "downstream"_a = 0, "map_instances"_a = 0)
       .def("add_operator", [](OplusRun& run, const OperatorSpec& spec, Address process,
                               std::vector<std::int32_t> itemsizes) {
             run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));

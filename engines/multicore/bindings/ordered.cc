@@ -31,13 +31,21 @@ void bind_ordered(nb::module_& m) {
       .def(
           "__init__",
           [](OrderedRun* self, const RunSettings& settings, std::int64_t window, std::string scheduler,
-             std::string worklist, std::string reordering, std::string serials, std::int64_t slice_ns,
-             std::int64_t window_ns, std::int64_t capacity, std::vector<std::int32_t> itemsizes) {
-            new (self) OrderedRun({settings, window, std::move(scheduler), std::move(worklist), std::move(reordering),
-                                   std::move(serials), slice_ns, window_ns, capacity, std::move(itemsizes)});
+             std::string worklist, std::string reordering, std::string serials, std::int64_t window_ns,
+             std::int64_t capacity, std::vector<std::int32_t> itemsizes) {
+            OrderedOptions options{settings};
+            options.window = window;
+            options.scheduler = std::move(scheduler);
+            options.worklist = std::move(worklist);
+            options.reordering = std::move(reordering);
+            options.serials = std::move(serials);
+            options.window_ns = window_ns;
+            options.capacity = capacity;
+            options.input_itemsizes = std::move(itemsizes);
+            new (self) OrderedRun(std::move(options));
           },
           "settings"_a, nb::kw_only(), "window"_a, "scheduler"_a, "worklist"_a, "reordering"_a, "serials"_a,
-          "slice_ns"_a, "window_ns"_a, "capacity"_a, "itemsizes"_a)
+          "window_ns"_a, "capacity"_a, "itemsizes"_a)
       .def("totals", &totals, "(records read, records forwarded, worker time in ns) of each operator.")
       .def("processing", [](const OrderedRun& run) { return sparse(run.processing_counts()); });
 }

@@ -1,7 +1,6 @@
 // The Python face of what all runs have in common: settings, start to end, results.
 #include "convert.h"
 #include "run/settings.h"
-#include "run/spill.h"
 
 namespace lab::python {
 namespace {
@@ -45,8 +44,6 @@ std::vector<std::vector<std::int64_t>> progress(const Run& run) {
 void bind_run(nb::module_& m) {
   m.attr("STEP_NS") = Recorder::kStepNs;
   m.attr("MOST_WORKERS") = RunSettings::kMostWorkers;
-  m.attr("MOST_RING_BLOCKS") = RunSettings::kMostRingBlocks;
-  m.attr("MOST_SPILL_ROWS") = Spill::kMostRows;
   nb::class_<RunSettings>(m, "RunSettings", "What every run is given; see core/run/settings.h.")
       .def(
           "__init__",

@@ -53,8 +53,6 @@ def measure_costs(
     data: Input,
     timed: Timed,
     cores: int,
-    *,
-    trials: bool = False,
 ) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
@@ -65,7 +63,6 @@ def measure_costs(
         data: its input.
         timed: runs a plan.
         cores: that workers may use at once.
-        trials: the middle of several runs by one worker counts, as of trials of the lab.
     """
     sample = _sample(program, data, timed)
     plans = _Plans.of(program, sample)
@@ -93,11 +90,9 @@ def measure_costs(
             took[name].append(timed(plan, part))
         if sum(map(sum, took.values())) > ENOUGH_NS:
             break  # slices of the scheduler: what matters is plain by now
-    of_one: Callable[[list[float]], float] = median if trials else min
-    slowed = max(1.0, median(took["alone"]) / max(1.0, of_one(took["alone"])))
+    slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
     ns = {
-        name: median(each) / slowed if name in _OF_TWO else of_one(each)
-        for name, each in took.items()
+        name: median(each) / slowed if name in _OF_TWO else min(each) for name, each in took.items()
     }
     # To start takes less than an input that is worth a second worker.
     ns["start 1"] = min(ns["start 1"], ns["free"] / 2)
@@ -144,7 +139,7 @@ def _on_one(node: PlanNode) -> PlanNode:
 def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int) -> Costs:
     """Return the costs by which each case takes what was measured; none is below 0."""
     start_ns = max(0.0, ns["start 2"] - ns["start 1"])
-    costs = replace(_FREE, begin_ns=ns["start 1"], start_ns=start_ns, cores=cores)
+    costs = replace(_FREE, start_ns=start_ns, cores=cores)
 
     def each(name: str, step: str) -> float:
         """Return what a step takes: what a case took beyond what is known of its busiest worker."""

@@ -1,6 +1,5 @@
 """How DGS programs are run: the options of variant `dgs`."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +24,13 @@ class DgsOptions(OwnOptions):
             synchronizes, or the mailbox puts the events of that one aside and goes on:
             docs/decisions/0029-mailboxes-by-tag.md.
         buffer_runs: by `tags`, how many runs of events a mailbox may have put aside, of 24 bytes
-            each; where they are used up, keys wait for each other again.
+            each (1.6 MB); where they are used up, keys wait for each other again. Tests take fewer;
+            a task cannot.
         optimizer: who chooses the synchronization plan (`workloads.optimizers`).
         adapt: the plan may change while the run goes on, by measured rates, to what the optimizer
             chooses for these: docs/decisions/0030-adaptive-plans.md.
         adapt_ms: between two looks at the rates; a look takes 0.3 to 1 ms of a core, 25 with
             10,000 keys.
-        adapt_margin: by how much, of 1, another plan must be predicted to be quicker.
         checkpoint_every: a checkpoint may be written at every n-th event of the kinds that plans
             put at roots; 0: none is. One is not while another is being written: docs/recovery.md.
         checkpoint_ms: shortest time from one checkpoint to the next: each takes 1 to 2 ms of CPU
@@ -44,11 +43,9 @@ class DgsOptions(OwnOptions):
         "gather": bool,
         "handover": str,
         "mailbox": str,
-        "buffer_runs": int,
         "optimizer": str,
         "adapt": bool,
         "adapt_ms": int,
-        "adapt_margin": float,
         "checkpoint_every": int,
         "checkpoint_ms": int,
         "checkpoint_folder": str,
@@ -61,7 +58,6 @@ class DgsOptions(OwnOptions):
     optimizer: str = DEFAULT
     adapt: bool = False
     adapt_ms: int = 100
-    adapt_margin: float = 0.1
     checkpoint_every: int = 0
     checkpoint_ms: int = 100
     checkpoint_folder: str = ""
@@ -71,30 +67,16 @@ class DgsOptions(OwnOptions):
         return (
             wrong_name("handover", _core.HANDOVERS, self.handover)
             or wrong_name("mailbox", _core.MAILBOXES, self.mailbox)
-            or self._wrong_buffers()
             or wrong_name("optimizer", names(), self.optimizer)
             or self._wrong_adapting()
             or self._wrong_checkpoints()
         )
-
-    def _wrong_buffers(self) -> str | None:
-        if not 0 <= self.buffer_runs <= _core.MOST_BUFFER_RUNS:
-            return (
-                f"option buffer_runs is {self.buffer_runs}; it is between 0 and "
-                f"{_core.MOST_BUFFER_RUNS}"
-            )
-        return None
 
     def _wrong_adapting(self) -> str | None:
         if self.adapt and self.mailbox == "tags":
             return "option adapt needs mailbox = 'horizon': mailboxes by tag keep their plan"
         if self.adapt_ms < 1:
             return f"option adapt_ms is {self.adapt_ms}; expected milliseconds, at least 1"
-        if not 0 <= self.adapt_margin < math.inf:
-            return (
-                f"option adapt_margin is {self.adapt_margin}; expected a share, e.g. 0.1: another "
-                "plan must be 10 % quicker"
-            )
         return None
 
     def _wrong_checkpoints(self) -> str | None:

@@ -1,7 +1,6 @@
 """Runs DGS programs on the native core, with synchronization plans."""
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -215,54 +214,17 @@ class DgsRun(CoreRun):
         return {"latency": histogram(core.latency(), LATENCY)}
 
 
-def plan_costs(
-    program: DGSProgram,
-    data: Input,
-    workers: int,
-    *,
-    as_trials: Callable[[], None] | None = None,
-) -> Costs:
+def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
     """Measure what steps cost, for no run in particular: by blocks, at full speed.
 
     Args:
         program: what is run.
         data: its input.
         workers: that a plan may have.
-        as_trials: runs are timed as trials of the lab are, from call to return, and the middle of
-            several counts; called when a run is set up, before its clock starts.
     """
     settings = RunSettings(workers=workers, batch=BATCH)
     kernels = Kernels(program, bounds=settings.bounds)
-    return _costs(program, data, settings, DgsOptions(), kernels, as_trials)
-
-
-def durations_ns(
-    program: DGSProgram,
-    data: Input,
-    workers: int,
-    times: int,
-    *,
-    optimizer: str,
-    as_trials: Callable[[], None],
-) -> list[float]:
-    """Run a program several times, by blocks, at full speed, each worker doing its own work.
-
-    Args:
-        program: what is run.
-        data: its input.
-        workers: that the plan may have.
-        times: how often.
-        optimizer: who makes the plan.
-        as_trials: see `plan_costs`.
-    """
-    settings, options = RunSettings(workers=workers, batch=BATCH), DgsOptions()
-    kernels = Kernels(program, bounds=settings.bounds)
-    request = PlanRequest(
-        program=program, alphabet=data.alphabet, streams=profile(data), workers=workers
-    )
-    plan = choose(optimizer, request).plan
-    timed = _Timed(program, settings, options, kernels, as_trials)
-    return [timed(plan, data) for _ in range(times)]
+    return _costs(program, data, settings, DgsOptions(), kernels)
 
 
 def _given(plan: Plan, data: Input) -> Choice:
@@ -326,7 +288,6 @@ class _Chooser:
 
         return Adapting(
             period_s=self._options.adapt_ms / 1e3,
-            margin=self._options.adapt_margin,
             chosen=for_rates,
             costs=costs,
             whole=self._request.streams,
@@ -339,11 +300,9 @@ def _costs(
     settings: RunSettings,
     options: DgsOptions,
     kernels: Kernels,
-    as_trials: Callable[[], None] | None = None,
 ) -> Costs:
-    timed = _Timed(program, settings, options, kernels, as_trials)
-    cores = len(os.sched_getaffinity(0))
-    return measure_costs(program, data, timed, cores, trials=as_trials is not None)
+    timed = _Timed(program, settings, options, kernels)
+    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)))
 
 
 class _Timed:
@@ -351,8 +310,6 @@ class _Timed:
 
     Args:
         program, settings, options, kernels: of the run.
-        as_trials: called when a run is set up, before its clock starts, which then runs from call
-            to return; None: the core's own clock.
     """
 
     def __init__(
@@ -361,13 +318,11 @@ class _Timed:
         settings: RunSettings,
         options: DgsOptions,
         kernels: Kernels,
-        as_trials: Callable[[], None] | None,
     ) -> None:
         self._program = program
         self._settings = replace(settings, load=None)
         self._options = replace(options, gather=False, adapt=False, checkpoint_every=0)
         self._kernels = kernels
-        self._as_trials = as_trials
         self._rows: dict[int, int] = {}
 
     def __call__(self, plan: Plan, part: Input) -> float:
@@ -376,13 +331,7 @@ class _Timed:
         settings = replace(self._settings, workers=plan.workers, expected_outputs=expected)
         run = DgsRun(self._program, part, settings, self._options, plan=plan, kernels=self._kernels)
         try:
-            if self._as_trials is None:
-                took_ns = run._run_core()
-            else:
-                self._as_trials()
-                began_ns = time.monotonic_ns()
-                run.run()
-                took_ns = time.monotonic_ns() - began_ns
+            took_ns = run._run_core()
             self._rows[part.events] = run._core.rows()
             return took_ns
         finally:

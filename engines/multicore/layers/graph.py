@@ -66,7 +66,6 @@ class GraphRun(CoreRun, ABC):
             merge_unit=self._options.merge_unit,
             dealing=self._options.dealing,
             channel_rows=self._options.channel_rows,
-            spill_rows=self._options.spill_rows,
             itemsizes=itemsizes,
         )
 

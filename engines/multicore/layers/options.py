@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engines.multicore import _core
-from engines.multicore.run.settings import OwnOptions, wrong_name, wrong_spill
+from engines.multicore.run.settings import OwnOptions, wrong_name
 
 COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
 LOG, SCALEGATE = _core.CHANNELS
 RUN, TUPLE = _core.MERGE_UNITS
 TIME, TURN = _core.DEALINGS
-CHANNEL_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +26,8 @@ class LayersOptions(OwnOptions):
             tuples at once, or, as Viper publishes it, a `tuple`.
         dealing: how records without a key find an instance: by `time`, so that ties stay
             together, or in `turn`, as in Viper's evaluation.
-        channel_rows: records between two threads, rounded up to a power of two.
-        spill_rows: records of one time that may wait in memory for room in one channel of one
-            producer; more are an error.
+        channel_rows: records between two threads, rounded up to a power of two. Tests take fewer;
+            a task cannot.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -37,25 +35,18 @@ class LayersOptions(OwnOptions):
         "channels": str,
         "merge_unit": str,
         "dealing": str,
-        "channel_rows": int,
-        "spill_rows": int,
     }
 
     determinism: str = COMMUNICATION
     channels: str = LOG
     merge_unit: str = RUN
     dealing: str = TIME
-    channel_rows: int = CHANNEL_ROWS
-    spill_rows: int = _core.MOST_SPILL_ROWS
+    channel_rows: int = 4096
 
     def wrong(self) -> str | None:
         """Return what is wrong with the values, or None."""
-        least, most = _core.LEAST_CHANNEL_ROWS, _core.MOST_CHANNEL_ROWS
-        if not least <= self.channel_rows <= most:
-            return f"channel_rows must be between {least} and {most}, got {self.channel_rows}"
         return (
-            wrong_spill(self.spill_rows)
-            or wrong_name("determinism", _core.DETERMINISMS, self.determinism)
+            wrong_name("determinism", _core.DETERMINISMS, self.determinism)
             or wrong_name("channels", _core.CHANNELS, self.channels)
             or wrong_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
             or wrong_name("dealing", _core.DEALINGS, self.dealing)

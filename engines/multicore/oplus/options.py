@@ -7,7 +7,7 @@ from typing import ClassVar
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.oplus.elastic.controller import Settings, make
-from engines.multicore.run.settings import OwnOptions, wrong_name, wrong_spill
+from engines.multicore.run.settings import OwnOptions, wrong_name
 from workloads.model import Operator
 
 FUSED, OPERATOR10 = JOIN_FORMS = ("fused", "operator10")
@@ -27,8 +27,8 @@ class OplusOptions(OwnOptions):
             order, out of one log, or, shared-nothing, out of queues of their own: latency ends
             there. 0: outputs are collected where they are emitted.
         link_rows: rows that an instance may be ahead in a log behind an operator, a power of
-            two; what is beyond waits in memory. None: the core's default.
-        spill_rows: rows of an instance that may wait there; more are an error.
+            two; what is beyond waits in memory. None: the core's default. Tests take fewer; a task
+            cannot.
         join_form: how joins run. `operator10`: by their f_MK, f_U and f_S, with stored tuples by
             key, as STRETCH's Operator 10 does. `fused`: the predicate alone, in a loop over the
             columns of all pairs, with nothing stored.
@@ -41,7 +41,6 @@ class OplusOptions(OwnOptions):
         "max_instances": int,
         "controller": dict,
         "downstream": int,
-        "spill_rows": int,
         "join_form": str,
     }
 
@@ -51,7 +50,6 @@ class OplusOptions(OwnOptions):
     controller: Mapping[str, object] | None = None
     downstream: int = 0
     link_rows: int | None = None
-    spill_rows: int = _core.MOST_SPILL_ROWS
     join_form: str = FUSED
     map_instances: int | None = None
 
@@ -87,8 +85,7 @@ class OplusOptions(OwnOptions):
         except UnsupportedError as error:
             return str(error)
         return (
-            wrong_spill(self.spill_rows)
-            or wrong_downstream(self.downstream)
+            wrong_downstream(self.downstream)
             or wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
             or wrong_name("join_form", JOIN_FORMS, self.join_form)
         )

@@ -106,7 +106,6 @@ class OplusRun(CoreRun):
                 itemsizes=itemsizes(self._operator.output),
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=options.link_rows,
-                spill_rows=options.spill_rows,
                 downstream=options.downstream,
                 map_instances=self._maps,
             )

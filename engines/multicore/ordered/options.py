@@ -24,7 +24,7 @@ RECORDS_UNDER_WAY = 8192
 """Of the default window: enough for every worker to find some, little enough to stay in a cache."""
 PARTITIONS_A_WORKER = 2
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
-_NUMBERS = ("partitions", "slice_us", "window", "ct_window_us", "qst_capacity")
+_NUMBERS = ("partitions", "window", "ct_window_us", "qst_capacity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,6 @@ class OrderedOptions(OwnOptions):
         reordering: `nonblocking` or `lock`.
         partitions: of all operators that hash their keys; None: as each says itself, with `homed`
             no more than two for each worker, and one for a single worker.
-        slice_us: how long a worker stays at an operator.
         window: units that are under way, rounded up to a power of two, and with serials of
             operators the slots of each reordering buffer; None: see `window_for`.
         ct_window_us: of `ct` and `ct_input`: the time over which they compare.
@@ -62,7 +61,6 @@ class OrderedOptions(OwnOptions):
     worklist: str | None = None
     reordering: str = _core.REORDERINGS[0]
     partitions: int | None = None
-    slice_us: int = 100
     window: int | None = None
     ct_window_us: int = 10_000
     qst_capacity: int | None = None

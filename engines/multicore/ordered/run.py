@@ -64,7 +64,6 @@ class OrderedRun(CoreRun):
                 worklist=options.queue,
                 reordering=options.reordering,
                 serials=options.serials,
-                slice_ns=options.slice_us * 1000,
                 window_ns=options.ct_window_us * 1000,
                 capacity=options.qst_capacity or 0,
                 itemsizes=[8, *itemsizes(pipeline.event)],

@@ -10,7 +10,6 @@ from engines.multicore.run.settings import (
     OPTIONS,
     OwnOptions,
     settings_of,
-    wrong_settings,
 )
 from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import Program
@@ -62,7 +61,7 @@ class Family:
                 return f"variant {self.name} has no option {option!r}; it has {', '.join(known)}"
             if type(value) is not known[option]:
                 return f"option {option} takes {known[option].__name__}, got {value!r}"
-        return wrong_settings(options) or self.own.of(options).wrong()
+        return self.own.of(options).wrong()
 
     def prepare(self, task: Task) -> Prepared:
         """Load a task's input and make the run; see `EngineAdapter.prepare`."""

@@ -13,14 +13,13 @@ from engines.protocol import FULL, OfferedLoad, Task
 
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
-"""With a load: small blocks come one by one, and a stream may wait long for another's heartbeat."""
-LEAST_LOAD_RING_BLOCKS = 1 << 10
-"""A full ring is looked at every 50 us: 64 blocks of one event were 0.2 to 1 M events/s."""
+"""With a load: small blocks come one by one, and a stream may wait long for another's heartbeat. A
+full ring is looked at every 50 us: 64 blocks of one event were 0.2 to 1 M events/s."""
 UNKNOWN_ROWS = 1 << 20
 """With a load: output rows for which memory is touched where nobody knows how many there will be.
 Fresh pages stop a core of a virtual machine for up to tens of milliseconds, which would be the tail
 of the latency."""
-OPTIONS: Mapping[str, type[object]] = {"pin": bool, "ring_blocks": int, "measure": bool}
+OPTIONS: Mapping[str, type[object]] = {"pin": bool, "measure": bool}
 """Types of the options that all variants have, by name."""
 BOUNDS = True
 """Users' functions check the indices of arrays; docs/performance.md has what that costs."""
@@ -123,7 +122,7 @@ def settings_of(task: Task) -> RunSettings:
     return RunSettings(
         workers=task.workers,
         batch=task.batch,
-        ring_blocks=_ring_blocks(task),
+        ring_blocks=RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS,
         pin=None if pin is None else bool(pin),
         load=task.load,
         measure=bool(task.options.get("measure", True)),
@@ -132,26 +131,10 @@ def settings_of(task: Task) -> RunSettings:
     )
 
 
-def wrong_settings(options: Mapping[str, object]) -> str | None:
-    """Return what is wrong with the options of all variants, of the right types, or None."""
-    blocks = options.get("ring_blocks", RING_BLOCKS)
-    if not isinstance(blocks, int) or not 1 <= blocks <= _core.MOST_RING_BLOCKS:
-        return f"ring_blocks must be between 1 and {_core.MOST_RING_BLOCKS}, got {blocks}"
-    return None
-
-
 def wrong_under_load(task: Task) -> str | None:
     """Return what an offered load forbids, or None."""
-    if task.load is None:
-        return None
-    if not task.options.get("measure", True):
+    if task.load is not None and not task.options.get("measure", True):
         return "measure = false is for catch-up: an offered load is there to be measured"
-    blocks = _ring_blocks(task)
-    if blocks < LEAST_LOAD_RING_BLOCKS:
-        return (
-            f"ring_blocks must be at least {LEAST_LOAD_RING_BLOCKS} under a load, got {blocks}: "
-            "the generator would wait for room, and the engine be blamed for it"
-        )
     return None
 
 
@@ -165,14 +148,3 @@ def wrong_name(option: str, names: Sequence[str], given: object) -> str | None:
     if given in names:
         return None
     return f"{option} is one of {', '.join(names)}, got {given!r}"
-
-
-def wrong_spill(rows: int) -> str | None:
-    """Return what is wrong with the option `spill_rows`, or None."""
-    return None if rows >= 1 else f"spill_rows must be at least 1, got {rows}"
-
-
-def _ring_blocks(task: Task) -> int:
-    default = RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS
-    given = task.options.get("ring_blocks", default)
-    return given if isinstance(given, int) else default

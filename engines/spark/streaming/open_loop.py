@@ -85,7 +85,7 @@ class OpenLoop:
         beats = _reader(session, BEAT, files).parquet(str(watched / BEATS))
         groups = range(len(query.labels) if query.per_stream else 1)
         sources.append(beats.mapInArrow(packer(query, BEAT_SRC, groups), PACKED))
-        writer = outputs(sources, query, "packed").writeStream.outputMode("append")
+        writer = outputs(sources, query).writeStream.outputMode("append")
         self._started = (
             writer.foreachBatch(self._sink)
             .option("checkpointLocation", str(folder / "checkpoint"))

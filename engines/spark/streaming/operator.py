@@ -1,9 +1,8 @@
 """The streaming query: one stateful operator over all streams.
 
-`packed`: a stateless Python step first packs runs of events into one row each (a few hundred
-kilobytes of column bytes). What is shuffled, grouped and handed to the stateful operator is then a
-few rows per micro-batch, and the cost per event is that of copying its bytes. `rows`: events travel
-one to a row.
+A stateless Python step first packs runs of events into one row each (a few hundred kilobytes of
+column bytes). What is shuffled, grouped and handed to the stateful operator is then a few rows per
+micro-batch, and the cost per event is that of copying its bytes.
 
 Where an event's output needs no other bulk event (page views), there is one group per stream, to
 which all markers are replicated; otherwise there is one group.
@@ -115,7 +114,7 @@ def unpack(columns: tuple[tuple[str, str], ...], events: bytes | pa.Buffer) -> R
     return run
 
 
-def operator(query: Query, form: str) -> Callable[..., Iterator[pd.DataFrame]]:
+def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
     """Return the stateful operator for `applyInPandasWithState`."""
 
     def step(
@@ -124,10 +123,7 @@ def operator(query: Query, form: str) -> Callable[..., Iterator[pd.DataFrame]]:
         group = query.labels.index(int(key[0]))
         pending, held = pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
         sources = query.sources_of(group)
-        if form == "rows":
-            runs = _sorted_runs(query, pd.concat(list(frames), ignore_index=True))
-        else:
-            runs = _unpacked_runs(query, frames)
+        runs = _unpacked_runs(query, frames)
         for beat in runs.pop(BEAT_SRC, []):
             for src, ts, rows in zip(*beat.values(), strict=True):
                 if src in sources:
@@ -192,16 +188,4 @@ def _unpacked_runs(query: Query, frames: Iterator[pd.DataFrame]) -> dict[int, li
         for src, events in zip(frame["src"], frame["events"], strict=True):
             columns = BEAT if src == BEAT_SRC else query.columns[src]
             runs.setdefault(src, []).append(unpack(columns, events))
-    return runs
-
-
-def _sorted_runs(query: Query, frame: pd.DataFrame) -> dict[int, list[Run]]:
-    runs: dict[int, list[Run]] = {}
-    source = frame["src"].to_numpy()
-    for src in np.unique(source):
-        at = np.flatnonzero(source == src)
-        columns = {name: frame[name].to_numpy()[at] for name, _ in query.columns[src]}
-        # The shuffle keeps no order.
-        order = np.argsort(columns["pos" if "pos" in columns else "ts"], kind="stable")
-        runs[int(src)] = [{name: column[order] for name, column in columns.items()}]
     return runs

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from engines.spark.layout import SQL_TYPES, Layout, ddl
+from engines.spark.layout import Layout, ddl
 from engines.spark.streaming.operator import (
     PACKED,
     RESULT,
@@ -71,29 +70,27 @@ def describe(
     )
 
 
-def outputs(sources: Sequence[DataFrame], query: Query, form: str) -> DataFrame:
-    """Return the query's output as a stream, from packed (or grouped) events."""
+def outputs(sources: Sequence[DataFrame], query: Query) -> DataFrame:
+    """Return the query's output as a stream, from packed events."""
     packed = (
         reduce(DataFrame.unionAll, sources)
         .groupBy("group")
         .applyInPandasWithState(
-            operator(query, form), RESULT, STATE, "append", GroupStateTimeout.NoTimeout
+            operator(query), RESULT, STATE, "append", GroupStateTimeout.NoTimeout
         )
     )
     return packed.mapInArrow(unpacker(query), ddl(query.output))
 
 
-def run(session: SparkSession, query: Query, files: Path, checkpoint: Path, form: str) -> Ran:
+def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> Ran:
     """Run the query until all files are processed.
 
     Each micro-batch takes one file of every stream. The sink hands each micro-batch's output to the
     driver as Arrow, once: a repeated micro-batch replaces its own output.
     """
-    sources = [_source(session, query, files, src, form) for src in range(len(query.kinds))]
+    sources = [_source(session, query, files, src) for src in range(len(query.kinds))]
     schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in query.output])
-    return run_to_end(
-        outputs(sources, query, form), checkpoint, schema, lambda frame: frame.toArrow()
-    )
+    return run_to_end(outputs(sources, query), checkpoint, schema, lambda frame: frame.toArrow())
 
 
 def run_to_end(
@@ -133,15 +130,7 @@ def _state_rows(report: StreamingQueryProgress) -> int:
     return sum(operator["numRowsTotal"] for operator in report["stateOperators"])
 
 
-def _source(session: SparkSession, query: Query, files: Path, src: int, form: str) -> DataFrame:
+def _source(session: SparkSession, query: Query, files: Path, src: int) -> DataFrame:
     reader = session.readStream.schema(ddl(query.columns[src])).option("maxFilesPerTrigger", 1)
     frame = reader.parquet(str(files / f"stream-{src}"))
-    if form == "packed":
-        return frame.mapInArrow(packer(query, src, query.groups_of(src)), PACKED)
-    groups = F.explode(F.array(*[F.lit(query.labels[group]) for group in query.groups_of(src)]))
-    own = {name for name, _ in query.columns[src]}
-    fields = [
-        F.col(name) if name in own else F.lit(0).cast(SQL_TYPES[dtype]).alias(name)
-        for name, dtype in sorted({column for columns in query.columns for column in columns})
-    ]
-    return frame.select(groups.alias("group"), F.lit(src).alias("src"), *fields)
+    return frame.mapInArrow(packer(query, src, query.groups_of(src)), PACKED)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.experiment import engine, run_table
 from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles

@@ -39,7 +39,7 @@ COLUMNS = (
     "energy_wraps",
     "energy_dropped_s",
 )
-"""The columns of the record that this package fills; those of the estimate are apart."""
+"""The columns of the record that this package fills."""
 
 
 def unreadable(reason: str) -> Row:

@@ -4,13 +4,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lab.measure.energy.errors import EnergyError
+from lab.errors import EnergyError
 from lab.measure.energy.hwmon import Hwmon
 from lab.measure.energy.joules import track
-from lab.measure.energy.none import NoCounters
 from lab.measure.energy.perf import Perf
 from lab.measure.energy.powercap import Powercap
-from lab.measure.energy.provider import BARE_METAL, Provider, Unusable, gross_domains
+from lab.measure.energy.provider import BARE_METAL, NoCounters, Provider, Unusable, gross_domains
 from lab.measure.energy.pyrapl import PyRapl
 
 STILL_S = 0.02

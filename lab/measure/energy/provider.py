@@ -111,5 +111,25 @@ class Provider(Protocol):
         """Return open counters, at least one of which can be read, or why there are none."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoCounters:
+    """The provider that reads nothing and knows why.
+
+    Attributes:
+        reason: what the record says: why the others were not usable, or that none was wanted.
+    """
+
+    reason: str = "switched off"
+
+    @property
+    def name(self) -> str:
+        """Return `none`."""
+        return "none"
+
+    def open(self) -> Unusable:
+        """Return the reason."""
+        return Unusable(reason=self.reason)
+
+
 # The remedy that most often applies: hypervisors rarely pass counters on.
 BARE_METAL = "measure on bare metal (hypervisors rarely pass counters on); the columns stay empty"

@@ -115,8 +115,7 @@ class EnergyRecorder:
     def columns(self, start_ns: int, end_ns: int, *, events: int | None) -> Row:
         """Return the record's energy columns for a window (see `account`). Call after `stop`.
 
-        The columns of the net are null until `idle.net` fills them; those of the estimate come from
-        `estimate.columns_of`.
+        The columns of the net are null until `idle.net` fills them.
         """
         if self._counters is None:
             return unreadable(self.reason or "nothing was recorded")

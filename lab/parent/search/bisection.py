@@ -10,7 +10,7 @@ docs/method.md.
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from lab.matrix.search import SearchSettings
+from lab.matrix.load_entry import SearchSettings
 from lab.parent.search.state import (
     BISECT,
     CONFIRM,

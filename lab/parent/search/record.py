@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.matrix.cells import Cell
-from lab.matrix.search import SearchSettings
+from lab.matrix.load_entry import SearchSettings
 from lab.measure.sustained import Criteria
 from lab.parent.search.errors import SearchError
 from lab.parent.search.state import Bracket, Probe, State, Vote

@@ -236,7 +236,6 @@ def test_a_payload_of_another_type_is_refused():
         ({"variant": "vsn"}, "is a DGS program; give variants = ['dgs']"),
         ({"options": {"pinn": True}}, "no option 'pinn'"),
         ({"options": {"pin": 1}}, "takes bool"),
-        ({"options": {"ring_blocks": 0}}, "between 1 and"),
     ],
 )
 def test_what_it_cannot_do_it_says(change, reason, tmp_path):

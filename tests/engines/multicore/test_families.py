@@ -31,14 +31,10 @@ def test_every_model_has_a_default_and_every_variant_a_family():
 @pytest.mark.parametrize("variant", FAMILIES)
 def test_options_are_refused_in_the_same_words(variant):
     wrong = MulticoreEngine().wrong_options
-    assert wrong(variant, {"pin": True, "ring_blocks": 4, "measure": False}) is None
+    assert wrong(variant, {"pin": True, "measure": False}) is None
     unknown = wrong(variant, {"nosuch": 1})
     assert unknown is not None and unknown.startswith(f"variant {variant} has no option 'nosuch'")
     assert wrong(variant, {"pin": 1}) == "option pin takes bool, got 1"
-    most = _core.MOST_RING_BLOCKS
-    for blocks in (0, most + 1):
-        reason = f"ring_blocks must be between 1 and {most}, got {blocks}"
-        assert wrong(variant, {"ring_blocks": blocks}) == reason
 
 
 @pytest.mark.parametrize(

@@ -428,9 +428,6 @@ def test_it_is_a_variant_for_pipelines_and_queries_but_not_their_default(task):
         ({"channels": "heap"}, "channels is one of log, scalegate"),
         ({"merge_unit": "row"}, "merge_unit is one of run, tuple"),
         ({"dealing": "random"}, "dealing is one of time, turn"),
-        ({"channel_rows": 1}, "channel_rows must be between 2 and 1048576, got 1"),
-        ({"spill_rows": 0}, "spill_rows must be at least 1, got 0"),
-        ({"channel_rows": 2.5}, "option channel_rows takes int, got 2.5"),
         ({"scheduler": "ct"}, "variant layers has no option 'scheduler'"),
     ],
 )
@@ -440,14 +437,11 @@ def test_wrong_options_are_refused_with_what_is_right(task, options, reason):
 
 
 @pytest.mark.parametrize("determinism", LAYERS)
-def test_ties_that_find_no_room_are_counted_and_capped(determinism):
+def test_ties_that_find_no_room_are_counted(determinism):
     asked, _ = PIPELINES["keys first"]
     data = readings(4000, 1, 0, span=1)
-    how = {"workers": 2, "channel_rows": 2, "determinism": determinism}
-    _, measured = run(asked, data, **how)
+    _, measured = run(asked, data, workers=2, channel_rows=2, determinism=determinism)
     assert measured.counters["spilled_rows"] >= measured.counters["spilled_rows_peak"] > 10
-    with pytest.raises(EngineCrashError, match=r"thread \d: .*: 11 records .* spill_rows = 10 "):
-        run(asked, data, spill_rows=10, **how)
 
 
 def test_answers_that_depend_on_ties_between_instances_are_refused(task):

@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 
 from engines.errors import EngineCrashError
-from engines.multicore import _core
-from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.run import DgsRun
 from engines.multicore.run.settings import RunSettings
@@ -171,10 +169,3 @@ def mixed_streams(keys, events):
 
     alphabet = Alphabet(kinds=ECHO.kinds, keys=keys)
     return Input(alphabet=alphabet, streams=tuple(map(stream, "abc")))
-
-
-def test_room_out_of_range_is_refused():
-    most = _core.MOST_BUFFER_RUNS
-    for runs in (-1, most + 1):
-        refused = MulticoreEngine().wrong_options("dgs", {"mailbox": "tags", "buffer_runs": runs})
-        assert refused == f"option buffer_runs is {runs}; it is between 0 and {most}"

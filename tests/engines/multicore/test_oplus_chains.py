@@ -333,24 +333,14 @@ def test_an_error_names_the_operator():
         columns(query("fails", SLIDING, second), readings(50, 1, 0), instances=2)
 
 
-def test_what_finds_no_room_between_operators_is_counted_and_capped():
+def test_what_finds_no_room_between_operators_is_counted():
     asked, data = QUERIES["aggregate twice"], readings(200, 1, 0)
-
-    def measured(**options):
-        settings = RunSettings(workers=1, ring_blocks=4)
-        run = OplusRun(asked, data, settings, OplusOptions(link_rows=2, **options))
-        try:
-            return run.run().counters
-        finally:
-            run.close()
-
-    counters = measured()
-    most = counters["spilled_rows_peak"]
-    assert counters["spilled_rows"] >= most > 2
-    assert measured(spill_rows=int(most))["spilled_rows_peak"] == most
-    wanted = rf"instance 0: operator counting: {most:.0f} records .* spill_rows = {most - 1:.0f} "
-    with pytest.raises(EngineCrashError, match=wanted):
-        measured(spill_rows=int(most) - 1)
+    run = OplusRun(asked, data, RunSettings(ring_blocks=4), OplusOptions(link_rows=2))
+    try:
+        counters = run.run().counters
+    finally:
+        run.close()
+    assert counters["spilled_rows"] >= counters["spilled_rows_peak"] > 2
 
 
 SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}

@@ -228,7 +228,6 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
             reordering=data.draw(st.sampled_from(["nonblocking", "lock"])),
             window=data.draw(st.sampled_from([None, 1, 5])),
             partitions=data.draw(st.sampled_from([None, 1, 4])),
-            slice_us=data.draw(st.sampled_from([1, 100])),
             ct_window_us=data.draw(st.sampled_from([1, 10_000])),
         )
         assert_same(got, answer(asked, given_input))

@@ -152,7 +152,6 @@ def test_it_is_the_default_variant_of_pipelines_and_of_nothing_else(task):
             "serials 'operator' go with the worklists hybrid, partitioned, shared, not homed",
         ),
         ({"partitions": 0}, "partitions must be at least 1, got 0"),
-        ({"slice_us": 0}, "slice_us must be at least 1, got 0"),
         ({"window": 1 << 17}, "window must be at most 65536 units, got 131072"),
         ({"window": 2.5}, "option window takes int, got 2.5"),
         ({"ct_window_us": -1}, "ct_window_us must be at least 1, got -1"),

@@ -186,7 +186,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
     )
     for change, reason in [
         ({"load": load}, "takes no load: it runs at full speed only"),
-        ({"options": {"form": "rows"}}, "has no forms"),
+        ({"options": {"form": "packed"}}, "has no forms"),
         ({"options": {"speed": 1}}, "no option speed"),
     ]:
         asked = replace(given, **change)

@@ -174,7 +174,6 @@ def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
     ("change", "reason"),
     [
         ({"variant": "batch", "options": {}}, "nothing arrives"),
-        ({"options": {"form": "rows"}}, "takes a load in form packed only"),
         ({"options": {"file_ms": 0}}, "file_ms must be a whole number from 1"),
     ],
 )

@@ -17,7 +17,7 @@ from workloads.meant import meant
 @pytest.mark.parametrize(
     ("words", "suggested"),
     [
-        (["reprot", "latest"], "no command 'reprot'; did you mean report or project?"),
+        (["reprot", "latest"], "no command 'reprot'; did you mean report?"),
         (["data", "lst"], "'list'"),
         (["data", "import", "acces-log"], "did you mean access-log?"),
         (["run", "--reprot"], "--report"),

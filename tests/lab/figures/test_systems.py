@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.needs import Need
 from lab.figures.options import Options

@@ -1,6 +1,6 @@
 """A figure of two stages on engines that are always there, for trying the machinery."""
 
-from lab.figures.errors import FigureError
+from lab.errors import FigureError
 from lab.figures.experiment import numbers, points, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan
 from lab.figures.judge import PublishedClaim, judge

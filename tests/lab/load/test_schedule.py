@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from engines.protocol import FULL
 from engines.small_dataset import write_dataset
-from lab.load.errors import LoadError
+from lab.errors import LoadError
 from lab.load.schedule import offer
 from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 from tests.examples import examples

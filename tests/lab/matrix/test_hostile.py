@@ -21,8 +21,6 @@ WHOLE = {
         "energy": "none",
         "idle_s": 0,
         "cores_within_ns": 100,
-        "cores_steady": True,
-        "estimate": {"watts_per_core": 10, "source": "data sheet"},
         "isolate": "container",
         "container": {"image": "stream-lab", "memory": "2g", "cpus": "0-1"},
         "planted_slowdown": 0.1,

@@ -5,9 +5,8 @@ import pytest
 from engines.protocol import FULL
 from lab.errors import MatrixError
 from lab.load.spec import ARRIVALS, REPLAY
-from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, specs
+from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings, specs
 from lab.matrix.load_table import parse_loads
-from lab.matrix.search import SearchSettings
 
 
 def parsed(text):

@@ -126,7 +126,7 @@ def test_variants_that_are_given_are_taken_whatever_the_workload_is():
     [
         ('name = "multicore"\noptions = { pinn = true }', "variant dgs has no option 'pinn'"),
         ('name = "multicore"\noptions = { pin = 1 }', "option pin takes bool, got 1"),
-        ('name = "multicore"\noptions = { ring_blocks = 0 }', "ring_blocks must be between 1"),
+        ('name = "multicore"\noptions = { adapt_ms = 0 }', "adapt_ms is 0; expected milliseconds"),
         ('name = "reference"\noptions = { pin = true }', "has no options, got pin"),
         ('name = "spark"\noptions = { forms = "x" }', "spark has no option forms"),
         ('name = "spark"\noptions = { form = "x" }', "spark has no form 'x'; there are packed"),
@@ -285,10 +285,6 @@ E = '[[engine]]\nname = "fake"\n'
             r"\[run\] container, memory is 'lots'; expected a number with k, m or g",
         ),
         (
-            W + E + "[run]\nestimate = { watts_per_core = 3 }",
-            r"\[run\], key estimate: energy estimate: no source",
-        ),
-        (
             W + E + '[load]\nrate_eps = 5\nengines = ["spark"]',
             r"m\.toml: \[load\], key engines has 'spark', which matches none of fake, fake/cor",
         ),
@@ -416,12 +412,10 @@ def test_largest_seed_of_the_results_is_taken():
 def test_settings_of_a_run_are_read():
     text = (
         '[run]\nenergy = "none"\nidle_s = 60\nisolate = "container"\nplanted_slowdown = 0.1\n'
-        'estimate = { watts_per_core = 10, source = "sheet" }\n'
         'container = { memory = "2g", cpus = "0-1" }\n'
     )
     settings = parse_matrix(text + W + E, "m.toml").settings
     assert (settings.energy, settings.idle_s, settings.planted_slowdown) == ("none", 60.0, 0.1)
-    assert settings.estimate.watts_per_core == 10
     assert (settings.isolation.kind, settings.isolation.memory) == ("container", "2g")
     assert settings.isolation.image == "stream-lab"
 

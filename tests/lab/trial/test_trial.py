@@ -13,7 +13,6 @@ from engines.small_dataset import write_dataset
 from lab.isolate.errors import DiskFullError
 from lab.isolate.process import Outcome
 from lab.load.spec import LoadSpec
-from lab.measure.energy.estimate import Estimate
 from lab.parent.spawn import classify, run_trial
 from lab.trial.spec import (
     CeilingJob,
@@ -244,7 +243,6 @@ def test_energy_that_cannot_be_read_is_null_with_the_reason_and_never_0(trial):
     row = trial("correct")
     assert (row["energy_source"], row["energy_reason"]) == ("none", "switched off")
     assert row["energy_gross_j"] is None and row["power_w"] is None
-    assert row["estimate_j"] is None
 
 
 def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
@@ -285,7 +283,6 @@ def test_a_job_survives_its_json(tmp_path, small_dataset):
             arrival="bursts",
             params={"on_s": 1.0, "off_s": 0.5},
         ),
-        estimate=Estimate(watts_per_core=3.0, source="test"),
     )
     oracle = OracleJob(dataset=small_dataset(), query={"k": 3})
     for job in (trial, oracle, CeilingJob(engine="e", variant="v", batch=7)):

@@ -1,7 +1,5 @@
 """Rates, offered loads, slow-downs and estimates of trials, and what makes them void."""
 
-import json
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from engines.protocol import Progress
 from lab.judge.verdict import rates, steadiness
 from lab.load.spec import LoadSpec
-from lab.measure.energy.estimate import Estimate
 from lab.measure.hdr import LATENCY, WARM_UP, read_log
 from lab.measure.series import STEP_NS
 from lab.parent.spawn import run_trial
@@ -148,13 +145,6 @@ def test_planted_slowdown_is_in_the_time_and_in_the_cpu_time(trial):
     assert row["planted_slowdown"] == 0.5
     assert row["duration_s"] > 1.45 * row["events"] / 10_000
     assert row["cpu_s"] > 0.1
-
-
-def test_estimate_has_columns_of_its_own(trial_here):
-    row = trial_here("correct", estimate=Estimate(watts_per_core=10.0, source="test"))
-    assert row["estimate_j"] == pytest.approx(10 * row["cpu_s"])
-    assert json.loads(row["estimate_parameters"])["source"] == "test"
-    assert row["energy_gross_j"] is None
 
 
 def test_ceiling_of_a_generator_is_measured_without_running_anything(tmp_path):

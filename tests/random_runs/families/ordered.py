@@ -31,7 +31,6 @@ OPTIONS = st.fixed_dictionaries(
         "reordering": st.sampled_from(REORDERINGS),
         "window": st.sampled_from([None, 1, 2, 5, 64]),
         "partitions": st.sampled_from([None, 1, 4, 9]),
-        "slice_us": st.sampled_from([100, 1, 10]),
         "ct_window_us": st.sampled_from([10_000, 10]),
         "qst_capacity": st.sampled_from([None, 1, 50]),
     }

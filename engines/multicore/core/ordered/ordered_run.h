@@ -39,7 +39,9 @@ struct OrderedOptions : RunSettings {
   std::string worklist = "homed";            // see ordered/worklist.h
   std::string reordering = "nonblocking";    // see ordered/reorder.h
   std::string serials = "source";            // see below
-  std::int64_t slice_ns = 100'000;           // for how long a worker stays at an operator
+  // s of section 6, where a worker stays at an operator for a constant time; long against a decision of the scheduler, which
+  // takes 1 ns a record at batch 1 (decision 0010). Tests take less.
+  std::int64_t slice_ns = 100'000;
   std::int64_t window_ns = 10'000'000;       // w of CT: over which the time spent on operators is counted
   std::int64_t capacity = 0;                 // C of QST, in records; 0: half of what may be under way
   std::vector<std::int32_t> input_itemsizes; // of the input, the int64 timestamp first

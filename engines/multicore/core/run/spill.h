@@ -27,10 +27,9 @@ class Spill {
 
   void check(std::int64_t waiting) const {
     if (waiting <= most_) return;
-    throw std::runtime_error(called_ + std::to_string(waiting) + " records wait for room in the channel behind, more than " +
-                             "spill_rows = " + std::to_string(most_) +
-                             " lets: they have one time, or end one window; raise spill_rows, or give events times of " +
-                             "their own, or windows fewer outputs");
+    throw std::runtime_error(called_ + std::to_string(waiting) + " records wait for room in the channel behind, and " +
+                             std::to_string(most_) + " may: they have one time, or end one window; give events times " +
+                             "of their own, or windows fewer outputs");
   }
 
   std::int64_t rows() const noexcept { return rows_; }  // ever

@@ -15,6 +15,9 @@ from workloads.optimizers import Costs
 
 FIRST_CHANGE_NS = 2e6
 """What a change is taken to cost before one was made: 1.7 ms were measured on two cores."""
+MARGIN = 0.1
+"""By which share another plan must be predicted to be quicker: twice what the optimizer `cost` asks
+of a further worker, since a change takes milliseconds."""
 MOST_SPARED = 7
 """Looks in a row without a plan."""
 
@@ -45,17 +48,17 @@ class Adapting:
 
     Attributes:
         period_s: between two looks.
-        margin: by which another plan must be quicker.
+        margin: by which share another plan must be predicted to be quicker.
         chosen: the plan for measured rates.
         costs: of the program's steps.
         whole: the profile of the whole input, for which tags there are, no more.
     """
 
     period_s: float
-    margin: float
     chosen: Callable[[Sequence[StreamProfile]], Plan]
     costs: Costs
     whole: Sequence[StreamProfile]
+    margin: float = MARGIN
 
 
 class ByRates:

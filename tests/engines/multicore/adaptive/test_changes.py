@@ -176,7 +176,7 @@ def test_by_time_rates_are_looked_at_under_a_load(monkeypatch):
     """On a busy machine there may be few looks; whatever they lead to, the answer is right."""
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
     name = "event_window"
-    options = DgsOptions(adapt=True, adapt_ms=1, adapt_margin=0.0, optimizer="cost")
+    options = DgsOptions(adapt=True, adapt_ms=1, optimizer="cost")
     with closing(
         DgsRun(
             program_of(name),
@@ -266,7 +266,6 @@ def test_a_fork_that_fails_at_a_change_is_named_with_its_line():
     "options, why",
     [
         ({"adapt": True, "adapt_ms": 0}, "adapt_ms is 0; expected milliseconds"),
-        ({"adapt": True, "adapt_margin": -0.1}, "adapt_margin is -0.1; expected a share"),
         ({"adapt": 1}, "option adapt takes bool"),
     ],
 )

@@ -1,7 +1,7 @@
 import pytest
 
+from lab.errors import EnergyError
 from lab.measure.energy.choose import NAMES, PROVIDERS, by_name, choose, probe
-from lab.measure.energy.errors import EnergyError
 from lab.measure.energy.provider import Unusable
 from tests.lab.measure.energy.scripted import Scripted, steady
 

@@ -5,13 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from lab.errors import LabError
 from lab.measure.energy import idle
 from lab.measure.energy.account import COLUMNS
-from lab.measure.energy.errors import EnergyError
-from lab.measure.energy.estimate import Estimate, columns_of
-from lab.measure.energy.none import NoCounters
-from lab.measure.energy.provider import Reading
+from lab.measure.energy.provider import NoCounters, Reading
 from lab.measure.energy.recorder import EnergyRecorder
 from results.schema import NAMES as SCHEMA_NAMES
 from tests.lab.measure.energy.scripted import SECOND, Scripted, steady
@@ -248,46 +244,3 @@ def test_less_than_idle_is_shown_and_called_noise():
     found = net({"package-0": 60.0, "dram-0": 4.0}, {"package-0": 60.0, "dram-0": 4.0})
     assert found["energy_net_j"] == pytest.approx(-120)
     assert "noise" in found["energy_reason"]
-
-
-# The estimate.
-
-
-def test_the_estimate_is_kept_apart_from_the_counters():
-    assumed = Estimate(watts_per_core=8.0, base_watts=10.0, source="data sheet X, table 3")
-    row = recorded(NoCounters(reason="virtual machine")).columns(0, 10 * SECOND, events=1)
-    estimated = columns_of(assumed, cpu_s=20.0, window_s=10.0)
-    assert not set(row) & set(estimated)
-    assert estimated["estimate_j"] == pytest.approx(20 * 8 + 10 * 10)
-    parameters = json.loads(estimated["estimate_parameters"])
-    assert parameters["source"] == "data sheet X, table 3"
-    assert parameters["watts_per_core"] == 8.0 and parameters["cpu_s"] == 20.0
-
-
-def test_an_estimate_that_was_not_asked_for_is_null():
-    found = columns_of(None, cpu_s=1.0, window_s=1.0)
-    assert found == {"estimate_j": None, "estimate_parameters": None}
-
-
-def test_an_estimate_without_cpu_time_has_no_joules():
-    assumed = Estimate(watts_per_core=8.0, source="x")
-    assert columns_of(assumed, cpu_s=None, window_s=1.0)["estimate_j"] is None
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({"watts_per_core": 8.0}, "no source"),
-        ({"watts_per_core": 8.0, "source": " "}, "say where the watts come from"),
-        ({"watts_per_core": -1, "source": "x"}, "watts_per_core = -1"),
-        ({"watts_per_core": 0, "source": "x"}, "more than 0 W"),
-        ({"watts_per_core": "8", "source": "x"}, "expected watts"),
-        ({"watts_per_core": True, "source": "x"}, "expected watts"),
-        ({"watts_per_core": float("nan"), "source": "x"}, "expected watts"),
-        ({"watts_per_core": 8, "watts": 1, "source": "x"}, "unknown key watts"),
-    ],
-)
-def test_an_estimate_without_meaning_is_refused(table, message):
-    with pytest.raises(EnergyError, match=message) as raised:
-        Estimate.from_table(table)
-    assert isinstance(raised.value, LabError)

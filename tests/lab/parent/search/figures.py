@@ -10,7 +10,7 @@ from engine import Synthetic, searched
 from noise import correlated
 from trials import Queue, simulate
 
-from lab.matrix.search import SearchSettings
+from lab.matrix.load_entry import SearchSettings
 from lab.measure.steady import UNSTEADY, steady_state
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.matrix.search import SearchSettings
+from lab.matrix.load_entry import SearchSettings
 from lab.parent.search.bisection import replay
 from lab.parent.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
 from tests.examples import examples

@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 
 from lab.load.spec import LoadSpec
 from lab.matrix.cells import Cell
+from lab.matrix.load_entry import SearchSettings
 from lab.matrix.matrix import WorkloadEntry
-from lab.matrix.search import SearchSettings
 from lab.parent.search.errors import SearchError
 from lab.parent.search.record import Recorder, read_searches
 from lab.parent.search.run import Searches, vote_of

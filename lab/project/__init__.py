@@ -1,1 +1,0 @@
-"""Projects a workload to more cores and machines than are here: simulated, by measured costs."""
