@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.workloads.datasets.files import edit_line, log_line, text_file
+from workloads.datasets import rows
 from workloads.datasets.build import build
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess, OnSpark, executor
-from workloads.datasets.imports import rows, stage
 from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import KINDS, import_kind
 from workloads.datasets.imports.run import import_files
@@ -195,7 +195,6 @@ def test_the_size_of_blocks_changes_no_import(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     whole = imported(kind, tmp_path, "whole", "process")
-    monkeypatch.setattr(stage, "BLOCK_ROWS", 13)
     monkeypatch.setattr(rows, "BLOCK_ROWS", 17)
     monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
     monkeypatch.setattr(decoding, "_PIECE_BYTES", 100)

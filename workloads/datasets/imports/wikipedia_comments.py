@@ -1,25 +1,27 @@
 """Comments of Wikipedia edits to the input `tweets`: every edit is a tweet of its user.
 
-JSON lines as for `wikipedia-edits`, with `time`, `user` and `comment`, which may be empty. How
-texts become words is said in `words.py`; times are in milliseconds.
+JSON lines as for `wikipedia-edits`, with `time`, `user` and `comment`, which may be empty. Times
+are in milliseconds; `text.words` describes how texts become words.
 """
 
+from typing import Any
+
 from workloads.datasets.imports import texts
-from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import ImportKind, ImportOptions, Row
-from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.wikipedia_edits import edit_time
+from workloads.datasets.imports.cells import Transform
+from workloads.datasets.imports.forms import Lines
+from workloads.datasets.imports.json_lines import text_of
+from workloads.datasets.imports.kind import ImportKind, ImportOptions
+from workloads.datasets.imports.wikipedia_edits import edit_columns
 from workloads.model import Alphabet
 
 
-def parse(line: Line, options: ImportOptions) -> Row:
-    """Return (ts, user, comment) of one line.
+def transform(options: ImportOptions) -> Transform:
+    """Return what makes the user and the comment of each edit."""
+    return lambda cells: edit_columns(cells, _texts, ("user", "text"))
 
-    Raises:
-        BadRowError: not a JSON object, or a field is missing or not what it must be.
-    """
-    edit = object_of(line)
-    return edit_time(edit, options), text_of(edit, "user"), text_of(edit, "comment", empty=True)
+
+def _texts(edit: dict[str, Any]) -> tuple[str, str]:
+    return text_of(edit, "user"), text_of(edit, "comment", empty=True)
 
 
 WIKIPEDIA_COMMENTS = ImportKind(
@@ -27,8 +29,8 @@ WIKIPEDIA_COMMENTS = ImportKind(
     workload="tweets",
     help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
     "`comment`",
-    read=read_lines,
-    parse=parse,
+    form=Lines(),
+    transform=transform,
     columns=(("user", "string"), ("text", "string")),
     prepare=texts.prepare,
     dictionaries=texts.DICTIONARIES,

@@ -11,7 +11,7 @@ pages of that title in several wikis count as one). Event time is in millisecond
 - With several streams, edits go to them in turn.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -19,17 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.imports.cells import Cells, Transform
+from workloads.datasets.imports.forms import Lines
 from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import (
-    Dictionary,
-    ImportKind,
-    ImportOptions,
-    Row,
-    StreamTable,
-)
-from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.numbered import numbered
-from workloads.datasets.imports.rows import BLOCK_ROWS, where
+from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from workloads.datasets.rows import BLOCK_ROWS, where
+from workloads.datasets.stream_table import StreamTable, numbered
+from workloads.datasets.text.csv_text import LINE
 from workloads.model import Alphabet, Block
 
 KINDS = ("increment", "read_reset")
@@ -37,23 +33,35 @@ INCREMENT, READ_RESET = 0, 1
 HOUR_MS = 3_600_000
 
 
-def parse(line: Line, options: ImportOptions) -> Row:
-    """Return (ts, page) of one line.
+def transform(options: ImportOptions) -> Transform:
+    """Return what makes the page of each edit."""
+    return lambda cells: edit_columns(cells, lambda edit: (text_of(edit, "page"),), ("page",))
 
-    Raises:
-        BadRowError: not a JSON object, or a field is missing or not what it must be.
+
+def edit_columns(
+    cells: Cells, texts_of: Callable[[dict[str, Any]], tuple[str, ...]], names: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the times of edits, and texts by name.
+
+    Args:
+        cells: lines of JSON.
+        texts_of: the texts of an edit, in order of the names; raises `BadRowError`.
+        names: of the texts.
     """
-    edit = object_of(line)
-    return edit_time(edit, options), text_of(edit, "page")
+    import pyarrow as pa
 
+    def fields(line: str) -> tuple[str, ...]:
+        edit = object_of(line)
+        return text_of(edit, "time"), *texts_of(edit)
 
-def edit_time(edit: dict[str, Any], options: ImportOptions) -> int:
-    """Return the time of an edit in milliseconds since 1970.
-
-    Raises:
-        BadRowError: it is missing or no ISO 8601 time.
-    """
-    return options.time(text_of(edit, "time"))
+    found = cells.each(fields, cells.texts(LINE).to_pylist())
+    none = ("",) * (1 + len(names))
+    times, *texts = zip(*(row or none for row in found), strict=True) if found else [()] * len(none)
+    ts = cells.times_of(pa.array(times, pa.string()))
+    return {
+        "ts": ts,
+        **{name: pa.array(of, pa.string()) for name, of in zip(names, texts, strict=True)},
+    }
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -108,8 +116,8 @@ WIKIPEDIA_EDITS = ImportKind(
     workload="keyed_counter",
     help="Wikipedia recent changes, one JSON object a line with `time` and `page`",
     columns=(("page", "string"),),
-    read=read_lines,
-    parse=parse,
+    form=Lines(),
+    transform=transform,
     dictionaries=(Dictionary(name="pages", column="page"),),
     keys="pages",
     streams=streams,
