@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports.cells import Cells, Transform, mask_of
+from workloads.datasets.imports.cells import Cells, mask_of
 from workloads.datasets.imports.forms import Layout
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
 from workloads.datasets.rows import where
@@ -38,12 +38,8 @@ _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes host, url, size (or NO_SIZE) and stream of the cells."""
-    return partial(_columns, options.streams)
-
-
 def _columns(count: int, cells: Cells) -> dict[str, Any]:
+    """Return host, url, size (or NO_SIZE) and stream of the cells."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -127,7 +123,7 @@ ACCESS_LOG = ImportKind(
     form=Layout(
         names=COLUMNS, delimiter="\t", read=("host", "time", "method", "url", "response", "bytes")
     ),
-    transform=transform,
+    transform=lambda options: partial(_columns, options.streams),
     columns=(("host", "string"), ("url", "string"), ("size", "int32"), ("stream", "int32")),
     dictionaries=(
         Dictionary(name="pages", column="url"),

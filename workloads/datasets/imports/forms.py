@@ -42,9 +42,6 @@ class Lines:
 
     fallback: str = ""
 
-    def check(self, options: ImportOptions) -> None:
-        """As `Form.check`."""
-
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
         """As `Form.columns`."""
         return {LINE: LINE}
@@ -68,9 +65,6 @@ class Layout:
     names: tuple[str, ...]
     delimiter: str
     read: tuple[str, ...] = ()
-
-    def check(self, options: ImportOptions) -> None:
-        """As `Form.check`."""
 
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
         """As `Form.columns`."""
@@ -104,22 +98,19 @@ class NamedColumns:
     selects: Callable[[str, ImportOptions], bool] | None = None
     refusal: Callable[[Path, ImportOptions, list[str]], DatasetError] | None = None
 
-    def check(self, options: ImportOptions) -> None:
-        """As `Form.check`."""
-        if self.named is not None or (self.otherwise is not None and not options.columns):
-            return
+    def columns(self, options: ImportOptions) -> Mapping[str, str]:
+        """As `Form.columns`."""
+        if self.otherwise is not None and not options.columns:
+            return self.otherwise.columns(options)
+        if self.named is not None:
+            return self.named
         missing = [role for role in self.needed if role not in options.columns]
         if missing:
             raise DatasetError(
                 f"--columns does not say which column is {', '.join(missing)}; give "
                 f"--columns {','.join(f'{role}=...' for role in self.needed)}"
             )
-
-    def columns(self, options: ImportOptions) -> Mapping[str, str]:
-        """As `Form.columns`."""
-        if self.otherwise is not None and not options.columns:
-            return self.otherwise.columns(options)
-        return options.columns if self.named is None else self.named
+        return options.columns
 
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
         """As `Form.parts`."""

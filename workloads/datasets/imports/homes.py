@@ -88,12 +88,8 @@ def check_homes(options: ImportOptions) -> None:
     check(options)
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes key and load; work, and houses beyond those imported, are passed over."""
-    return partial(_debs_columns, options.settings)
-
-
 def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+    """Return key and load; work, and houses beyond those imported, are passed over."""
     import pyarrow as pa
 
     ts = cells.whole("timestamp", _INT64_MAX)
@@ -242,7 +238,7 @@ DEBS_2014 = ImportKind(
     help=f"loads of plugs as in the DEBS 2014 Grand Challenge: {','.join(COLUMNS)}",
     check=check,
     form=Layout(names=COLUMNS, delimiter=",", read=COLUMNS[1:]),
-    transform=transform,
+    transform=lambda options: partial(_debs_columns, options.settings),
     columns=(("key", "int32"), ("load_mw", "int32")),
     dictionaries=(),
     keys=_keys_of,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from workloads.datasets.imports.cells import BadRowError, Cells
 from workloads.datasets.imports.forms import Layout
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
 from workloads.datasets.rows import where
@@ -40,12 +40,8 @@ NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
 _INT16_MAX, _MOST = 2**15 - 1, 2**62
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes combination, texts, label and numbers; the time of a row is its number."""
-    return _of_cells
-
-
 def _of_cells(cells: Cells) -> dict[str, Any]:
+    """Return combination, texts, label and numbers; the time of a row is its number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -148,7 +144,7 @@ KDD_CUP = ImportKind(
     help="connections of the KDD Cup of 1999: 41 features and a label, separated by commas",
     columns=tuple(_columns()),
     form=Layout(names=(*COLUMNS, "label"), delimiter=","),
-    transform=transform,
+    transform=lambda options: _of_cells,
     dictionaries=tuple(Dictionary(name=n, column=n) for n in ("combination", *TEXTS, "label")),
     keys=None,
     streams=streams,

@@ -86,11 +86,8 @@ class ImportOptions:
 class Form(Protocol):
     """How raw files are read."""
 
-    def check(self, options: ImportOptions) -> None:
-        """Refuse options; raises `DatasetError`."""
-
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
-        """Return the column of each role."""
+        """Return the column of each role; raises `DatasetError` where one is missing."""
 
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
         """Yield the parts of a raw file; `at` receives the number of bytes read."""
@@ -191,7 +188,7 @@ class ImportKind:
             for name, value in {**own, **options.settings}.items()
         }
         complete = replace(options, settings=settings)
-        self.form.check(complete)
+        self.form.columns(complete)
         if self.check is not None:
             self.check(complete)
         files = tuple(path.absolute() for path in options.files)

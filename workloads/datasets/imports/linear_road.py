@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports.cells import Cells, Transform, mask_of
+from workloads.datasets.imports.cells import Cells, mask_of
 from workloads.datasets.imports.forms import Lines
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
 from workloads.datasets.rows import where
@@ -57,12 +57,8 @@ _HIGHEST = {
 }
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes the fields of records of the lines."""
-    return _columns
-
-
 def _columns(cells: Cells) -> dict[str, Any]:
+    """Return the fields of records of the lines."""
     blank = _fields(cells)
     of = {name: cells.whole(name, _HIGHEST[name]) for name in COMMAS[:3]}
     kind = of["Type"]
@@ -127,7 +123,7 @@ LINEAR_ROAD = ImportKind(
     help="Linear Road's records: Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos, or time vehicle speed "
     "expressway lane direction position with blanks between",
     form=Lines(),
-    transform=transform,
+    transform=lambda options: _columns,
     columns=tuple((name, FIELDS[name].name) for name in FIELDS.names or ()),
     dictionaries=(),
     keys=None,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from workloads.datasets.imports.cells import BadRowError, Cells
 from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
 from workloads.datasets.imports.kind import (
     TIME_SETTING,
@@ -65,12 +65,8 @@ def check(options: ImportOptions) -> None:
         product_columns(settings["product-columns"])
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes ticket, item, category, store, quantity and net_paid."""
-    return _columns
-
-
 def _columns(cells: Cells) -> dict[str, Any]:
+    """Return ticket, item, category, store, quantity and net_paid."""
     import pyarrow as pa
 
     rows = len(cells)
@@ -148,7 +144,7 @@ RETAIL = ImportKind(
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
     check=check,
     form=NamedColumns(needed=NEEDED),
-    transform=transform,
+    transform=lambda options: _columns,
     columns=(
         ("ticket", "int64"),
         ("item", "int32"),

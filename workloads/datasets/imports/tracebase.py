@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells, Transform
+from workloads.datasets.imports.cells import Cells
 from workloads.datasets.imports.forms import Layout
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
 from workloads.datasets.rows import where
@@ -50,12 +50,8 @@ def check_mean(options: ImportOptions) -> None:
         raise DatasetError(f"--mean is {mean!r}; give {' or '.join(MEANS)}")
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes appliance, plug and watts; the path names plug and appliance."""
-    return partial(_columns, options.settings["mean"])
-
-
 def _columns(mean: str, cells: Cells) -> dict[str, Any]:
+    """Return appliance, plug and watts; the path names plug and appliance."""
     import pyarrow as pa
 
     appliance, plug = _plug(cells.part.place)
@@ -107,7 +103,7 @@ TRACEBASE = ImportKind(
     f"{_PATH}",
     check=check_mean,
     form=Layout(names=("time", *MEANS), delimiter=";"),
-    transform=transform,
+    transform=lambda options: partial(_columns, options.settings["mean"]),
     time="%d/%m/%Y %H:%M:%S",
     columns=(("appliance", "string"), ("plug", "string"), ("watts", "int32")),
     dictionaries=(

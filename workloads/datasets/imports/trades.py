@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells, Transform, mask_of
+from workloads.datasets.imports.cells import Cells, mask_of
 from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
 from workloads.datasets.imports.kind import (
     TIME_SETTING,
@@ -61,12 +61,8 @@ def check(options: ImportOptions) -> None:
         raise DatasetError(f"--symbol-pattern is no regular expression: {error}") from error
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes symbol and price; symbols that were not requested are passed over."""
-    return partial(_columns, options.settings)
-
-
 def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+    """Return symbol and price; symbols that were not requested are passed over."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -133,7 +129,7 @@ TRADES = ImportKind(
     help="trades in CSV, with a time, a price and a symbol each",
     check=check,
     form=NamedColumns(needed=("ts", "price")),
-    transform=transform,
+    transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
     prepare=prepare,
     dictionaries=(Dictionary(name="symbols", column="symbol"),),

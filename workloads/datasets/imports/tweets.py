@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from workloads.datasets.imports import texts
-from workloads.datasets.imports.cells import Cells, Transform
+from workloads.datasets.imports.cells import Cells
 from workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
-from workloads.datasets.imports.kind import TIME_SETTING, ImportKind, ImportOptions
+from workloads.datasets.imports.kind import TIME_SETTING, ImportKind
 from workloads.datasets.text.csv_text import LINE
 from workloads.model import Alphabet
 
@@ -27,12 +27,8 @@ _MOST_CHARACTERS = 1 << 17
 """A longer text is no tweet: usually a quote or a line end is missing."""
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes user and text."""
-    return _columns
-
-
 def _columns(cells: Cells) -> dict[str, Any]:
+    """Return user and text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -55,7 +51,7 @@ TWEETS = ImportKind(
     workload="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
     form=NamedColumns(needed=("ts", "text"), otherwise=Lines(fallback="cp1252")),
-    transform=transform,
+    transform=lambda options: _columns,
     columns=(("user", "string"), ("text", "string")),
     prepare=texts.prepare,
     dictionaries=texts.DICTIONARIES,

@@ -1,4 +1,4 @@
-"""Wikipedia edits to `keyed_counter`: an increment for each edit, read-resets at full hours.
+"""Wikipedia edits to `keyed_counter`, and their comments to the input `tweets`.
 
 JSON lines, each an object with `time` (ISO 8601; UTC where it names no zone) and `page` (the title;
 pages of that title in several wikis count as one). Event time is in milliseconds since 1970.
@@ -9,9 +9,12 @@ pages of that title in several wikis count as one). Event time is in millisecond
 - An hour in which no page at all was edited ends without read-resets: all its counts would be 0. A
   file with a few stray dates therefore does not grow by the hours between them.
 - With several streams, edits go to them in turn.
+
+For comments a line needs `time`, `user` and `comment`, which may be empty: every edit is a tweet of
+its user. `text.words` describes how texts become words.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -19,7 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports.cells import Cells, Transform
+from workloads.datasets.imports import texts
+from workloads.datasets.imports.cells import Cells
 from workloads.datasets.imports.forms import Lines
 from workloads.datasets.imports.json_lines import object_of, text_of
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
@@ -33,35 +37,24 @@ INCREMENT, READ_RESET = 0, 1
 HOUR_MS = 3_600_000
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return what makes the page of each edit."""
-    return lambda cells: edit_columns(cells, lambda edit: (text_of(edit, "page"),), ("page",))
+_EMPTY = ("comment",)
+"""Fields whose text may be empty."""
 
 
-def edit_columns(
-    cells: Cells, texts_of: Callable[[dict[str, Any]], tuple[str, ...]], names: tuple[str, ...]
-) -> dict[str, Any]:
-    """Return the times of edits, and texts by name.
-
-    Args:
-        cells: lines of JSON.
-        texts_of: the texts of an edit, in order of the names; raises `BadRowError`.
-        names: of the texts.
-    """
+def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
+    """Return the texts of edits, given the field of each column; that of `ts` is a time."""
     import pyarrow as pa
 
-    def fields(line: str) -> tuple[str, ...]:
+    def texts_of(line: str) -> list[str]:
         edit = object_of(line)
-        return text_of(edit, "time"), *texts_of(edit)
+        return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
 
-    found = cells.each(fields, cells.texts(LINE).to_pylist())
-    none = ("",) * (1 + len(names))
-    times, *texts = zip(*(row or none for row in found), strict=True) if found else [()] * len(none)
-    ts = cells.times_of(pa.array(times, pa.string()))
-    return {
-        "ts": ts,
-        **{name: pa.array(of, pa.string()) for name, of in zip(names, texts, strict=True)},
+    rows = cells.each(texts_of, cells.texts(LINE).to_pylist())
+    columns = {
+        name: pa.array(["" if row is None else row[at] for row in rows], pa.string())
+        for at, name in enumerate(fields)
     }
+    return columns | {"ts": cells.times_of(columns["ts"])}
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -117,10 +110,26 @@ WIKIPEDIA_EDITS = ImportKind(
     help="Wikipedia recent changes, one JSON object a line with `time` and `page`",
     columns=(("page", "string"),),
     form=Lines(),
-    transform=transform,
+    transform=lambda options: partial(_columns, {"ts": "time", "page": "page"}),
     dictionaries=(Dictionary(name="pages", column="page"),),
     keys="pages",
     streams=streams,
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     invents=("read_reset",),
+)
+
+
+WIKIPEDIA_COMMENTS = ImportKind(
+    name="wikipedia-comments",
+    workload="tweets",
+    help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
+    "`comment`",
+    form=Lines(),
+    transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
+    columns=(("user", "string"), ("text", "string")),
+    prepare=texts.prepare,
+    dictionaries=texts.DICTIONARIES,
+    keys=None,
+    streams=texts.streams,
+    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
 )
