@@ -224,3 +224,26 @@ def test_a_mixture_of_times_with_and_without_a_zone_is_reported():
     assert (
         "some do not, such as 2024-01-01T00:00:00, and are those of UTC" in reader.report()["times"]
     )
+
+
+@given(
+    st.sampled_from(["%d/%m/%Y %H:%M:%S", "%Y%m%d", "%H.%M %Y-%m-%d"]),
+    st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)),
+    st.integers(0, 18),
+    st.sampled_from([*"09135/ x", ""]),
+)
+def test_a_pattern_of_fixed_width_is_read_as_strptime_reads_it(
+    pattern: str, moment: datetime, place: int, sign: str
+):
+    good = moment.strftime(pattern.replace("%Y", f"{moment.year:04}"))
+    odd = good[:place] + sign + good[place + 1 :]
+    for cells in ([good, good], [good, odd], [f" {good}", "x" + good, odd]):
+        times, bad = column(cells, pattern)
+        for row, cell in enumerate(cells):
+            try:
+                exact = datetime.strptime(cell.strip(), pattern).replace(tzinfo=UTC)
+            except ValueError:
+                assert row in bad
+            else:
+                since = exact - datetime(1970, 1, 1, tzinfo=UTC)
+                assert (times[row], row in bad) == (since // timedelta(milliseconds=1), False)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -185,8 +185,6 @@ class CsvText:
                 header_lines = 0
 
     def _parsed(self, found: Records, columns: int, chosen: Sequence[int]) -> CsvRows:
-        import pyarrow as pa
-        from pyarrow import csv
 
         skipped: list[int] = []
         ragged: list[BadRecord] = []
@@ -198,18 +196,45 @@ class CsvText:
             number, line, further = (
                 int(each[index]) for each in (found.row, found.line, found.further)
             )
-            ragged.append(BadRecord(number, line, further, reason, row.text.encode()))
+            ragged.append(BadRecord(number, line, further, reason, row.text.encode(encoding)))
             return "skip"
 
         data, stand_in = found.data, b""
         if b"\r" in data and data.count(b"\r") > data.count(b"\r\n"):
             data, stand_in = _without_returns(data)
-        inner = [str(number) for number in range(columns)]
-        wanted = sorted(set(chosen))
-        table = csv.read_csv(
+        # Arrow decodes the rows that it skips, so all must be UTF-8 while it parses.
+        encoding = "utf-8" if _is_utf8(data) else "latin-1"
+        if encoding != "utf-8":
+            data = data.decode(encoding).encode()
+        table = self._table(data, columns, chosen, skip)
+        good = np.delete(np.arange(len(found.row)), skipped) if skipped else slice(None)
+        row = found.row[good]
+        assert table.num_rows == len(row), "Arrow sees the records that the scanner sees"
+        bad = tuple(sorted((*found.bad, *ragged)))
+        return CsvRows(
+            columns=[_column(table, str(index), stand_in, encoding) for index in chosen],
+            row=row,
+            line=found.line[good],
+            further=found.further[good],
+            bad=bad,
+            empty_lines=found.empty_lines,
+        )
+
+    def _table(
+        self,
+        data: bytes,
+        columns: int,
+        chosen: Sequence[int],
+        skip: "Callable[[InvalidRow], str]",
+    ) -> "pa.Table":
+        import pyarrow as pa
+        from pyarrow import csv
+
+        names = [str(number) for number in range(columns)]
+        return csv.read_csv(
             pa.BufferReader(data or b"\n"),
             read_options=csv.ReadOptions(
-                use_threads=False, block_size=len(data) + 2, column_names=inner
+                use_threads=False, block_size=len(data) + 2, column_names=names
             ),
             parse_options=csv.ParseOptions(
                 delimiter=self._delimiter,
@@ -218,21 +243,9 @@ class CsvText:
                 invalid_row_handler=skip,
             ),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(inner, pa.binary()),
-                include_columns=[inner[index] for index in wanted],
+                column_types=dict.fromkeys(names, pa.binary()),
+                include_columns=[names[index] for index in sorted(set(chosen))],
             ),
-        )
-        good = np.delete(np.arange(len(found.row)), skipped) if skipped else slice(None)
-        row = found.row[good]
-        assert table.num_rows == len(row), "Arrow sees the records that the scanner sees"
-        bad = tuple(sorted((*found.bad, *ragged)))
-        return CsvRows(
-            columns=[_column(table, inner[index], stand_in) for index in chosen],
-            row=row,
-            line=found.line[good],
-            further=found.further[good],
-            bad=bad,
-            empty_lines=found.empty_lines,
         )
 
 
@@ -282,6 +295,13 @@ class LineText:
         return line
 
 
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or data.decode("utf-8") is not None
+    except UnicodeDecodeError:
+        return False
+
+
 def _without_returns(data: bytes) -> tuple[bytes, bytes]:
     """Return data in which a control character stands for each single return, and which one.
 
@@ -293,13 +313,16 @@ def _without_returns(data: bytes) -> tuple[bytes, bytes]:
     return _LONE_RETURN.sub(stand_in, data), stand_in
 
 
-def _column(table: "pa.Table", name: str, stand_in: bytes) -> "pa.Array":
+def _column(table: "pa.Table", name: str, stand_in: bytes, encoding: str) -> "pa.Array":
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = table[name].combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.binary())
+    if encoding != "utf-8":
+        cells = (cell.decode().encode(encoding) for cell in column.to_pylist())
+        column = pa.array(cells, pa.binary())
     return pc.replace_substring(column, stand_in, b"\r") if stand_in else column
 
 
