@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.rows import Rows
+from workloads.datasets.rows import Rows, where
 from workloads.datasets.stream_file import write_stream
 from workloads.model import Alphabet, Block, ColumnType
 
@@ -75,6 +75,12 @@ def numbered(
         )
         for index in range(count)
     )
+
+
+def share_rows(by: str, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the rows of a stream: those whose column modulo the number of streams is its index."""
+    for block in blocks:
+        yield where(block, np.asarray(block[by]) % count == index)
 
 
 def stamped(fields: np.dtype[np.void]) -> dict[str, ColumnType]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from workloads.datasets.imports.cells import BadRowError, Cells
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from workloads.datasets.rows import taken, where
-from workloads.datasets.stream_table import StreamTable, numbered, stamped
+from workloads.datasets.rows import taken
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
 from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
 from workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
 from workloads.model import Alphabet, Block
@@ -77,8 +77,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        mine = where(block, np.asarray(block["row"]) % count == index)
+    for mine in share_rows("row", count, index, blocks):
         clicked = np.asarray(mine["clicked"]) != 0
         rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
         is_click = np.zeros(len(rows), dtype=np.bool_)

@@ -19,8 +19,7 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.cells import BadRowError, Cells
 from workloads.datasets.imports.forms import Layout
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable, numbered, stamped
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
 from workloads.inputs.connections.schema import (
     CATEGORICAL,
     CHECK,
@@ -116,8 +115,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        mine = where(block, np.asarray(block["row"]) % count == index)
+    for mine in share_rows("row", count, index, blocks):
         typed = {n: np.asarray(mine[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
         yield {"ts": mine["row"], **typed}
 

@@ -10,7 +10,8 @@ A line with a comma is of the first form. Times are whole seconds, event time is
 With several streams, a vehicle's records go to stream vehicle modulo their number.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,7 @@ import numpy.typing as npt
 from workloads.datasets.imports.cells import Cells, mask_of
 from workloads.datasets.imports.forms import Lines
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable, numbered, stamped
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
 from workloads.datasets.text.csv_text import LINE
 from workloads.inputs.linear_road.schema import (
     EXIT_LANE,
@@ -34,7 +34,7 @@ from workloads.inputs.linear_road.schema import (
     SEGMENTS,
     TYPES,
 )
-from workloads.model import Alphabet, Block
+from workloads.model import Alphabet
 
 COMMAS = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
 BLANKS = ("Time", "VID", "Spd", "XWay", "Lane", "Dir", "Pos")
@@ -109,12 +109,7 @@ def _header(cells: Cells) -> npt.NDArray[np.bool_]:
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the records of its vehicles."""
-    return numbered(options.streams, "report", stamped(FIELDS), _of)
-
-
-def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield where(block, np.asarray(block["vid"]) % count == index)
+    return numbered(options.streams, "report", stamped(FIELDS), partial(share_rows, "vid"))
 
 
 LINEAR_ROAD = ImportKind(

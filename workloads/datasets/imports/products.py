@@ -1,13 +1,12 @@
 """Categories of items, from a table of products."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.cells import Cells
 from workloads.datasets.imports.forms import NamedColumns, lookup_cells
-from workloads.datasets.imports.kind import Derive, ImportOptions
+from workloads.datasets.imports.kind import ImportOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,27 +41,15 @@ def text_or_unknown(cells: Cells, role: str) -> "pa.Array":
     return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
 
 
-def categorised(options: ImportOptions) -> Derive:
-    """Return what puts the category of each row's int column `item` into its column `category`.
-
-    The options `products` and `product-columns` name the table and its columns.
+def known_categories(options: ImportOptions) -> dict[int, str]:
+    """Return the categories of items in `--products`; none without this option.
 
     Raises:
         DatasetError: the table cannot be read, or gives an item two categories.
     """
+    if not options.settings["products"]:
+        return {}
     path = Path(options.settings["products"])
-    return partial(_with_categories, _categories(path, options))
-
-
-def _with_categories(known: dict[int, str], batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    import pyarrow as pa
-
-    found = [known.get(item, UNKNOWN) for item in batch.column("item").to_pylist()]
-    place = batch.schema.get_field_index("category")
-    return batch.set_column(place, "category", pa.array(found, pa.string()))
-
-
-def _categories(path: Path, options: ImportOptions) -> dict[int, str]:
     form = NamedColumns(named=product_columns(options.settings["product-columns"]))
     found: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):

@@ -25,8 +25,6 @@ from workloads.datasets.imports.cells import BadRowError, Cells
 from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
 from workloads.datasets.imports.kind import (
     TIME_SETTING,
-    Blocks,
-    Derive,
     Dictionary,
     ImportKind,
     ImportOptions,
@@ -34,12 +32,11 @@ from workloads.datasets.imports.kind import (
 )
 from workloads.datasets.imports.products import (
     UNKNOWN,
-    categorised,
+    known_categories,
     product_columns,
     text_or_unknown,
 )
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable, numbered
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows
 from workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
@@ -65,22 +62,29 @@ def check(options: ImportOptions) -> None:
         product_columns(settings["product-columns"])
 
 
-def _columns(cells: Cells) -> dict[str, Any]:
+def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
     """Return ticket, item, category, store, quantity and net_paid."""
     import pyarrow as pa
 
     rows = len(cells)
+    ts = cells.times("ts")
+    item = cells.whole("item", INT32_MAX)
+    if "category" in cells:
+        category = text_or_unknown(cells, "category")
+    else:
+        category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
+    store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
+    if "store" in cells:
+        store = cells.whole("store", INT32_MAX)
+    if "quantity" in cells:
+        quantity = cells.whole("quantity", INT32_MAX, lowest=_INT32_LOWEST)
     return {
-        "ts": cells.times("ts"),
+        "ts": ts,
         "ticket": cells.whole("ticket", _INT64_MAX),
-        "item": cells.whole("item", INT32_MAX),
-        "category": text_or_unknown(cells, "category")
-        if "category" in cells
-        else pa.repeat(UNKNOWN, rows),
-        "store": cells.whole("store", INT32_MAX) if "store" in cells else np.zeros(rows, np.int32),
-        "quantity": cells.whole("quantity", INT32_MAX, lowest=_INT32_LOWEST)
-        if "quantity" in cells
-        else np.ones(rows, np.int32),
+        "item": item,
+        "category": category,
+        "store": store,
+        "quantity": quantity,
         "net_paid": cells.parsed("net_paid", partial(cents, "net_paid"), pa.int64()),
     }
 
@@ -98,15 +102,6 @@ def cents(role: str, text: str) -> int:
     if abs(value) >= _CENTS_BELOW:
         raise BadRowError(f"column {role} is {text!r}; it must be below 2^53 cents")
     return value
-
-
-def prepare(blocks: Blocks, options: ImportOptions) -> Derive | None:
-    """Return what looks categories up where there is a table of products.
-
-    Raises:
-        DatasetError: the table cannot be used.
-    """
-    return categorised(options) if options.settings["products"] else None
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -133,8 +128,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        sales = where(block, np.asarray(block["row"]) % count == index)
+    for sales in share_rows("row", count, index, blocks):
         yield {**sales, "category": sales["categories"]}
 
 
@@ -144,7 +138,7 @@ RETAIL = ImportKind(
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
     check=check,
     form=NamedColumns(needed=NEEDED),
-    transform=lambda options: _columns,
+    transform=lambda options: partial(_columns, known_categories(options)),
     columns=(
         ("ticket", "int64"),
         ("item", "int32"),
@@ -153,7 +147,6 @@ RETAIL = ImportKind(
         ("quantity", "int32"),
         ("net_paid", "int64"),
     ),
-    prepare=prepare,
     dictionaries=(Dictionary(name="categories", column="category"),),
     keys=None,
     streams=streams,

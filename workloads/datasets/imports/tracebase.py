@@ -22,8 +22,7 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.cells import Cells
 from workloads.datasets.imports.forms import Layout
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable, numbered, stamped
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
 from workloads.inputs.power_readings.schema import (
     FIELDS,
     INPUT,
@@ -82,8 +81,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        own = where(block, np.asarray(block["plugs"]) % count == index)
+    for own in share_rows("plugs", count, index, blocks):
         plug = np.asarray(own["plugs"])
         unit = plug // PLUGS_PER_UNIT
         yield {

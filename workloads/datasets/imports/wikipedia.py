@@ -27,8 +27,8 @@ from workloads.datasets.imports.cells import Cells
 from workloads.datasets.imports.forms import Lines
 from workloads.datasets.imports.json_lines import object_of, text_of
 from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from workloads.datasets.rows import BLOCK_ROWS, where
-from workloads.datasets.stream_table import StreamTable, numbered
+from workloads.datasets.rows import BLOCK_ROWS
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows
 from workloads.datasets.text.csv_text import LINE
 from workloads.model import Alphabet, Block
 
@@ -72,8 +72,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _increments(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        edits = where(block, np.asarray(block["row"]) % count == index)
+    for edits in share_rows("row", count, index, blocks):
         yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["pages"]))}
 
 
