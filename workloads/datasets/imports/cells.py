@@ -73,7 +73,7 @@ class Cells:
             raise DatasetError(
                 f"{self.part.place}: column {role} is of type {kind}; give texts or numbers"
             )
-        return (column if is_text(kind) else column.cast(pa.string())).fill_null("")
+        return column.cast(pa.string()).fill_null("")
 
     def stripped(self, role: str) -> "pa.Array":
         """Return a column as texts without blanks around them."""
