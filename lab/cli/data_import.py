@@ -138,7 +138,8 @@ def _print(dataset: Dataset) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(
         f"{origin['lines']:,} lines, {origin['rows']:,} rows, {origin['bad_rows']:,} bad, "
-        f"{origin['rows_out_of_order']:,} out of order"
+        f"{origin['rows_out_of_order']:,} out of order; {origin['empty_lines']:,} empty lines, "
+        f"{origin['lines_passed_over']:,} passed over"
     )
     print_rows(console, origin)
     print_times(dataset, console)

@@ -240,15 +240,16 @@ def _exit_code(result: Any) -> int:
 
 def _stored(run_dir: Path) -> "RunRequest":
     from lab.parent.whole import RunRequest
+    from results.fit import with_bytes
     from results.meta import check_meta
     from results.store import read_meta
 
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
     return RunRequest(
-        text=meta["matrix_text"],
+        text=with_bytes(meta["matrix_text"]),
         source=str(run_dir / "run.json"),
-        folder=Path(meta.get("matrix_folder", "")),
+        folder=Path(with_bytes(meta.get("matrix_folder", ""))),
         only=tuple(meta["only"]),
         keep_outputs=meta["keep_outputs"],
     )

@@ -111,3 +111,10 @@ def _values(array: "pa.Array") -> npt.NDArray[Any]:
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return np.from_dlpack(array)
     return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def has_hexadecimal(texts: "pa.Array") -> bool:
+    """Return whether texts may be hexadecimal numbers, which Arrow reads, too."""
+    data = texts.buffers()[2]
+    content = b"" if data is None else data.to_pybytes()
+    return b"x" in content or b"X" in content

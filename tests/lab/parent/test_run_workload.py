@@ -276,6 +276,7 @@ def test_a_folder_whose_name_is_no_text_runs_and_is_shown_escaped(
     code, out, err = run_lab(capsys, path.name, "--engine", "multicore", "--report")
     assert code == EXIT_OK, (out, err)
     assert r"raw\udcff" in (Path(out[-1]) / "run.json").read_text(encoding="utf-8")
+    assert run_lab(capsys, "--resume", out[-1])[0] == EXIT_OK
     assert call(["check", str(path)]) == EXIT_OK
     assert call(["plan", str(path), "-w", "2", "--svg", "plan.svg"]) == EXIT_OK
 

@@ -5,10 +5,14 @@ import json
 import lzma
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from workloads.datasets.imports.access_log import COLUMNS
+from workloads.datasets.imports.kind import ImportOptions
+from workloads.datasets.imports.read import Reading, read_batches
+from workloads.datasets.imports.registry import import_kind
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")
 
@@ -18,6 +22,16 @@ def real(name: str) -> Path:
     if not path.is_file():
         pytest.skip(f"real input {path} is not on this machine; LAB_REAL_DATA says where it is")
     return path
+
+
+def rows_of(kind: str, *files: Path, **options: Any) -> tuple[Reading, list[tuple[Any, ...]]]:
+    """Read files as an import does; return the account of the lines, and rows from `ts` on."""
+    of = import_kind(kind)
+    found = Reading()
+    chosen = of.complete(ImportOptions(files=files, **options))
+    batches = list(read_batches(of, chosen, found, lambda position: None))
+    columns = [(column.to_pylist() for column in batch.columns[1:]) for batch in batches]
+    return found, [row for part in columns for row in zip(*part, strict=True)]
 
 
 def log_line(

@@ -156,7 +156,6 @@ BAD_LOG_LINES = {
     "column time is 9223372036854775808, above": log_line(2**63, "/a", "1"),
     "column url is empty": log_line(1, "", "1"),
     "column response is 2000": log_line(1, "/a", "1", response=2000),
-    "empty line": "",
 }
 
 
@@ -198,10 +197,18 @@ def test_as_many_bad_lines_as_allowed_are_left_out_and_told(catalog: Catalog, tm
     assert [":2: " in line or ":4: " in line for line in dataset.origin["bad_lines"]] == [True] * 2
 
 
+def test_lines_are_rows_bad_rows_empty_or_a_header(catalog: Catalog, tmp_path: Path):
+    file = log_file(tmp_path, "", log_line(1, "/a", "1"), "bad", "", log_line(2, "/a", "1"), "")
+    origin = imported(catalog, "access-log", file, max_bad=1).origin
+    assert [origin[name] for name in ("lines", "rows", "bad_rows", "empty_lines")] == [7, 2, 1, 3]
+    assert origin["lines_passed_over"] == 1
+    assert f"{file}:4: 1 columns instead of 9" in origin["bad_lines"][0]
+
+
 def test_text_that_is_not_utf8_is_a_bad_row(catalog: Catalog, tmp_path: Path):
     file = tmp_path / "log.tsv"
     file.write_bytes(log_line(1, "/\xe9", "1").encode("latin-1") + b"\n")
-    assert_refused(catalog, "access-log", file, r"log\.tsv:1: not UTF-8 at byte")
+    assert_refused(catalog, "access-log", file, r"log\.tsv:1: it is not UTF-8")
     file.write_bytes(
         log_line(1, "/\xe9", "1").encode("latin-1") + b"\n" + f"{log_line(2, '/é', '1')}\n".encode()
     )

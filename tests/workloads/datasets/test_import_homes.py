@@ -97,7 +97,6 @@ def test_houses_that_have_loads_end_the_slice_each_for_itself(catalog: Catalog, 
         (line(0, 1, plug=5), "column plug_id is 5, and --plugs-per-household 5"),
         (line(0, 1, household=2), "column household_id is 2, and --households-per-house 2"),
         (line(0, 1, house="h"), "column house_id is 'h', not a whole number"),
-        ("", "empty line"),
     ],
 )
 def test_a_bad_line_is_told_and_can_be_left_out(
@@ -153,7 +152,7 @@ def test_plugs_of_tracebase_are_dealt_to_homes(catalog: Catalog, tmp_path: Path)
 
 def test_a_reading_whose_milliwatts_do_not_fit_is_bad(catalog: Catalog, tmp_path: Path):
     file = day_file(tmp_path, at(0, 1, 2), at(1, 2_147_484, 3), "x", at(2, 2_147_483, 4))
-    with pytest.raises(DatasetError, match=r"csv:2: 2147484 W is above 2147483; 2 of 4 lines"):
+    with pytest.raises(DatasetError, match=r"csv:2: 2147484 W is above 2147483: .*; 2 of 4 lines"):
         tracebase(catalog, file)
     dataset = tracebase(catalog, file, max_bad=2)
     assert dataset.load().streams[0].payload["load_mw"].tolist() == [1000, 2_147_483_000]

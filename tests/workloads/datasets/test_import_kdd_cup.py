@@ -2,12 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.workloads.datasets.files import text_file
+from tests.workloads.datasets.files import rows_of, text_file
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, ImportOptions
-from workloads.datasets.imports.lines import Line
+from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.run import import_files
 from workloads.inputs.connections.schema import COLUMNS, COMBINATIONS, TEXTS
@@ -104,10 +103,10 @@ def test_precision_and_recall_of_an_imported_file_are_a_command(
         ({"label": "."}, "column label is empty"),
     ],
 )
-def test_a_bad_column_is_told(changed: dict[str, str], message: str):
-    text = line(**changed)
-    with pytest.raises(BadRowError, match=message):
-        KIND.parse(Line("kdd", 1, text.encode()), ImportOptions(files=()))
+def test_a_bad_column_is_told(changed: dict[str, str], message: str, tmp_path: Path):
+    found, rows = rows_of("kdd-cup", text_file(tmp_path / "kdd", line(**changed)))
+    assert not rows
+    assert message in found.bad_lines[0]
 
 
 def test_bad_lines_are_counted_and_left_out_on_demand(catalog: Catalog, tmp_path: Path):

@@ -82,12 +82,12 @@ class TestQuotes:
             more.write("2,good,b\n")
         columns = ("--columns", "ts=at,text=text,user=user", "--time", "s", "--max-bad", "3")
         result = imported(tmp_path / "data", "tweets", file, *columns)
-        assert "3 lines, 1 rows, 1 bad" in result.stderr
+        assert "4 lines, 1 rows, 1 bad" in result.stderr
         assert "a.csv:2-3: a text of 150,020 characters" in result.stderr
         assert "lines within bad rows, not read as rows: 1; " in result.stderr
         broken = bytes_file(tmp_path / "b.csv", 'at,text,user\n1,"a\n9,evil,b" c,d\n2,good,b\n')
         result = imported(tmp_path / "data", "tweets", broken, *columns)
-        assert "3 lines, 1 rows, 1 bad" in result.stderr
+        assert "4 lines, 1 rows, 1 bad" in result.stderr
         assert "b.csv:2-3: the quote opened in line 2 is closed in line 3 before ' c,d'" in (
             result.stderr
         )
@@ -96,11 +96,11 @@ class TestQuotes:
         file = bytes_file(tmp_path / "a.csv", 't,p,s,note\n1,2,a,"x\n2,2,a,y\n3,2,a,z"\n')
         options = ("--columns", "ts=t,price=p,symbol=s")
         result = imported(tmp_path / "data", "trades", file, *options)
-        assert "3 lines, 1 rows, 0 bad" in result.stderr
+        assert "4 lines, 1 rows, 0 bad" in result.stderr
         assert "several lines: " in result.stderr
         assert "a.csv:2-4" in result.stderr
         result = imported(tmp_path / "data", "trades", file, *options, "--no-quotes")
-        assert "3 lines, 3 rows, 0 bad" in result.stderr
+        assert "4 lines, 3 rows, 0 bad" in result.stderr
 
 
 def _csv_tweets(root: Path, file: Path) -> Result:
@@ -217,5 +217,5 @@ class TestFacts:
         second = imported(root, "retail", text, "--columns", columns, "--max-bad", "1")
         assert first.stdout == second.stdout
         assert "2 lines, 2 rows, 0 bad" in first.stderr
-        assert "3 lines, 2 rows, 1 bad" in second.stderr
+        assert "4 lines, 2 rows, 1 bad" in second.stderr
         assert facts(root, second)["bad_rows"] == 1

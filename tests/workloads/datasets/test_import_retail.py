@@ -9,13 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from lab.cli.data import data
+from tests.workloads.datasets.files import rows_of
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.cells import BadRowError
+from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.products import product_columns
 from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.retail_fields import cents, whole
+from workloads.datasets.imports.retail import cents
 from workloads.datasets.imports.run import import_files
 from workloads.datasets.manifest import dictionaries
 from workloads.model.piperun import answer
@@ -219,9 +221,9 @@ def test_options_that_make_no_sense_are_refused(more: dict[str, Any], message: s
         cells_of(csv(tmp_path, *LINES), **more)
 
 
-def cells_of(path: Path, **chosen: Any) -> list[tuple[str, Any]]:
-    kind = import_kind("retail")
-    return list(kind.read(path, kind.complete(options(path, **chosen)), lambda position: None))
+def cells_of(path: Path, **chosen: Any) -> tuple[Any, list[tuple[Any, ...]]]:
+    settings = {name.replace("_", "-"): v for name, v in chosen.pop("settings", {}).items()}
+    return rows_of("retail", path, **({"columns": COLUMNS, "settings": settings} | chosen))
 
 
 def test_categories_come_from_one_place_only(tmp_path: Path):
@@ -239,31 +241,31 @@ def test_product_columns_are_item_and_category(text: str):
 def test_a_parquet_file_without_the_column_or_broken_is_told(tmp_path: Path):
     path = tmp_path / "sales.parquet"
     pq.write_table(pa.table({name: [1] for name in COLUMNS.values() if name != "qty"}), path)
-    with pytest.raises(DatasetError, match=r"no column qty; there are time, basket, product"):
+    with pytest.raises(DatasetError, match=r"no column qty for quantity; there are time, basket"):
         cells_of(path)
     nested = {name: [[1]] if name == "qty" else [1] for name in COLUMNS.values()}
     pq.write_table(pa.table(nested), path)
-    with pytest.raises(DatasetError, match=r"column qty is of type list.*, which is no quantity"):
+    with pytest.raises(DatasetError, match=r"column quantity is of type list.*; give texts or"):
         cells_of(path)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(DatasetError, match=r"sales.parquet cannot be read as Parquet after row 0"):
+    with pytest.raises(DatasetError, match=r"sales.parquet cannot be read as Parquet: "):
         cells_of(path)
 
 
-def test_whole_numbers_and_amounts_in_their_forms():
-    assert whole("item", " 12 ", bits=32) == 12
-    assert whole("item", "12.00", bits=32) == 12
-    assert whole("ticket", str(2**63 - 1), bits=64) == 2**63 - 1
-    assert whole("quantity", "-3", bits=32, lowest=-(2**31)) == -3
+def test_whole_numbers_and_amounts_in_their_forms(tmp_path: Path):
+    path = csv(tmp_path, f"10, {2**63 - 1} ,12.00,-3,1,2017-01-01")
+    (row,) = cells_of(path)[1]
+    assert row[1:] == (2**63 - 1, 12, "unknown", 10, -3, 100)
     assert cents("net_paid", "1.005") == 101, "which it would not be in binary fractions"
     assert cents("net_paid", "-1.005") == -101
     assert cents("net_paid", " 1e2 ") == 10_000
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.5", "-1", "2147483648", "1e3", "٣"])
-def test_what_is_no_item_is_a_bad_row(text: str):
-    with pytest.raises(BadRowError, match="column item is"):
-        whole("item", text, bits=32)
+@pytest.mark.parametrize("text", ["", "x", "1.5", "-1", "2147483648", "٣", "0x1"])
+def test_what_is_no_item_is_a_bad_row(text: str, tmp_path: Path):
+    found, rows = cells_of(csv(tmp_path, f"10,1,{text},1,1,2017-01-01"))
+    assert not rows
+    assert "column item is" in found.bad_lines[0]
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e400", "90071992547409.92", "$3"])

@@ -5,14 +5,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from engines.reference.adapter import PreparedReference
+from tests.workloads.datasets.files import rows_of
 from tests.workloads.datasets.trade_files import OPEN_MS, Trade, lean, simulated, taq
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.cells import BadRowError
+from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.run import import_files
-from workloads.datasets.imports.trade_fields import whole_price
+from workloads.datasets.imports.trade_averages import whole_price
 from workloads.datasets.manifest import dictionaries
 from workloads.model.trace import compare
 from workloads.registry import workload
@@ -148,7 +150,7 @@ def test_what_is_no_price_is_a_bad_row(text: str):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"columns": {"ts": "1"}}, "trades need --columns price="),
+        ({"columns": {"ts": "1"}}, "--columns does not say which column is price"),
         ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of iso, s, ms"),
         ({"settings": {"price-scale": 0.0}}, "--price-scale is 0.0"),
         ({"settings": {"decimals": 9}}, "--decimals is 9; give 0 to 6"),
@@ -159,8 +161,7 @@ def test_options_that_make_no_sense_are_refused(more: dict, message: str, tmp_pa
     kind = import_kind("trades")
     (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
     with pytest.raises(DatasetError, match=message):
-        options = kind.complete(ImportOptions(files=(path,), **(LEAN | more)))
-        list(kind.read(path, options, lambda position: None))
+        kind.complete(ImportOptions(files=(path,), **(LEAN | more)))
 
 
 def test_several_streams_of_a_side_which_joins_refuse_are_refused_at_once(tmp_path: Path):
@@ -176,11 +177,8 @@ def test_a_file_name_without_a_symbol_is_a_bad_row_and_a_pattern_finds_it(tmp_pa
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("2018_07", "1,10000\n")
         archive.writestr("trades-of-GE.csv", "1,10000\n")
-    kind = import_kind("trades")
-    options = kind.complete(ImportOptions(files=(path,), **LEAN))
-    first, second = (cells for _, cells in kind.read(path, options, lambda position: None))
-    with pytest.raises(BadRowError, match="'2018_07' has no symbol; see --symbol-pattern"):
-        kind.parse(first, options)
-    assert kind.parse(second, options) == (1, "TRADES", 100)
-    options.settings["symbol-pattern"] = r"of-(\w+)\.csv"
-    assert kind.parse(second, options) == (1, "GE", 100)
+    found, rows = rows_of("trades", path, **LEAN)
+    assert "'2018_07' has no symbol; see --symbol-pattern" in found.bad_lines[0]
+    assert rows == [(1, "TRADES", 100)]
+    settings = LEAN["settings"] | {"symbol-pattern": r"of-(\w+)\.csv"}
+    assert rows_of("trades", path, **(LEAN | {"settings": settings}))[1] == [(1, "GE", 100)]

@@ -155,7 +155,7 @@ def test_csv_columns_by_number_where_there_is_no_header(catalog: Catalog, tmp_pa
 
 
 REFUSED = {
-    "no column nothing; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
+    "no column nothing for text; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
     "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
     "tweets has no column price; it takes ts, user, text": (["a"], {"price": "a"}),
     r"t\.csv:2: 'noon' is no time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
@@ -188,8 +188,9 @@ def test_a_time_of_another_unit_is_refused_with_both_lines(catalog: Catalog, tmp
     file = text_file(tmp_path / "t.csv", "at,body", "1536507914000,a", "1536507917123000,b")
     columns = {"ts": "at", "text": "body"}
     said = (
-        r"t\.csv:3: 1536507917123000 looks like microseconds since 1970, but 1536507914000 "
-        r"\(t\.csv:2\) looks like milliseconds since 1970; --time ms takes all for milliseconds"
+        r"t\.csv:3: 1536507917123000 looks like microseconds since 1970, but 1 of the first "
+        r"2 times, such as 1536507914000 \(t\.csv:2\), looks like milliseconds since "
+        r"1970; --time ms takes all for milliseconds"
     )
     with pytest.raises(DatasetError, match=said):
         imported(catalog, "tweets", file, columns=columns)

@@ -18,26 +18,13 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def read(text: str, form: str | None = None, unit: str = "ms") -> int | str:
-    return TimeReader(form, unit=unit).read(text)
+    times, bad = ColumnTimes(TimeReader(form, unit=unit)).read(pa.array([text]), "t", str)
+    return bad.get(0, int(times[0]))
 
 
 def column(cells: Sequence[object], form: str | None = None) -> tuple[list[int], dict[int, str]]:
     times, bad = ColumnTimes(TimeReader(form)).read(pa.array(cells), "t", lambda at: f"row {at}")
     return times.tolist(), bad
-
-
-def each(
-    cells: Sequence[object], form: str | None = None
-) -> tuple[list[int | str], dict[int, str]]:
-    """Read cells as an import kind does, a text after another."""
-    reader, times, bad = TimeReader(form), [], {}
-    for at, cell in enumerate(cells):
-        reader.place = f"row {at}"
-        found = reader.read(str(cell))
-        times.append(found)
-        if isinstance(found, str):
-            bad[at] = found
-    return times, bad
 
 
 @pytest.mark.parametrize(
@@ -71,7 +58,6 @@ def each(
 )
 def test_the_forms_of_times(text: str, form: str | None, ms: int):
     assert read(text, form) == ms
-    assert column([text], form) == ([ms], {})
 
 
 @pytest.mark.parametrize(
@@ -92,7 +78,6 @@ def test_the_forms_of_times(text: str, form: str | None, ms: int):
 )
 def test_what_is_no_time(text: str, form: str | None):
     assert isinstance(read(text, form), str)
-    assert list(column([text], form)[1]) == [0]
 
 
 @pytest.mark.parametrize("text", ["-1.0005", "-1.0005e0", "-0.0010005e3"])
@@ -136,7 +121,6 @@ def test_a_float_is_the_time_of_its_exact_value(seconds: int, part: int):
 IN_MS = [MS, MS + 1, MS + 2, MS + 3]
 
 
-@pytest.mark.parametrize("reader", [column, each])
 class TestMixtures:
     @pytest.mark.parametrize(
         ("odd", "looks"),
@@ -152,8 +136,8 @@ class TestMixtures:
             (10**23, "is too large for a time in any unit"),
         ],
     )
-    def test_a_row_in_another_form_is_bad(self, reader, odd: object, looks: str):
-        times, bad = reader([str(cell) for cell in (*IN_MS, odd)])
+    def test_a_row_in_another_form_is_bad(self, odd: object, looks: str):
+        times, bad = column([str(cell) for cell in (*IN_MS, odd)])
         assert times[:4] == IN_MS
         assert list(bad) == [4]
         assert looks in bad[4]
@@ -162,8 +146,8 @@ class TestMixtures:
         if isinstance(odd, int) and "looks like" in looks:
             assert "--time ms takes all for milliseconds" in bad[4]
 
-    def test_a_chosen_unit_takes_all(self, reader):
-        assert reader([MS, MS * 1000, 0], "ms") == ([MS, MS * 1000, 0], {})
+    def test_a_chosen_unit_takes_all(self):
+        assert column([MS, MS * 1000, 0], "ms") == ([MS, MS * 1000, 0], {})
 
     @pytest.mark.parametrize(
         "cells",
@@ -175,8 +159,8 @@ class TestMixtures:
             [99_999_999, 100_000_001, 100_000_002],
         ],
     )
-    def test_small_numbers_are_counts_and_may_grow(self, reader, cells: list[int]):
-        assert reader(cells) == (cells, {})
+    def test_small_numbers_are_counts_and_may_grow(self, cells: list[int]):
+        assert column(cells) == (cells, {})
 
     @pytest.mark.parametrize(
         ("cells", "pattern"),
@@ -190,26 +174,24 @@ class TestMixtures:
             (["12312024", "12302024"], "%m%d%Y"),
         ],
     )
-    def test_dates_as_numbers_are_refused_with_their_pattern(
-        self, reader, cells: list[str], pattern: str
-    ):
+    def test_dates_as_numbers_are_refused_with_their_pattern(self, cells: list[str], pattern: str):
         for some in (cells, [int(cell) for cell in cells]):
-            _, bad = reader(some)
+            _, bad = column(some)
             assert list(bad) == [0, 1]
             assert "as a number" in bad[0]
             assert f"--time '{pattern}' reads dates, --time ms takes all" in bad[0]
-            assert not reader(some, pattern)[1]
+            assert not column(some, pattern)[1]
 
     @pytest.mark.parametrize("cells", [["0.001", "0.5"], [0.25, 1.75], ["1e-3", "2.5"]])
-    def test_small_fractions_are_refused(self, reader, cells: list[object]):
-        _, bad = reader(cells)
+    def test_small_fractions_are_refused(self, cells: list[object]):
+        _, bad = column(cells)
         assert list(bad) == [0, 1]
         assert "has a fraction, and no unit shows; --time s takes all for seconds" in bad[0]
-        assert not reader(cells, "s")[1]
+        assert not column(cells, "s")[1]
 
-    def test_times_of_day_and_days_are_not_mixed(self, reader):
+    def test_times_of_day_and_days_are_not_mixed(self):
         for form in (None, "iso"):
-            _, bad = reader(["09:30:00", "09:30:01", "2024-01-01"], form)
+            _, bad = column(["09:30:00", "09:30:01", "2024-01-01"], form)
             assert list(bad) == [2]
             assert "looks like a time of day; write all in one form" in bad[2] or (
                 "look like a time of day; write all in one form" in bad[2]
@@ -242,3 +224,26 @@ def test_a_mixture_of_times_with_and_without_a_zone_is_reported():
     assert (
         "some do not, such as 2024-01-01T00:00:00, and are those of UTC" in reader.report()["times"]
     )
+
+
+@given(
+    st.sampled_from(["%d/%m/%Y %H:%M:%S", "%Y%m%d", "%H.%M %Y-%m-%d"]),
+    st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)),
+    st.integers(0, 18),
+    st.sampled_from([*"09135/ x", ""]),
+)
+def test_a_pattern_of_fixed_width_is_read_as_strptime_reads_it(
+    pattern: str, moment: datetime, place: int, sign: str
+):
+    good = moment.strftime(pattern.replace("%Y", f"{moment.year:04}"))
+    odd = good[:place] + sign + good[place + 1 :]
+    for cells in ([good, good], [good, odd], [f" {good}", "x" + good, odd]):
+        times, bad = column(cells, pattern)
+        for row, cell in enumerate(cells):
+            try:
+                exact = datetime.strptime(cell.strip(), pattern).replace(tzinfo=UTC)
+            except ValueError:
+                assert row in bad
+            else:
+                since = exact - datetime(1970, 1, 1, tzinfo=UTC)
+                assert (times[row], row in bad) == (since // timedelta(milliseconds=1), False)

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from workloads.datasets.imports.words import tokens
+from workloads.datasets.text.words import tokens
 
 TEXTS = {
     "R&amp;D at &lt;b&gt; 3D-Print!": (20, ["r", "d", "at", "b", "3d", "print"], []),

@@ -21,16 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports.kind import (
-    BadRowError,
-    Dictionary,
-    ImportKind,
-    ImportOptions,
-    Row,
-    StreamTable,
-)
-from workloads.datasets.imports.lines import Line, read_lines, whole_number
-from workloads.datasets.imports.rows import where
+from workloads.datasets.imports.cells import Cells, mask_of
+from workloads.datasets.imports.forms import Layout
+from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from workloads.datasets.rows import where
+from workloads.datasets.stream_table import StreamTable
 from workloads.model import Alphabet, Block
 
 COLUMNS = (
@@ -43,26 +38,23 @@ _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
-def parse(line: Line, options: ImportOptions) -> Row | None:
-    """Return (ts, host, url, size or NO_SIZE, stream) of one line; None for the header.
+def _columns(count: int, cells: Cells) -> dict[str, Any]:
+    """Return host, url, size (or NO_SIZE) and stream of the cells."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    Raises:
-        BadRowError: wrong number of columns, or a column that is not what it must be.
-    """
-    fields = line.text.split("\t")
-    if line.number == 1 and tuple(field.lower() for field in fields) == COLUMNS:
-        return None
-    if len(fields) != len(COLUMNS):
-        raise BadRowError(f"{len(fields)} columns instead of {len(COLUMNS)}")
-    host, _, time, method, url, response, size, _, _ = fields
-    if not host or not url:
-        raise BadRowError(f"column {'url' if host else 'host'} is empty")
-    seconds = whole_number("time", time, _INT64_MAX)
-    status = whole_number("response", response, 999)
-    size_bytes = None if size in ("", "-") else whole_number("bytes", size, _INT32_MAX)
-    carries_page = status == 200 and method != "HEAD"
-    known = size_bytes if carries_page and size_bytes is not None else NO_SIZE
-    return seconds, host, url, known, zlib.crc32(host.encode()) % options.streams
+    host, url = cells.words("host"), cells.words("url")
+    ts = cells.whole("time", _INT64_MAX)
+    status = cells.whole("response", 999)
+    size = cells.whole("bytes", _INT32_MAX, absent=("", "-"), default=NO_SIZE)
+    carries = (status == 200) & mask_of(pc.not_equal(cells.texts("method"), "HEAD"))
+    return {
+        "ts": ts,
+        "host": host,
+        "url": url,
+        "size": np.where(carries, size, NO_SIZE),
+        "stream": cells.parsed("host", lambda text: zlib.crc32(text.encode()) % count, pa.int32()),
+    }
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -128,9 +120,11 @@ ACCESS_LOG = ImportKind(
     name="access-log",
     workload="page_view_join",
     help="tab-separated web log (host logname time method url response bytes referer useragent)",
+    form=Layout(
+        names=COLUMNS, delimiter="\t", read=("host", "time", "method", "url", "response", "bytes")
+    ),
+    transform=lambda options: partial(_columns, options.streams),
     columns=(("host", "string"), ("url", "string"), ("size", "int32"), ("stream", "int32")),
-    read=read_lines,
-    parse=parse,
     dictionaries=(
         Dictionary(name="pages", column="url"),
         Dictionary(name="users", column="host"),

@@ -11,44 +11,24 @@ purchase), `event_time` (milliseconds since 1970, a number or a text of one) and
 - Events come up to a minute late there: this kind always sorts.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.ad_rows import (
-    campaign_table,
-    import_of_ads,
-    with_lookup,
-)
+from workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
+from workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from workloads.datasets.imports.forms import Lines, lookup_cells
 from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
-from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.raw import At
+from workloads.datasets.imports.kind import ImportOptions, Setting
+from workloads.datasets.text.csv_text import LINE
 from workloads.inputs.ads.schema import TYPES
 
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A line, the campaigns of all ads, and the locations of the users of the lines before."""
-
-    line: Line
-    campaigns: dict[str, str]
-    locations: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def further(self) -> int:
-        """How many lines it has after its first."""
-        return self.line.further
-
-    def shown(self) -> str:
-        """Return its beginning, for messages."""
-        return self.line.shown()
+_COLUMNS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
 
 
-def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Event]]:
-    """Yield the lines of a file.
+def transform(options: ImportOptions) -> Transform:
+    """Return what makes user, page, ad, type and clicked of the events.
 
     Raises:
         DatasetError: there is no table of campaigns, or it cannot be read.
@@ -59,50 +39,55 @@ def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Even
             "--campaigns is missing: the file of JSON objects with the campaign of each ad, such "
             "as ad-to-campaign-ids.txt"
         )
-    campaigns, locations = _campaigns(Path(table), options), dict[str, str]()
-    for place, line in read_lines(path, options, at):
-        yield place, Event(line, campaigns, locations)
+    locations: dict[str, str] = {}
+    return partial(_columns, _campaigns(Path(table), options), locations)
 
 
-def parse(event: Event, options: ImportOptions) -> Row:
-    """Return (ts, user, page, ad, type, clicked).
+def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells) -> dict[str, Any]:
+    import pyarrow as pa
 
-    Raises:
-        BadRowError: not a JSON object, a field is missing or not what it must be, or the ad is in
-            no campaign.
-    """
-    found = object_of(event.line)
+    event = partial(_event, campaigns, locations)
+    rows = cells.each(event, cells.texts(LINE).to_pylist())
+    columns: dict[str, Any] = {
+        name: [none if row is None else row[name] for row in rows]
+        for name, none in _COLUMNS.items()
+    }
+    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
+
+
+def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> dict[str, Any]:
+    found = object_of(line)
     user, ad, kind = (text_of(found, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
         raise BadRowError(f"field event_type is {kind!r}; there are {', '.join(TYPES)}")
-    if ad not in event.campaigns:
+    if ad not in campaigns:
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
-    ts = _time(found.get("event_time"), options)
+    ts = _time(found.get("event_time"))
     page, address = text_of(found, "page_id"), text_of(found, "ip_address")
-    return (
-        ts,
-        with_lookup("user", user, event.locations.setdefault(user, address)),
-        page,
-        with_lookup("ad", ad, event.campaigns[ad]),
-        TYPES.index(kind),
-        0,
-    )
+    return {
+        "ts": ts,
+        "user": with_lookup("user", user, locations.setdefault(user, address)),
+        "page": page,
+        "ad": with_lookup("ad", ad, campaigns[ad]),
+        "type": TYPES.index(kind),
+        "clicked": 0,
+    }
 
 
-def _time(value: Any, options: ImportOptions) -> int:
+def _time(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadRowError(f"field event_time is {value!r}, not milliseconds since 1970")
-    return options.time(str(value))
+    return str(value)
 
 
 def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
-    found = campaign_table(read_lines(path, options, lambda position: None), _pairs)
+    found = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
     if not found:
         raise DatasetError(f"{path} has no campaigns; it is to have objects of ads and campaigns")
     return found
 
 
-def _pairs(line: Line) -> list[tuple[str, str]]:
+def _pairs(line: str) -> list[tuple[str, str]]:
     pairs = object_of(line)
     return [(ad, text_of(pairs, ad)) for ad in pairs]
 
@@ -110,8 +95,8 @@ def _pairs(line: Line) -> list[tuple[str, str]]:
 AD_EVENTS = import_of_ads(
     name="ad-events",
     help="events of the Yahoo streaming benchmark, one JSON object a line",
-    read=read,
-    parse=parse,
+    form=Lines(),
+    transform=transform,
     settings=(
         Setting(
             name="campaigns",

@@ -6,21 +6,13 @@ with a tab between: the tables that queries look up (`workloads.inputs.ads.table
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import (
-    BadRowError,
-    Dictionary,
-    Fields,
-    ImportKind,
-    ImportOptions,
-    StreamTable,
-)
-from workloads.datasets.imports.numbered import numbered, stamped
-from workloads.datasets.imports.rows import taken, where
+from workloads.datasets.imports.cells import BadRowError, Cells
+from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from workloads.datasets.rows import taken
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
 from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
 from workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
 from workloads.model import Alphabet, Block
@@ -54,25 +46,28 @@ def with_lookup(role: str, text: str, found: str) -> str:
 
 
 def campaign_table(
-    rows: Iterator[tuple[str, Fields]], pairs_of: Callable[[Any], Iterable[tuple[str, str]]]
+    tables: Iterable[Cells], pairs_of: Callable[..., Iterable[tuple[str, str]]], *roles: str
 ) -> dict[str, str]:
     """Return the campaign of each ad.
 
     Args:
-        rows: (place, fields) of what a file has.
+        tables: the cells of a file.
         pairs_of: the ads of a row, each with its campaign; raises `BadRowError`.
+        roles: the columns whose texts `pairs_of` takes.
 
     Raises:
         DatasetError: a row is bad, or an ad is in two campaigns.
     """
     found: dict[str, str] = {}
-    for place, fields in rows:
-        try:
-            for ad, campaign in pairs_of(fields):
-                if found.setdefault(ad, campaign) != campaign:
-                    raise BadRowError(f"ad {ad!r} is in campaign {found[ad]!r} above")
-        except BadRowError as error:
-            raise DatasetError(f"{place}: {error}: {fields.shown()}") from error
+
+    def add(*texts: str) -> None:
+        for ad, campaign in pairs_of(*texts):
+            if found.setdefault(ad, campaign) != campaign:
+                raise BadRowError(f"ad {ad!r} is in campaign {found[ad]!r} above")
+
+    for cells in tables:
+        cells.each(add, *(cells.texts(role).to_pylist() for role in roles))
+        cells.check()
     return found
 
 
@@ -82,8 +77,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        mine = where(block, np.asarray(block["row"]) % count == index)
+    for mine in share_rows("row", count, index, blocks):
         clicked = np.asarray(mine["clicked"]) != 0
         rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
         is_click = np.zeros(len(rows), dtype=np.bool_)

@@ -18,27 +18,18 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import (
-    BadRowError,
-    ImportKind,
-    ImportOptions,
-    ParsedRows,
-    Row,
-    Setting,
-    StreamTable,
-)
-from workloads.datasets.imports.lines import Line, read_lines, whole_number
-from workloads.datasets.imports.numbered import numbered
-from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.rows import where
-from workloads.datasets.imports.tracebase import TRACEBASE, read_parsed
+from workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from workloads.datasets.imports.forms import Layout
+from workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+from workloads.datasets.imports.tracebase import TRACEBASE, check_mean
+from workloads.datasets.rows import where
+from workloads.datasets.stream_table import StreamTable, numbered
 from workloads.inputs.homes import (
     ALL,
     ENDS_OF,
@@ -87,37 +78,43 @@ def check(options: ImportOptions) -> None:
     _layout(options)
 
 
-def parse(line: Line, options: ImportOptions) -> Row | None:
-    """Return (ts, key, load in milliwatts); None for work, and for houses that are left out.
+def check_homes(options: ImportOptions) -> None:
+    """Refuse what `tracebase` refuses, and such a layout.
 
     Raises:
-        BadRowError: wrong number of columns, or one that is not what it must be.
+        DatasetError: a setting is out of range.
     """
-    fields = line.text.split(",")
-    if len(fields) != len(COLUMNS):
-        raise BadRowError(f"{len(fields)} columns instead of {len(COLUMNS)} ({','.join(COLUMNS)})")
-    _, timestamp, value, what, plug, household, house = (field.strip() for field in fields)
-    ts = whole_number("timestamp", timestamp, _INT64_MAX)
-    load_mw = _milliwatts(value)
-    measured = whole_number("property", what, LOAD_NOW)
-    in_house = whole_number("house_id", house, _INT64_MAX)
-    own = options.settings
-    places = []
-    for column, text, name in (
-        ("household_id", household, "households-per-house"),
-        ("plug_id", plug, "plugs-per-household"),
+    check_mean(options)
+    check(options)
+
+
+def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+    """Return key and load; work, and houses beyond those imported, are passed over."""
+    import pyarrow as pa
+
+    ts = cells.whole("timestamp", _INT64_MAX)
+    load_mw = cells.parsed("value", _milliwatts, pa.int32())
+    measured = cells.whole("property", LOAD_NOW)
+    house = cells.whole("house_id", _INT64_MAX)
+    places = {}
+    for column, name in (
+        ("household_id", "households-per-house"),
+        ("plug_id", "plugs-per-household"),
     ):
-        number = whole_number(column, text, _INT64_MAX)
-        if number >= own[name]:
-            raise BadRowError(f"column {column} is {number}, and --{name} {own[name]}")
-        places.append(number)
-    if measured == WORK_DONE or in_house >= own["houses"]:
-        return None
-    key = (in_house * own["households-per-house"] + places[0]) * own["plugs-per-household"]
-    return ts, key + places[1], load_mw
+        places[column] = cells.whole(column, _INT64_MAX)
+        for row in np.flatnonzero(places[column] >= settings[name]).tolist():
+            number = places[column][row]
+            cells.note(row, f"column {column} is {number}, and --{name} {settings[name]}")
+    cells.pass_over((measured == WORK_DONE) | (house >= settings["houses"]))
+    key = house * settings["households-per-house"] + places["household_id"]
+    key = key * settings["plugs-per-household"] + places["plug_id"]
+    good = ~cells.passed
+    good[list(cells.bad)] = False
+    return {"ts": ts, "key": np.where(good, key, 0), "load_mw": load_mw}
 
 
 def _milliwatts(text: str) -> int:
+    text = text.strip()
     if not _VALUE.fullmatch(text):
         raise BadRowError(f"column value is {text!r}, not a number from 0")
     exact = Decimal(text) * 1000
@@ -126,25 +123,17 @@ def _milliwatts(text: str) -> int:
     return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def read_homes(path: Path, options: ImportOptions, at: At) -> Iterator[ParsedRows]:
-    """Yield tracebase's readings, without those whose milliwatts do not fit.
+def transform_homes(options: ImportOptions) -> Transform:
+    """Return what makes the columns of `tracebase`; milliwatts that do not fit make a row bad."""
+    tracebase = TRACEBASE.transform(options)
 
-    Raises:
-        DatasetError: as `tracebase.read_parsed`.
-    """
-    import pyarrow as pa
+    def columns(cells: Cells) -> Mapping[str, Any]:
+        found = tracebase(cells)
+        for row in np.flatnonzero(found["watts"] > _MOST_MW // 1000).tolist():
+            cells.note(row, f"{found['watts'][row]} W is above {_MOST_MW // 1000}")
+        return found
 
-    for rows in read_parsed(path, options, at):
-        watts = rows.batch.column("watts").to_numpy()
-        good = watts <= _MOST_MW // 1000
-        told = f"W is above {_MOST_MW // 1000}"
-        bad = zip(rows.lines[~good].tolist(), watts[~good].tolist(), strict=True)
-        yield replace(
-            rows,
-            lines=rows.lines[good],
-            batch=rows.batch.filter(pa.array(good)),
-            bad=tuple(sorted((*rows.bad, *((line, f"{load} {told}") for line, load in bad)))),
-        )
+    return columns
 
 
 def _layout(options: ImportOptions) -> dict[str, Any]:
@@ -248,8 +237,8 @@ DEBS_2014 = ImportKind(
     workload=INPUT,
     help=f"loads of plugs as in the DEBS 2014 Grand Challenge: {','.join(COLUMNS)}",
     check=check,
-    read=read_lines,
-    parse=parse,
+    form=Layout(names=COLUMNS, delimiter=",", read=COLUMNS[1:]),
+    transform=lambda options: partial(_debs_columns, options.settings),
     columns=(("key", "int32"), ("load_mw", "int32")),
     dictionaries=(),
     keys=_keys_of,
@@ -268,8 +257,8 @@ TRACEBASE_HOMES = replace(
     name="tracebase-homes",
     workload=INPUT,
     help="tracebase's plugs dealt to homes, with the ends of slices of time",
-    check=check,
-    read_parsed=read_homes,
+    check=check_homes,
+    transform=transform_homes,
     keys="plugs",
     streams=streams,
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),

@@ -3,18 +3,17 @@
 import json
 from typing import Any
 
-from workloads.datasets.imports.kind import BadRowError
-from workloads.datasets.imports.lines import Line
+from workloads.datasets.imports.cells import BadRowError
 
 
-def object_of(line: Line) -> dict[str, Any]:
+def object_of(line: str) -> dict[str, Any]:
     """Return the object of a line.
 
     Raises:
         BadRowError: not a JSON object.
     """
     try:
-        found = json.loads(line.text)
+        found = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise BadRowError(f"not JSON ({error})") from error
     if not isinstance(found, dict):

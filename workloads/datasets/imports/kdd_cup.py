@@ -16,18 +16,10 @@ from typing import Any
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import (
-    BadRowError,
-    Dictionary,
-    ImportKind,
-    ImportOptions,
-    Row,
-    Setting,
-    StreamTable,
-)
-from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.numbered import numbered, stamped
-from workloads.datasets.imports.rows import where
+from workloads.datasets.imports.cells import BadRowError, Cells
+from workloads.datasets.imports.forms import Layout
+from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
 from workloads.inputs.connections.schema import (
     CATEGORICAL,
     CHECK,
@@ -47,31 +39,36 @@ NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
 _INT16_MAX, _MOST = 2**15 - 1, 2**62
 
 
-def parse(line: Line, options: ImportOptions) -> Row:
-    """Return (0, combination, texts, label, numbers) of one line; its time is its row.
+def _of_cells(cells: Cells) -> dict[str, Any]:
+    """Return combination, texts, label and numbers; the time of a row is its number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    Raises:
-        BadRowError: wrong number of columns, or one that is not what it must be.
-    """
-    cells = [cell.strip() for cell in line.text.split(",")]
-    if len(cells) != len(COLUMNS) + 1:
-        raise BadRowError(
-            f"{len(cells)} columns instead of {len(COLUMNS) + 1} (41 features and a label)"
-        )
-    label = cells[-1].removesuffix(".")
+    label = cells.parsed("label", _label, pa.string())
+    texts = {name: cells.parsed(name, partial(_word, name), pa.string()) for name in TEXTS}
+    numbers = {name: cells.parsed(name, partial(_number, name), pa.int16()) for name in NUMBERS}
+    parts = [texts[name] if name in texts else cells.stripped(name) for name in CATEGORICAL]
+    combination = pc.binary_join_element_wise(*parts, "/")
+    ts = np.zeros(len(cells), np.int64)
+    return {"ts": ts, "combination": combination, **texts, "label": label, **numbers}
+
+
+def _label(text: str) -> str:
+    label = text.strip().removesuffix(".")
     if not label:
         raise BadRowError("column label is empty")
-    of = dict(zip(COLUMNS, cells, strict=False))
-    for name in TEXTS:
-        if not of[name] or "/" in of[name]:
-            raise BadRowError(f"column {name} is {of[name]!r}, not a word without /")
-    numbers = [_number(name, of[name]) for name in NUMBERS]
-    combination = "/".join(of[name] for name in CATEGORICAL)
-    further: list[Any] = [combination, *(of[name] for name in TEXTS), label, *numbers]
-    return (0, *further)
+    return label
+
+
+def _word(name: str, text: str) -> str:
+    text = text.strip()
+    if not text or "/" in text:
+        raise BadRowError(f"column {name} is {text!r}, not a word without /")
+    return text
 
 
 def _number(name: str, text: str) -> int:
+    text = text.strip()
     if name.endswith("_rate"):
         return _hundredths(name, text)
     if not (text.isascii() and text.isdigit()):
@@ -118,8 +115,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        mine = where(block, np.asarray(block["row"]) % count == index)
+    for mine in share_rows("row", count, index, blocks):
         typed = {n: np.asarray(mine[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
         yield {"ts": mine["row"], **typed}
 
@@ -145,8 +141,8 @@ KDD_CUP = ImportKind(
     workload=INPUT,
     help="connections of the KDD Cup of 1999: 41 features and a label, separated by commas",
     columns=tuple(_columns()),
-    read=read_lines,
-    parse=parse,
+    form=Layout(names=(*COLUMNS, "label"), delimiter=","),
+    transform=lambda options: _of_cells,
     dictionaries=tuple(Dictionary(name=n, column=n) for n in ("combination", *TEXTS, "label")),
     keys=None,
     streams=streams,

@@ -1,4 +1,9 @@
-"""What an import kind is: how its files are read, and what dataset comes out of its rows."""
+"""What an import kind is: the form of its files, its columns, and the dataset that they become.
+
+A kind is a declaration on tables. Its form says how files become parts and chunks of cells, as any
+table does (`workloads.datasets.tables`); its transform makes columns of a chunk; its dictionaries,
+derived columns and streams say what becomes of these.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,63 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.cells import Transform
 from workloads.datasets.imports.raw import At, check_readable
 from workloads.datasets.remedy import workload_taking
 from workloads.datasets.split import check_streams
+from workloads.datasets.stream_table import StreamTable
+from workloads.datasets.tables.table import MOST_STREAMS, Part
 from workloads.datasets.times import TimeReader, check_form
-from workloads.model import Alphabet, Block, ColumnType
+from workloads.model import Alphabet
 from workloads.registry import workload
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
-
-MOST_STREAMS = 1024
-"""As many as generators make: each is a file, and a thread or a task in engines."""
-
-Row = tuple[int, *tuple[Any, ...]]
-"""(ts, further columns as `ImportKind.columns` says)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedRows:
-    """Lines of one text that were parsed together.
-
-    Attributes:
-        place: how messages call the text.
-        read: how many lines there were.
-        lines: int64, the numbers of the lines that are rows, from 1.
-        batch: `ts` and the columns of `ImportKind.columns` of these.
-        bad: the numbers of the lines that are none, and what is wrong with them.
-    """
-
-    place: str
-    read: int
-    lines: "npt.NDArray[np.int64]"
-    batch: "pa.RecordBatch"
-    bad: tuple[tuple[int, str], ...] = ()
-
 
 Blocks = Callable[[], Iterator["pa.RecordBatch"]]
 """Yields all blocks of rows, each time that it is called."""
 
 Derive = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
-
-
-class BadRowError(Exception):
-    """Fields are not a row; the message says what is wrong with them."""
-
-
-class Fields(Protocol):
-    """What a reader yields: a line, a CSV record, ... not yet checked."""
-
-    @property
-    def further(self) -> int:
-        """How many lines it has after its first."""
-
-    def shown(self) -> str:
-        """Return its beginning, for messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,34 +82,15 @@ class ImportOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
     times: TimeReader = field(default_factory=TimeReader)
 
-    def time(self, text: str) -> int:
-        """Return the event time of a text.
 
-        Raises:
-            BadRowError: it is no time.
-        """
-        found = self.times.read(text)
-        if isinstance(found, str):
-            raise BadRowError(found)
-        return found
+class Form(Protocol):
+    """How raw files are read."""
 
+    def columns(self, options: ImportOptions) -> Mapping[str, str]:
+        """Return the column of each role; raises `DatasetError` where one is missing."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamTable:
-    """One stream to be written.
-
-    Attributes:
-        name: of the stream.
-        kinds: kind indices in it.
-        dtypes: columns to write, by name.
-        blocks: makes the stream's blocks, with the columns of `dtypes` and perhaps others, from
-            blocks of all rows in order of time (ties: of the files).
-    """
-
-    name: str
-    kinds: tuple[int, ...]
-    dtypes: Mapping[str, ColumnType]
-    blocks: Callable[[Iterator[Block]], Iterator[Block]]
+    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
+        """Yield the parts of a raw file; `at` receives the number of bytes read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,13 +119,9 @@ class ImportKind:
         workload: whose input it becomes (`Workload.input`).
         help: one line for people.
         check: refuses invalid options before anything is read; raises `DatasetError`.
-        read: `read(path, options, at)` yields (place, fields) of everything in a raw file, in
-            order; `place` is for messages, `at` is told the bytes read. `lines.read_lines` and
-            `csv_rows.read_csv` are such functions.
-        parse: `parse(fields, options)`: a row; None for what is no row, such as a header. Raises
-            `BadRowError`.
-        read_parsed: `read_parsed(path, options, at)` yields rows many at a time, in place of `read`
-            and `parse`: for files of so many lines that a call for each takes too long.
+        form: how its files are read.
+        transform: `transform(options)` returns what makes `ts` and the columns of `columns` from
+            the cells of a chunk; called once for an import, before the first chunk.
         columns: columns of a row after `ts`, as (name, Arrow type name).
         prepare: `prepare(blocks, options)` returns what derives further columns of a block, or
             leaves rows out, from `row`, `ts` and the columns of `columns`; `blocks()` yields all
@@ -201,15 +143,14 @@ class ImportKind:
     name: str
     workload: str
     help: str
-    check: Callable[[ImportOptions], None] | None = None
-    read: Callable[[Path, ImportOptions, At], Iterator[tuple[str, Fields]]] | None = None
-    parse: Callable[[Any, ImportOptions], Row | None] | None = None
-    read_parsed: Callable[[Path, ImportOptions, At], Iterator[ParsedRows]] | None = None
+    form: Form
+    transform: Callable[[ImportOptions], Transform]
     columns: tuple[tuple[str, str], ...]
     dictionaries: tuple[Dictionary, ...]
     keys: str | Callable[[ImportOptions], int] | None
     streams: Callable[[ImportOptions, Mapping[str, int]], tuple[StreamTable, ...]]
     alphabet: Callable[[int], Alphabet]
+    check: Callable[[ImportOptions], None] | None = None
     prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
@@ -246,14 +187,18 @@ class ImportKind:
             name: str(Path(value).absolute()) if name in named and value else value
             for name, value in {**own, **options.settings}.items()
         }
+        complete = replace(options, settings=settings)
+        self.form.columns(complete)
         if self.check is not None:
-            self.check(replace(options, settings=settings))
+            self.check(complete)
         files = tuple(path.absolute() for path in options.files)
         for path in (*files, *(Path(settings[name]) for name in named if settings[name])):
             check_readable(path)
         form = str(settings.get(TIME_SETTING.name, self.time))
         if form != TIME_SETTING.default:
             check_form(form, f"--{TIME_SETTING.name}")
-        times = TimeReader(None if form == TIME_SETTING.default else form)
+        times = TimeReader(
+            None if form == TIME_SETTING.default else form, unit=self.unit or TimeReader().unit
+        )
         sort = options.sort or self.sorts
-        return replace(options, files=files, settings=settings, sort=sort, times=times)
+        return replace(complete, files=files, sort=sort, times=times)

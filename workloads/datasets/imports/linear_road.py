@@ -10,14 +10,18 @@ A line with a comma is of the first form. Times are whole seconds, event time is
 With several streams, a vehicle's records go to stream vehicle modulo their number.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, StreamTable
-from workloads.datasets.imports.lines import Line, read_lines, whole_number
-from workloads.datasets.imports.numbered import numbered, stamped
-from workloads.datasets.imports.rows import where
+from workloads.datasets.imports.cells import Cells, mask_of
+from workloads.datasets.imports.forms import Lines
+from workloads.datasets.imports.kind import ImportKind, ImportOptions
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from workloads.datasets.text.csv_text import LINE
 from workloads.inputs.linear_road.schema import (
     EXIT_LANE,
     FIELDS,
@@ -30,71 +34,82 @@ from workloads.inputs.linear_road.schema import (
     SEGMENTS,
     TYPES,
 )
-from workloads.model import Alphabet, Block
+from workloads.model import Alphabet
 
 COMMAS = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
-BLANKS = ("time", "vehicle", "speed", "expressway", "lane", "direction", "position")
+BLANKS = ("Time", "VID", "Spd", "XWay", "Lane", "Dir", "Pos")
+_OF_COMMAS = ",".join(rf"\s*(?P<{name}>[^,]*?)\s*" for name in COMMAS) + "(?:,.*)?"
+_HEADER = r"(?i)^\s*" + r"\s*,\s*".join(COMMAS) + r"\s*(,|$)"
+_OF_BLANKS = r"\s*" + r"\s+".join(rf"(?P<{name}>[^\s,]+)" for name in BLANKS) + r"\s*"
 
 _INT16_MAX, _INT32_MAX = 2**15 - 1, 2**31 - 1
 _LATEST_S = (2**63 - 1) // 1000
-_HIGHEST = (_INT16_MAX, _INT16_MAX, EXIT_LANE, 1, SEGMENTS - 1, ROAD_FT - 1)
-"""Of speed, expressway, lane, direction, segment and position."""
+_HIGHEST = {
+    "Type": max(TYPES),
+    "Time": _LATEST_S,
+    "VID": _INT32_MAX,
+    "Spd": _INT16_MAX,
+    "XWay": _INT16_MAX,
+    "Lane": EXIT_LANE,
+    "Dir": 1,
+    "Seg": SEGMENTS - 1,
+    "Pos": ROAD_FT - 1,
+}
 
 
-def parse(line: Line, options: ImportOptions) -> Row | None:
-    """Return (ts, type, vid, speed, xway, lane, dir, seg, pos); None for a header.
-
-    Raises:
-        BadRowError: fields are missing, no whole numbers, or out of range.
-    """
-    text = line.text
-    if "," not in text:
-        return _of_blanks(text.split())
-    fields = [field.strip() for field in text.split(",")]
-    names = [field.lower() for field in fields[: len(COMMAS)]]
-    if line.number == 1 and names == [name.lower() for name in COMMAS]:
-        return None
-    return _of_commas(fields)
-
-
-def _of_blanks(fields: list[str]) -> Row:
-    if len(fields) != len(BLANKS):
-        raise BadRowError(f"{len(fields)} columns instead of {len(BLANKS)} ({' '.join(BLANKS)})")
-    time = whole_number("time", fields[0], _LATEST_S)
-    vehicle = whole_number("vehicle", fields[1], _INT32_MAX)
-    highest = (*_HIGHEST[:4], _HIGHEST[5])
-    checked = zip(BLANKS[2:], fields[2:], highest, strict=True)
-    speed, xway, lane, direction, position = (whole_number(*column) for column in checked)
-    segment = position // MILE_FT
-    return time * 1000, REPORT, vehicle, speed, xway, lane, direction, segment, position
+def _columns(cells: Cells) -> dict[str, Any]:
+    """Return the fields of records of the lines."""
+    blank = _fields(cells)
+    of = {name: cells.whole(name, _HIGHEST[name]) for name in COMMAS[:3]}
+    kind = of["Type"]
+    for number in set(kind.tolist()) - set(TYPES):
+        cells.mark(
+            kind == number, f"column Type is {number}; there are {', '.join(map(str, TYPES))}"
+        )
+    for name in COMMAS[3:]:
+        of[name] = cells.whole(name, _HIGHEST[name], absent=("", str(NONE)), default=NONE)
+        absent = (kind == REPORT) & (of[name] == NONE)
+        cells.mark(absent, f"column {name} is '' or '-1', not a whole number from 0")
+    of["Seg"] = np.where(blank, of["Pos"] // MILE_FT, of["Seg"])
+    values = [of["Type"], *(of[name] for name in COMMAS[2:])]
+    return {"ts": of["Time"] * 1000, **dict(zip(FIELDS.names or (), values, strict=True))}
 
 
-def _of_commas(fields: list[str]) -> Row:
-    if len(fields) < len(COMMAS):
-        raise BadRowError(f"{len(fields)} columns instead of {len(COMMAS)} ({','.join(COMMAS)})")
-    kind = whole_number("Type", fields[0], max(TYPES))
-    if kind not in TYPES:
-        raise BadRowError(f"column Type is {kind}; there are {', '.join(map(str, TYPES))}")
-    time = whole_number("Time", fields[1], _LATEST_S)
-    vehicle = whole_number("VID", fields[2], _INT32_MAX)
-    read = whole_number if kind == REPORT else _optional
-    checked = zip(COMMAS[3:], fields[3:], _HIGHEST, strict=False)
-    speed, xway, lane, direction, segment, position = (read(*column) for column in checked)
-    return time * 1000, kind, vehicle, speed, xway, lane, direction, segment, position
+def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
+    """Add the fields of the lines to their cells, and return which have blanks between."""
+    import pyarrow.compute as pc
+
+    lines = cells.texts(LINE)
+    commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
+    blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
+    blank, with_commas = (~np.asarray(found.is_null()) for found in (blanks, commas))
+    cells.pass_over(_header(cells))
+    for row in np.flatnonzero(~(blank | with_commas)).tolist():
+        text = lines[row].as_py()
+        names, mark = (COMMAS, ",") if "," in text else (BLANKS, " ")
+        count = len(text.split(mark.strip() or None))
+        cells.note(row, f"{count} columns instead of {len(names)} ({mark.join(names)})")
+    for name in COMMAS:
+        field = pc.struct_field(commas, name)
+        if name in BLANKS:
+            field = pc.coalesce(field, pc.struct_field(blanks, name))
+        cells.add(name, field.fill_null(str(REPORT if name == "Type" else 0)))
+    return blank
 
 
-def _optional(column: str, text: str, limit: int) -> int:
-    return NONE if text in ("", str(NONE)) else whole_number(column, text, limit)
+def _header(cells: Cells) -> npt.NDArray[np.bool_]:
+    """Return which row is the header, if the first line is one."""
+    import pyarrow.compute as pc
+
+    line = cells.chunk.line
+    assert line is not None, "rows are lines"
+    names = pc.match_substring_regex(cells.texts(LINE), _HEADER)
+    return np.asarray(mask_of(names) & (line == 1), np.bool_)
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the records of its vehicles."""
-    return numbered(options.streams, "report", stamped(FIELDS), _of)
-
-
-def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield where(block, np.asarray(block["vid"]) % count == index)
+    return numbered(options.streams, "report", stamped(FIELDS), partial(share_rows, "vid"))
 
 
 LINEAR_ROAD = ImportKind(
@@ -102,8 +117,8 @@ LINEAR_ROAD = ImportKind(
     workload=INPUT,
     help="Linear Road's records: Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos, or time vehicle speed "
     "expressway lane direction position with blanks between",
-    read=read_lines,
-    parse=parse,
+    form=Lines(),
+    transform=lambda options: _columns,
     columns=tuple((name, FIELDS[name].name) for name in FIELDS.names or ()),
     dictionaries=(),
     keys=None,

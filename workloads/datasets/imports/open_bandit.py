@@ -12,19 +12,16 @@ shop and each policy. Features are hashes of what they stand for, and others in 
 - Archives hold several folders, of which one is read (`--folder`), with its table of items.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.ad_rows import (
-    campaign_table,
-    import_of_ads,
-    with_lookup,
-)
-from workloads.datasets.imports.csv_rows import QUOTES_SETTING, Cells, read_csv
-from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
-from workloads.datasets.imports.raw import At, Part
+from workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
+from workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from workloads.datasets.imports.forms import QUOTES_SETTING, NamedColumns, lookup_cells
+from workloads.datasets.imports.kind import ImportOptions, Setting
 from workloads.inputs.ads.schema import VIEW
 
 ITEMS = "item_context.csv"
@@ -39,118 +36,124 @@ _IMPRESSION = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Impression:
-    """A line, and the campaigns of all items."""
-
-    cells: Cells
-    campaigns: dict[str, str]
-
-    @property
-    def further(self) -> int:
-        """How many lines it has after its first."""
-        return self.cells.further
-
-    def shown(self) -> str:
-        """Return its beginning, for messages."""
-        return self.cells.shown()
-
-
-def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Impression]]:
-    """Yield the impressions of a file, or of one folder of an archive.
+def check(options: ImportOptions) -> None:
+    """Refuse features that are none.
 
     Raises:
-        DatasetError: an option is wrong, there is no such folder, or no table of items.
+        DatasetError: an option names one.
     """
     settings = options.settings
     for name, known in (("campaign", ITEM_FEATURES), ("location", USER_FEATURES)):
         if settings[name] not in known:
             raise DatasetError(f"--{name} is {settings[name]!r}; give one of {', '.join(known)}")
-    campaigns = _campaigns(path, options)
-    chosen = _Chosen(settings["folder"], lambda name: name != ITEMS)
-    columns = replace(options, columns=_IMPRESSION)
-    for place, cells in read_csv(path, columns, at, chosen):
-        yield place, Impression(cells, campaigns)
-    chosen.check(path)
 
 
-def parse(impression: Impression, options: ImportOptions) -> Row:
-    """Return (ts, user, page, ad, type, clicked).
+def transform(options: ImportOptions) -> Transform:
+    """Return what makes user, page, ad, type and clicked of the impressions."""
+    campaigns = cache(partial(_campaigns, options))
 
-    Raises:
-        BadRowError: a cell is not what it must be, or the item is in no table.
-    """
-    cells = impression.cells
-    item, click = cells["item"].strip(), cells["click"].strip()
+    def campaigns_of(place: str) -> dict[str, str]:
+        files = map(str, options.files)
+        return campaigns(next(file for file in files if f"{place}!".startswith(f"{file}!")))
+
+    return partial(_columns, options.settings["location"], campaigns_of)
+
+
+def _columns(
+    location: str, campaigns_of: Callable[[str], dict[str, str]], cells: Cells
+) -> dict[str, Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    campaigns = campaigns_of(cells.part.place)
+    features = [cells.texts(name) for name in USER_FEATURES]
+    users = pc.binary_join_element_wise(*features, "/")
+    places = cells.texts(location).to_pylist()
+    page = cells.stripped("position").to_pylist()
+    return {
+        "clicked": cells.parsed("click", _click, pa.int8()),
+        "ad": cells.parsed("item", partial(_ad, campaigns), pa.string()),
+        "ts": cells.times("ts"),
+        "user": cells.each(partial(with_lookup, "user"), users.to_pylist(), places),
+        "page": [f"position {number}" for number in page],
+        "type": pa.repeat(VIEW, len(cells)),
+    }
+
+
+def _click(text: str) -> int:
+    click = text.strip()
     if click not in ("0", "1"):
         raise BadRowError(f"column click is {click!r}, not 0 or 1")
-    campaign = impression.campaigns.get(item)
-    if campaign is None:
+    return int(click)
+
+
+def _ad(campaigns: dict[str, str], text: str) -> str:
+    item = text.strip()
+    if item not in campaigns:
         raise BadRowError(f"item {item!r} is not in the table of items ({ITEMS})")
-    user = "/".join(cells[name] for name in USER_FEATURES)
-    return (
-        options.time(cells["ts"]),
-        with_lookup("user", user, cells[options.settings["location"]]),
-        f"position {cells['position'].strip()}",
-        with_lookup("item", item, campaign),
-        VIEW,
-        int(click),
-    )
+    return with_lookup("item", item, campaigns[item])
 
 
-def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
-    """Return the campaign of each item."""
+def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
+    """Return the campaign of each item of a raw file."""
     settings = options.settings
-    given = Path(settings["items"]) if settings["items"] else path
-    chosen = _Chosen(settings["folder"], lambda name: given != path or name == ITEMS)
-    columns = replace(options, columns={"item": "item_id", "campaign": settings["campaign"]})
-    rows = read_csv(given, columns, lambda position: None, chosen)
-    found = campaign_table(rows, _pair)
+    path = Path(settings["items"] or raw)
+    form = NamedColumns(
+        named={"item": "item_id", "campaign": settings["campaign"]},
+        selects=_has_items if str(path) == raw else _in_folder,
+        refusal=_refusal,
+    )
+    found = campaign_table(lookup_cells(form, path, options), _pair, "item", "campaign")
     if not found:
-        chosen.check(given)
-        raise DatasetError(
-            f"{given} has no table of items ({ITEMS} in an archive); give it with --items"
-        )
+        raise _without_items(path)
     return found
 
 
-def _pair(cells: Cells) -> list[tuple[str, str]]:
-    item, campaign = cells["item"].strip(), cells["campaign"].strip()
-    if not item or not campaign:
+def _pair(item: str, campaign: str) -> list[tuple[str, str]]:
+    if not item.strip() or not campaign.strip():
         raise BadRowError("an item or its campaign is empty")
-    return [(item, campaign)]
+    return [(item.strip(), campaign.strip())]
 
 
-class _Chosen:
-    """Wants plain files, and of an archive the files of one folder."""
+def _in_folder(place: str, options: ImportOptions) -> bool:
+    """Return whether a text is a plain file, or in the folder of an archive that is read."""
+    return "!" not in place or _parent(place).endswith("/" + options.settings["folder"].strip("/"))
 
-    def __init__(self, folder: str, named: Callable[[str], bool]) -> None:
-        self._folder, self._named = folder.strip("/"), named
-        self._others: dict[str, None] = {}
-        self._any = False
 
-    def __call__(self, part: Part) -> bool:
-        _, archived, member = part.place.rpartition("!")
-        parent = f"/{PurePosixPath(member).parent}"
-        here = not archived or parent.endswith(f"/{self._folder}")
-        self._any |= here
-        if not here:
-            self._others[parent.lstrip("/")] = None
-        return here and self._named(part.name)
+def _has_items(place: str, options: ImportOptions) -> bool:
+    return PurePosixPath(place).name == ITEMS and _in_folder(place, options)
 
-    def check(self, path: Path) -> None:
-        if not self._any:
-            raise DatasetError(
-                f"{path} has no folder {self._folder!r}; give one of "
-                f"{', '.join(self._others)} with --folder"
-            )
+
+def _has_impressions(place: str, options: ImportOptions) -> bool:
+    return PurePosixPath(place).name != ITEMS and _in_folder(place, options)
+
+
+def _parent(place: str) -> str:
+    return f"/{PurePosixPath(place.rpartition('!')[2]).parent}"
+
+
+def _refusal(path: Path, options: ImportOptions, places: list[str]) -> DatasetError:
+    if any(_in_folder(place, options) for place in places):
+        return _without_items(path)
+    parents = dict.fromkeys(_parent(place).lstrip("/") for place in places)
+    folder = options.settings["folder"].strip("/")
+    return DatasetError(
+        f"{path} has no folder {folder!r}; give one of {', '.join(parents)} with --folder"
+    )
+
+
+def _without_items(path: Path) -> DatasetError:
+    return DatasetError(
+        f"{path} has no table of items ({ITEMS} in an archive); give it with --items"
+    )
 
 
 OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
-    read=read,
-    parse=parse,
+    check=check,
+    form=NamedColumns(named=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
+    transform=transform,
     settings=(
         QUOTES_SETTING,
         Setting(

@@ -1,14 +1,12 @@
 """Categories of items, from a table of products."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, Derive, ImportOptions
-from workloads.datasets.imports.parquet_rows import read_table
+from workloads.datasets.imports.cells import Cells
+from workloads.datasets.imports.forms import NamedColumns, lookup_cells
+from workloads.datasets.imports.kind import ImportOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,46 +33,35 @@ def product_columns(text: str) -> dict[str, str]:
     return pairs
 
 
-def categorised(options: ImportOptions, item_of: Callable[[str], int]) -> Derive:
-    """Return what puts the category of each row's int column `item` into its column `category`.
+def text_or_unknown(cells: Cells, role: str) -> "pa.Array":
+    """Return a column of categories, those that are empty as unknown."""
+    import pyarrow.compute as pc
 
-    Args:
-        options: `products` names the table, `product-columns` its columns.
-        item_of: reads an item's id; raises `BadRowError`.
+    texts = cells.stripped(role)
+    return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
+
+
+def known_categories(options: ImportOptions) -> dict[int, str]:
+    """Return the categories of items in `--products`; none without this option.
 
     Raises:
         DatasetError: the table cannot be read, or gives an item two categories.
     """
+    if not options.settings["products"]:
+        return {}
     path = Path(options.settings["products"])
-    return partial(_with_categories, _categories(path, options, item_of))
-
-
-def _with_categories(known: dict[int, str], batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    import pyarrow as pa
-
-    found = [known.get(item, UNKNOWN) for item in batch.column("item").to_pylist()]
-    place = batch.schema.get_field_index("category")
-    return batch.set_column(place, "category", pa.array(found, pa.string()))
-
-
-def _categories(
-    path: Path, options: ImportOptions, item_of: Callable[[str], int]
-) -> dict[int, str]:
-    columns = product_columns(options.settings["product-columns"])
+    form = NamedColumns(named=product_columns(options.settings["product-columns"]))
     found: dict[int, str] = {}
-    for place, cells in read_table(path, replace(options, columns=columns), _nothing):
-        try:
-            item, category = item_of(cells["item"]), cells["category"].strip() or UNKNOWN
-        except BadRowError as error:
-            raise DatasetError(f"{place}: {error}: {cells.shown()}") from error
-        if found.setdefault(item, category) != category:
-            raise DatasetError(
-                f"{place}: item {item} is in category {category!r}, and in {found[item]!r} above"
-            )
+    for cells in lookup_cells(form, path, options):
+        items = cells.whole("item", 2**31 - 1).tolist()
+        categories = text_or_unknown(cells, "category").to_pylist()
+        cells.check()
+        for row, (item, category) in enumerate(zip(items, categories, strict=True)):
+            if found.setdefault(item, category) != category:
+                raise DatasetError(
+                    f"{cells.place(row)}: item {item} is in category {category!r}, and in "
+                    f"{found[item]!r} above"
+                )
     if not found:
         raise DatasetError(f"{path} has no products")
     return found
-
-
-def _nothing(position: int) -> None:
-    """Take no note of how far a file has been read."""

@@ -12,8 +12,7 @@ from workloads.datasets.imports.retail import RETAIL
 from workloads.datasets.imports.tracebase import TRACEBASE
 from workloads.datasets.imports.trades import TRADES
 from workloads.datasets.imports.tweets import TWEETS
-from workloads.datasets.imports.wikipedia_comments import WIKIPEDIA_COMMENTS
-from workloads.datasets.imports.wikipedia_edits import WIKIPEDIA_EDITS
+from workloads.datasets.imports.wikipedia import WIKIPEDIA_COMMENTS, WIKIPEDIA_EDITS
 from workloads.meant import meant
 
 KINDS = (

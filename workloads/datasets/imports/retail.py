@@ -14,90 +14,94 @@
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells
+from workloads.datasets.imports.cells import BadRowError, Cells
+from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
 from workloads.datasets.imports.kind import (
     TIME_SETTING,
-    Blocks,
-    Derive,
     Dictionary,
     ImportKind,
     ImportOptions,
-    Row,
     Setting,
-    StreamTable,
 )
-from workloads.datasets.imports.numbered import numbered
-from workloads.datasets.imports.parquet_rows import read_table
-from workloads.datasets.imports.products import UNKNOWN, categorised, product_columns
-from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.retail_fields import cents, whole
-from workloads.datasets.imports.rows import where
+from workloads.datasets.imports.products import (
+    UNKNOWN,
+    known_categories,
+    product_columns,
+    text_or_unknown,
+)
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows
 from workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
 ROLES = (*NEEDED, "store", "quantity", "category")
 _MOST_CATEGORIES = 2**15
-_INT32_LOWEST = -(2**31)
+_INT32_LOWEST, INT32_MAX, _INT64_MAX = -(2**31), 2**31 - 1, 2**63 - 1
+_CENTS_BELOW = 2**53
+"""Sums of a few hundred such amounts fit 64 bits, and each is exact as a double."""
 
 
-def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cells]]:
-    """Yield the rows of a raw file, see `parquet_rows.read_table`.
+def check(options: ImportOptions) -> None:
+    """Refuse options that contradict each other.
 
     Raises:
-        DatasetError: `--columns` lacks one that is needed, or options contradict each other.
+        DatasetError: they do.
     """
     settings = options.settings
-    missing = [role for role in NEEDED if role not in options.columns]
-    if missing:
-        raise DatasetError(f"--columns does not say which column is {', '.join(missing)}")
     if settings["products"] and "category" in options.columns:
         raise DatasetError("give a column of categories or --products, not both")
     if settings["product-columns"] and not settings["products"]:
         raise DatasetError("--product-columns is for --products, which is missing")
     if settings["products"]:
         product_columns(settings["product-columns"])
-    return read_table(path, options, at)
 
 
-def parse(cells: Cells, options: ImportOptions) -> Row:
-    """Return (ts, ticket, item, category, store, quantity, net_paid).
+def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
+    """Return ticket, item, category, store, quantity and net_paid."""
+    import pyarrow as pa
+
+    rows = len(cells)
+    ts = cells.times("ts")
+    item = cells.whole("item", INT32_MAX)
+    if "category" in cells:
+        category = text_or_unknown(cells, "category")
+    else:
+        category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
+    store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
+    if "store" in cells:
+        store = cells.whole("store", INT32_MAX)
+    if "quantity" in cells:
+        quantity = cells.whole("quantity", INT32_MAX, lowest=_INT32_LOWEST)
+    return {
+        "ts": ts,
+        "ticket": cells.whole("ticket", _INT64_MAX),
+        "item": item,
+        "category": category,
+        "store": store,
+        "quantity": quantity,
+        "net_paid": cells.parsed("net_paid", partial(cents, "net_paid"), pa.int64()),
+    }
+
+
+def cents(role: str, text: str) -> int:
+    """Return an amount of money in cents, rounded half up (away from 0); it may be negative.
 
     Raises:
-        BadRowError: a cell is not what it must be.
+        BadRowError: it is no number, or beyond 2^53 cents.
     """
-    given = options.columns
-    return (
-        options.time(cells["ts"]),
-        whole("ticket", cells["ticket"], bits=64),
-        _item(cells["item"]),
-        (cells["category"].strip() if "category" in given else "") or UNKNOWN,
-        whole("store", cells["store"], bits=32) if "store" in given else 0,
-        _quantity(cells["quantity"]) if "quantity" in given else 1,
-        cents("net_paid", cells["net_paid"]),
-    )
-
-
-def _item(text: str) -> int:
-    return whole("item", text, bits=32)
-
-
-def _quantity(text: str) -> int:
-    return whole("quantity", text, bits=32, lowest=_INT32_LOWEST)
-
-
-def prepare(blocks: Blocks, options: ImportOptions) -> Derive | None:
-    """Return what looks categories up where there is a table of products.
-
-    Raises:
-        DatasetError: the table cannot be used.
-    """
-    return categorised(options, _item) if options.settings["products"] else None
+    try:
+        value = int((Decimal(text.strip()) * 100).quantize(Decimal(1), ROUND_HALF_UP))
+    except (InvalidOperation, ValueError, OverflowError) as error:
+        raise BadRowError(f"column {role} is {text!r}, not an amount of money") from error
+    if abs(value) >= _CENTS_BELOW:
+        raise BadRowError(f"column {role} is {text!r}; it must be below 2^53 cents")
+    return value
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -124,8 +128,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        sales = where(block, np.asarray(block["row"]) % count == index)
+    for sales in share_rows("row", count, index, blocks):
         yield {**sales, "category": sales["categories"]}
 
 
@@ -133,8 +136,9 @@ RETAIL = ImportKind(
     name="retail",
     workload="store_sales",
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
-    read=read,
-    parse=parse,
+    check=check,
+    form=NamedColumns(needed=NEEDED),
+    transform=lambda options: partial(_columns, known_categories(options)),
     columns=(
         ("ticket", "int64"),
         ("item", "int32"),
@@ -143,7 +147,6 @@ RETAIL = ImportKind(
         ("quantity", "int32"),
         ("net_paid", "int64"),
     ),
-    prepare=prepare,
     dictionaries=(Dictionary(name="categories", column="category"),),
     keys=None,
     streams=streams,

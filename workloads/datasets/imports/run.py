@@ -9,20 +9,20 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import NOT_STATED, Dataset
 from workloads.datasets.executor import AUTO, Executor, executor
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.imports.rows import Rows
+from workloads.datasets.imports.read import Reading
 from workloads.datasets.imports.stage import (
     DeriveTask,
     NumberTask,
-    Reading,
     ReadTask,
-    StreamTask,
     derived_block,
     raw_block,
     read_block,
 )
 from workloads.datasets.manifest import Content
 from workloads.datasets.progress import Progress, watch
+from workloads.datasets.rows import Rows
 from workloads.datasets.session import DEFAULT_MASTER
+from workloads.datasets.stream_table import StreamTask
 
 """Source and licence of what a person says nothing about: a kind of file has no licence."""
 

@@ -1,14 +1,14 @@
-"""Texts to words and hashtags, by the rule of `words.py`: what imports of `tweets` share."""
+"""Texts to words and hashtags, by the rule of `text.words`: what imports of `tweets` share."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions, StreamTable
-from workloads.datasets.imports.numbered import numbered
-from workloads.datasets.imports.rows import where
-from workloads.datasets.imports.words import tokens
+from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions
+from workloads.datasets.rows import where
+from workloads.datasets.stream_table import StreamTable, numbered
+from workloads.datasets.text.words import tokens
 from workloads.model import Block, ColumnType, ListType
 
 if TYPE_CHECKING:

@@ -5,23 +5,25 @@ unit that prices are kept in.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.csv_rows import read_csv
-from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row
-from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.trade_fields import whole_price
+from workloads.datasets.imports.cells import BadRowError
+from workloads.datasets.imports.forms import NamedColumns, lookup_cells
+from workloads.datasets.imports.kind import ImportKind, ImportOptions
+from workloads.datasets.imports.read import Reading, read_batches
 from workloads.datasets.times import TimeReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Read = Callable[[Path, ImportOptions, At], Iterator[tuple[str, Any]]]
-Parse = Callable[[Any, ImportOptions], Row | None]
+_AVERAGES = NamedColumns(named={"symbol": "symbol", "average": "average"})
+_INT32_MAX = 2**31 - 1
 
 
 class Tally:
@@ -37,12 +39,8 @@ class Tally:
 
         groups = pa.Table.from_batches([batch]).group_by("symbol")
         for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
-            self.add_some(row["symbol"], row["price_count"], row["price_sum"])
-
-    def add_some(self, symbol: str, count: int, price_sum: int) -> None:
-        """Count some trades of a symbol."""
-        self._count[symbol] += count
-        self._sum[symbol] += price_sum
+            self._count[row["symbol"]] += row["price_count"]
+            self._sum[row["symbol"]] += row["price_sum"]
 
     def top(self, number: int) -> dict[str, int]:
         """Return the mean prices of so many symbols with the most trades, rounded; 0: of all."""
@@ -54,16 +52,13 @@ class Tally:
         return (2 * self._sum[symbol] + count) // (2 * count)
 
 
-def averages(
-    traded: Mapping[str, int], options: ImportOptions, read: Read, parse: Parse
-) -> dict[str, int]:
+def averages(traded: Mapping[str, int], options: ImportOptions, kind: ImportKind) -> dict[str, int]:
     """Return the average price of each symbol.
 
     Args:
         traded: the symbols, with the means of the imported trades themselves.
         options: `averages` names a table, `previous` the file of the day before.
-        read: reads that file.
-        parse: gives (ts, symbol, price) of its records.
+        kind: reads that file.
 
     Raises:
         DatasetError: both are named, one cannot be read, or a symbol has no average in it.
@@ -74,7 +69,7 @@ def averages(
     if not table and not previous:
         return dict(traded)
     path = Path(table or previous)
-    known = _of_table(path, options) if table else _of_trades(path, options, read, parse)
+    known = _of_table(path, options) if table else _of_trades(path, options, kind)
     missing = sorted(set(traded) - set(known))
     if missing:
         raise DatasetError(
@@ -97,40 +92,52 @@ def priced(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBa
 
 
 def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
-    columns = {"symbol": "symbol", "average": "average"}
-    plain = ImportOptions(files=(path,), columns=columns)
+    import pyarrow as pa
+
+    plain = ImportOptions(files=(path,))
+    price = partial(whole_price, scale=1.0, decimals=options.settings["decimals"])
     found: dict[str, int] = {}
-    for place, cells in read_csv(path, plain, _nothing):
-        try:
-            symbol = cells["symbol"].strip().upper()
-            average = whole_price(cells["average"], 1.0, options.settings["decimals"])
-        except BadRowError as error:
-            raise DatasetError(f"{place}: {error}") from error
-        if symbol in found:
-            raise DatasetError(f"{place}: symbol {symbol} has an average already")
-        found[symbol] = average
+    for cells in lookup_cells(_AVERAGES, path, plain):
+        average = cells.parsed("average", price, pa.int64())
+        cells.check()
+        rows = zip(cells.stripped("symbol").to_pylist(), average.to_pylist(), strict=True)
+        for row, (symbol, mean) in enumerate(rows):
+            if symbol.upper() in found:
+                raise DatasetError(f"{cells.place(row)}: symbol {symbol} has an average already")
+            found[symbol.upper()] = mean
     return found
 
 
-def _of_trades(path: Path, options: ImportOptions, read: Read, parse: Parse) -> dict[str, int]:
-    tally = Tally()
-    options = replace(options, times=TimeReader(options.times.form))  # other days, other evidence
-    bad = 0
-    for place, fields in read(path, options, _nothing):
-        try:
-            row = parse(fields, options)
-        except BadRowError as error:
-            bad += 1
-            if bad > options.max_bad:
-                raise DatasetError(
-                    f"{place}: {error}; leave bad rows out with --max-bad"
-                ) from error
-            continue
-        if row is not None:
-            _, symbol, price = row
-            tally.add_some(symbol, 1, price)
+def _of_trades(path: Path, options: ImportOptions, kind: ImportKind) -> dict[str, int]:
+    # Other days have other evidence of how times are written.
+    times = TimeReader(options.times.form, unit=options.times.unit)
+    tally, found = Tally(), Reading()
+    previous = replace(options, files=(path,), times=times)
+    for batch in read_batches(kind, previous, found, lambda position: None):
+        tally.add(batch)
+    found.check(options.max_bad, sort=True)
     return tally.top(0)
 
 
-def _nothing(position: int) -> None:
-    """Take no note of how far a file has been read."""
+def whole_price(text: str, scale: float, decimals: int) -> int:
+    """Return a price as a number of units of its last decimal, rounded half up.
+
+    Args:
+        text: the price times `scale`.
+        scale: above 0.
+        decimals: that are kept.
+
+    Raises:
+        BadRowError: it is no number, not above 0, or does not fit 32 bits.
+    """
+    try:
+        price = Decimal(text.strip()) / Decimal(repr(scale)) * 10**decimals
+        whole = int(price.quantize(Decimal(1), ROUND_HALF_UP))
+    except (InvalidOperation, ValueError) as error:
+        raise BadRowError(f"column price is {text!r}, not a price") from error
+    if not 0 < whole <= _INT32_MAX:
+        raise BadRowError(
+            f"column price is {text!r}: {whole} in units of 10^-{decimals}; it must be above 0 "
+            f"and at most {_INT32_MAX}"
+        )
+    return whole

@@ -15,44 +15,40 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells, read_csv
+from workloads.datasets.imports.cells import Cells, mask_of
+from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
 from workloads.datasets.imports.kind import (
     TIME_SETTING,
-    BadRowError,
     Blocks,
     Derive,
     Dictionary,
     ImportKind,
     ImportOptions,
-    Row,
     Setting,
-    StreamTable,
 )
-from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.trade_averages import Tally, averages, priced
-from workloads.datasets.imports.trade_fields import whole_price
+from workloads.datasets.imports.trade_averages import Tally, averages, priced, whole_price
+from workloads.datasets.stream_table import StreamTable
 from workloads.model import Alphabet, Block
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KINDS = ("left", "right")
 _MOST_DECIMALS = 6
 
 
-def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cells]]:
-    """Yield the records of a raw file, see `csv_rows.read_csv`.
+def check(options: ImportOptions) -> None:
+    """Refuse settings.
 
     Raises:
-        DatasetError: the time or the price has no column, or an option makes no sense.
+        DatasetError: a setting is out of range.
     """
     settings = options.settings
-    for role in ("ts", "price"):
-        if role not in options.columns:
-            raise DatasetError(f"trades need --columns {role}=..., which is missing")
     if settings["price-scale"] <= 0:
         raise DatasetError(f"--price-scale is {settings['price-scale']}; give one above 0")
     if not 0 <= settings["decimals"] <= _MOST_DECIMALS:
@@ -63,34 +59,39 @@ def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cell
         re.compile(settings["symbol-pattern"])
     except re.error as error:
         raise DatasetError(f"--symbol-pattern is no regular expression: {error}") from error
-    return read_csv(path, options, at)
 
 
-def parse(fields: Cells, options: ImportOptions) -> Row | None:
-    """Return (ts, symbol, price); None for a symbol that is not wanted.
+def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+    """Return symbol and price; symbols that were not requested are passed over."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    Raises:
-        BadRowError: the time, the price or the symbol is not what it must be.
-    """
-    settings = options.settings
-    symbol = _symbol(fields, options)
-    wanted = str(settings["symbols"]).upper()
-    if wanted and symbol not in [name.strip() for name in wanted.split(",")]:
-        return None
-    price = whole_price(fields["price"], settings["price-scale"], settings["decimals"])
-    return options.time(fields["ts"]), symbol, price
+    symbol = _symbols(cells, settings["symbol-pattern"])
+    if requested := str(settings["symbols"]).upper():
+        names = [name.strip() for name in requested.split(",")]
+        cells.pass_over(~mask_of(pc.is_in(symbol, pa.array(names, symbol.type))))
+    price = partial(whole_price, scale=settings["price-scale"], decimals=settings["decimals"])
+    return {
+        "price": cells.parsed("price", price, pa.int32()),
+        "ts": cells.times("ts"),
+        "symbol": symbol,
+    }
 
 
-def _symbol(fields: Cells, options: ImportOptions) -> str:
-    if "symbol" in options.columns:
-        symbol = fields["symbol"].strip()
-        if not symbol:
-            raise BadRowError("column symbol is empty")
-        return symbol.upper()
-    found = re.search(options.settings["symbol-pattern"], fields.file)
+def _symbols(cells: Cells, pattern: str) -> "pa.Array":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if "symbol" in cells:
+        symbol = pc.utf8_upper(cells.stripped("symbol"))
+        cells.mark(mask_of(pc.equal(symbol, "")), "column symbol is empty")
+        return symbol
+    found = re.search(pattern, cells.part.file)
     if found is None:
-        raise BadRowError(f"the file name {fields.file!r} has no symbol; see --symbol-pattern")
-    return found[found.re.groups and 1].upper()
+        every = np.ones(len(cells), np.bool_)
+        why = f"the file name {cells.part.file!r} has no symbol; see --symbol-pattern"
+        cells.mark(every, why)
+    return pa.repeat("" if found is None else found[found.re.groups and 1].upper(), len(cells))
 
 
 def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
@@ -102,7 +103,7 @@ def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
     tally = Tally()
     for batch in blocks():
         tally.add(batch)
-    return partial(priced, averages(tally.top(options.settings["top"]), options, read, parse))
+    return partial(priced, averages(tally.top(options.settings["top"]), options, TRADES))
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -126,8 +127,9 @@ TRADES = ImportKind(
     name="trades",
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
-    read=read,
-    parse=parse,
+    check=check,
+    form=NamedColumns(needed=("ts", "price")),
+    transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
     prepare=prepare,
     dictionaries=(Dictionary(name="symbols", column="symbol"),),

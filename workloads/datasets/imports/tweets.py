@@ -6,88 +6,52 @@ read as Windows-1252; empty lines are passed over. With `--columns ts=...,text=.
 the files are CSV; times are as `--time` says.
 
 Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). A text of more than 131,072 characters is a bad row. `words.py` describes
-how texts become words; times are in milliseconds.
+(ties: by file and line). A text of more than 131,072 characters is a bad row. Times are in
+milliseconds; `text.words` describes how texts become words.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from workloads.datasets.errors import DatasetError
+import numpy as np
+
 from workloads.datasets.imports import texts
-from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells, read_csv
-from workloads.datasets.imports.kind import (
-    TIME_SETTING,
-    BadRowError,
-    Fields,
-    ImportKind,
-    ImportOptions,
-    Row,
-)
-from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.raw import At
+from workloads.datasets.imports.cells import Cells
+from workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
+from workloads.datasets.imports.kind import TIME_SETTING, ImportKind
+from workloads.datasets.text.csv_text import LINE
 from workloads.model import Alphabet
 
-_BARS = 2
+_LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
 _MOST_CHARACTERS = 1 << 17
 """A longer text is no tweet: usually a quote or a line end is missing."""
 
 
-def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Fields]]:
-    """Yield lines, or CSV records where columns are chosen.
+def _columns(cells: Cells) -> dict[str, Any]:
+    """Return user and text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    Raises:
-        DatasetError: `--columns` lacks the time or the text.
-    """
-    if not options.columns:
-        return read_lines(path, options, at)
-    missing = [role for role in ("ts", "text") if role not in options.columns]
-    if missing:
-        raise DatasetError(f"--columns does not say which column is {' and '.join(missing)}")
-    return read_csv(path, options, at)
-
-
-def parse(fields: Line | Cells, options: ImportOptions) -> Row | None:
-    """Return (ts, user, text); None for an empty line.
-
-    Raises:
-        BadRowError: fields are missing, or the time is none.
-    """
-    if isinstance(fields, Cells):
-        user = fields["user"] if "user" in options.columns else ""
-        return options.time(fields["ts"]), user, _checked(fields["text"])
-    if not fields.raw:
-        return None
-    parts = _text(fields).split("|", _BARS)
-    if len(parts) != _BARS + 1:
-        raise BadRowError("not of the form id|time|text")
-    return options.time(parts[1]), Path(fields.file).stem, _checked(parts[2])
-
-
-def _checked(text: str) -> str:
-    if len(text) > _MOST_CHARACTERS:
-        raise BadRowError(f"a text of {len(text):,} characters, above {_MOST_CHARACTERS:,}")
-    return text
-
-
-def _text(line: Line) -> str:
-    line.check()
-    try:
-        return line.raw.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    try:
-        return line.raw.decode("cp1252")
-    except UnicodeDecodeError as error:
-        raise BadRowError(f"neither UTF-8 nor Windows-1252 at byte {error.start + 1}") from error
+    user = cells.texts("user") if "user" in cells else pa.repeat("", len(cells))
+    if LINE in cells:
+        found = pc.extract_regex(cells.texts(LINE), _LINE)
+        cells.mark(np.asarray(found.is_null()), "not of the form id|time|text")
+        for role in ("ts", "text"):
+            cells.add(role, pc.struct_field(found, role))
+        user = pa.repeat(Path(cells.part.file).stem, len(cells))
+    ts, text = cells.times("ts"), cells.texts("text")
+    for row in np.flatnonzero(np.asarray(pc.utf8_length(text)) > _MOST_CHARACTERS).tolist():
+        length = len(text[row].as_py())
+        cells.note(row, f"a text of {length:,} characters, above {_MOST_CHARACTERS:,}")
+    return {"ts": ts, "user": user, "text": text}
 
 
 TWEETS = ImportKind(
     name="tweets",
     workload="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
-    read=read,
-    parse=parse,
+    form=NamedColumns(needed=("ts", "text"), otherwise=Lines(fallback="cp1252")),
+    transform=lambda options: _columns,
     columns=(("user", "string"), ("text", "string")),
     prepare=texts.prepare,
     dictionaries=texts.DICTIONARIES,

@@ -52,13 +52,14 @@ def table_of_files(
         meaning["kind"] = rest.pop(KIND, None)
     meaning["columns"] = rest
     if form == "auto":
-        form = _form(first_file(tuple(paths)))
+        form = form_of(first_file(tuple(paths)))
     if form == "csv":
         return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
     return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)
 
 
-def _form(path: Path) -> str:
+def form_of(path: Path) -> str:
+    """Return the form of a file by its beginning: `parquet`, `arrow` or else `csv`."""
     with path.open("rb") as file:
         start = file.read(max(map(len, _FORMS)))
     return next((form for mark, form in _FORMS.items() if start.startswith(mark)), "csv")

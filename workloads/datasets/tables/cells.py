@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.arrow import has_hexadecimal
 from workloads.datasets.errors import DatasetError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 LONGEST_SHOWN = 60
 
@@ -48,6 +49,10 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
 
     column = plain(column)
     kind = column.type
+    if is_text(kind) and not column.null_count:
+        found = _quick(column, dtype)
+        if found is not None:
+            return Cells(values=found, empty=np.zeros(len(column), np.bool_), bad={})
     if is_text(kind):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), None, column)
@@ -104,13 +109,11 @@ def shown(value: object) -> str:
 def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     """Return all cells at once, None where some may not be read, or not exactly."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if dtype == np.bool_ or pa.types.is_boolean(column.type):
         return None if len(column) > column.null_count else np.zeros(len(column), dtype)
-    whole = is_text(column.type) and dtype.kind in "iu"
-    if whole and pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
-        return None  # Arrow also reads hexadecimal numbers
+    if is_text(column.type) and dtype.kind in "iu" and has_hexadecimal(column):
+        return None
     target = pa.from_numpy_dtype(dtype)
     try:
         found = column.cast(target).fill_null(pa.scalar(0, pa.int8()).cast(target))

@@ -54,12 +54,13 @@ class ColumnFiles:
         """As `Source.parts`."""
         done = 0
         for path in self.files():
-            yield from (_arrow if self.ipc else _parquet)(path)
+            yield from (arrow_parts if self.ipc else parquet_parts)(path)
             done += path.stat().st_size
             at(done)
 
 
-def _parquet(path: Path) -> Iterator[Part]:
+def parquet_parts(path: Path) -> Iterator[Part]:
+    """Yield a Parquet file as a part."""
     import pyarrow.parquet as pq
 
     with _reading(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
@@ -77,7 +78,8 @@ def _parquet(path: Path) -> Iterator[Part]:
         yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
 
 
-def _arrow(path: Path) -> Iterator[Part]:
+def arrow_parts(path: Path) -> Iterator[Part]:
+    """Yield a file or stream of Arrow IPC as a part."""
     import pyarrow as pa
 
     with _reading(path, "Arrow IPC"), pa.memory_map(os.fsencode(path)) as file:

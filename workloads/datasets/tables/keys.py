@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.dictionary import Numbering
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.dictionary import Numbering
 from workloads.datasets.tables.read import KEYS
 
 _SPARSEST = 4

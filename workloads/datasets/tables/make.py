@@ -14,12 +14,11 @@ from workloads.datasets.catalog import Catalog, Recipe
 from workloads.datasets.dataset import NOT_STATED, Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess
-from workloads.datasets.imports.kind import StreamTable
-from workloads.datasets.imports.rows import where
-from workloads.datasets.imports.stage import StreamTask
 from workloads.datasets.manifest import Content, canonical, file_sha256
 from workloads.datasets.progress import Progress
+from workloads.datasets.rows import where
 from workloads.datasets.split import Share, shares
+from workloads.datasets.stream_table import StreamTable, StreamTask
 from workloads.datasets.tables.keys import Keys, keys_of
 from workloads.datasets.tables.read import Reading, read
 from workloads.datasets.tables.table import FILE, Table

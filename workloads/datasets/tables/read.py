@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.datasets.arrow import Column
+from workloads.datasets.dictionary import Numbering
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.dictionary import Numbering
-from workloads.datasets.imports.rows import Rows, RowsWriter, taken
-from workloads.datasets.imports.words import tokens
+from workloads.datasets.rows import Rows, RowsWriter, taken
 from workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
 from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
+from workloads.datasets.text.csv_text import row_words
 from workloads.datasets.text.report import RowReport
+from workloads.datasets.text.words import tokens
 from workloads.datasets.times import ColumnTimes, TimeReader
 from workloads.datasets.times.reader import time_format_remedy
 from workloads.model import ListColumn
@@ -120,6 +121,7 @@ def _read(
                     writer.append(block)
                 found.rows += len(ts)
                 found.empty_lines += chunk.empty_lines
+                found.passed_over += chunk.header_lines
                 if not found.rows and found.bad > table.max_bad:
                     raise DatasetError(_none(found))
         rows = writer.rows()
@@ -187,8 +189,9 @@ class _Block:
         for row in sorted(self._bad):
             lines = 0 if further is None else int(further[row])
             self._found.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
-        for words, lines in self._chunk.bad:
-            self._found.bad_row(words, lines)
+        for record in self._chunk.bad:
+            number = row_words(record.row, record.line, record.further)
+            self._found.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
         good = np.ones(rows, np.bool_)
         good[list(self._bad)] = False
         kept = np.flatnonzero(good)

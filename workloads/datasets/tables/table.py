@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.text.records import BadRecord
 from workloads.datasets.times import check_form
 from workloads.datasets.times.units import NAMES
 
@@ -27,18 +28,6 @@ FILE, ROW = "@file", "@row"
 all files."""
 
 
-class BadRow(NamedTuple):
-    """Text that is no row.
-
-    Attributes:
-        words: its place, and why it is no row.
-        further: how many lines it has after its first.
-    """
-
-    words: str
-    further: int = 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """Some rows of a part.
@@ -47,15 +36,19 @@ class Chunk:
         batch: the chosen columns, in the order in which they were asked for.
         number: the number of a row, given its index in the batch, as messages name it.
         bad: texts that are no rows; they are not in the batch.
+        line: int64, the first line of each row; None: rows are not lines.
         further: int64, how many lines each row has after its first; None: rows are not lines.
         empty_lines: number of empty lines outside rows.
+        header_lines: number of lines of the header.
     """
 
     batch: "pa.RecordBatch"
     number: Callable[[int], int | str]
-    bad: Sequence[BadRow] = ()
+    bad: Sequence[BadRecord] = ()
+    line: "npt.NDArray[np.int64] | None" = None
     further: "npt.NDArray[np.int64] | None" = None
     empty_lines: int = 0
+    header_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

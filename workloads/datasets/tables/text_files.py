@@ -17,8 +17,9 @@ from workloads.datasets.imports.raw import Part as RawPart
 from workloads.datasets.imports.raw import parts
 from workloads.datasets.manifest import canonical
 from workloads.datasets.tables.found import Paths, archive_of, found_files, paths_beside
-from workloads.datasets.tables.table import BadRow, Chunk, Part
-from workloads.datasets.text.csv_text import CsvRows, CsvText, row_words
+from workloads.datasets.tables.table import Chunk, Part
+from workloads.datasets.text.csv_text import CsvRows, CsvText, LineText, row_words
+from workloads.datasets.text.records import BadRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,21 +74,26 @@ class TextFiles:
 
     def _part(self, raw: RawPart, at: Callable[[], None]) -> Part:
         text = CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
-        names = text.names()
+        return text_part(raw, text, at)
 
-        def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            for rows in text.rows(len(names), chosen):
-                yield _chunk(raw.place, rows)
-                at()
 
-        return Part(place=raw.place, file=raw.name, names=names, chunks=chunks)
+def text_part(raw: RawPart, text: CsvText | LineText, at: Callable[[], None]) -> Part:
+    """Return a text as a part; `at` is called after each of its chunks."""
+    names = text.names()
+
+    def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+        for rows in text.rows(len(names), chosen):
+            yield _chunk(rows)
+            at()
+
+    return Part(place=raw.place, file=raw.name, names=names, chunks=chunks)
 
 
 def _tell(at: Callable[[int], None], raw: RawPart, done: int) -> None:
     at(done + raw.at())
 
 
-def _chunk(place: str, rows: CsvRows) -> Chunk:
+def _chunk(rows: CsvRows) -> Chunk:
     """Return a chunk of the rows whose cells are UTF-8."""
     import pyarrow as pa
 
@@ -100,19 +106,23 @@ def _chunk(place: str, rows: CsvRows) -> Chunk:
             wrong |= np.array([text is None for text in found], np.bool_)
             texts.append(pa.array(found, pa.string()))
     row, line, further = rows.row, rows.line, rows.further
-    bad = [(*each[:3], f": {each.reason}: {each.shown()}") for each in rows.bad]
+    bad = list(rows.bad)
     if wrong.any():
-        numbers = np.stack([row, line, further], axis=1)[wrong].tolist()
-        bad = sorted([*bad, *((*each, ": it is not UTF-8") for each in numbers)])
+        numbers = (each[wrong].tolist() for each in (row, line, further))
+        for first, second, third in zip(*numbers, strict=True):
+            bad.append(BadRecord(first, second, third, "it is not UTF-8", b""))
+        bad.sort()
         texts = [column.filter(pa.array(~wrong)) for column in texts]
         row, line, further = row[~wrong], line[~wrong], further[~wrong]
     names = [str(index) for index in range(len(texts))]
     return Chunk(
         batch=pa.RecordBatch.from_arrays(texts, names),
         number=lambda index: row_words(*(int(each[index]) for each in (row, line, further))),
-        bad=[BadRow(f"{place}: row {row_words(*each[:3])}{each[3]}", each[2]) for each in bad],
+        bad=bad,
+        line=line,
         further=further,
         empty_lines=rows.empty_lines,
+        header_lines=rows.header_lines,
     )
 
 

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 TAB = r"\t"
 """How a tab may be written as a delimiter."""
+
+LINE = "line"
+"""The column of texts whose lines have one cell."""
 
 _HEAD_BYTES = 1 << 20
 """A text in another encoding without a mark has a byte 0 among these."""
@@ -60,6 +64,7 @@ class CsvRows:
         further: int64, how many lines each has after that, which a quoted cell holds.
         bad: lines that are no record, in order.
         empty_lines: empty lines outside records.
+        header_lines: lines of the header, with the first records of a text.
     """
 
     columns: "list[pa.Array]"
@@ -68,6 +73,7 @@ class CsvRows:
     further: npt.NDArray[np.int64]
     bad: tuple[BadRecord, ...]
     empty_lines: int
+    header_lines: int = 0
 
 
 def row_words(row: int, line: int, further: int) -> str:
@@ -85,15 +91,25 @@ class CsvText:
         delimiter: between cells; a blank is any run of blanks and tabs.
         quoted: whether cells may be quoted, see `records`.
         header: whether the first record names the columns; else they are called 1, 2, ...
+        layout: names of the columns where all such texts have the same; a first record with these
+            names, in capitals or not, is a header.
     """
 
-    def __init__(self, part: Part, delimiter: str, *, quoted: bool, header: bool) -> None:
+    def __init__(
+        self,
+        part: Part,
+        delimiter: str,
+        *,
+        quoted: bool,
+        header: bool = False,
+        layout: tuple[str, ...] = (),
+    ) -> None:
         self._part, self._delimiter = part, delimiter
-        self._quoted, self._header = quoted, header
+        self._quoted, self._header, self._layout = quoted, header, layout
         self._scanner = RecordScanner(part.place, delimiter, quoted=quoted)
         self._records = self._scanner.records(self._blocks())
         self._first: list[Records] = []
-        self._row = 0
+        self._header_lines = self._line = 0
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns; called once, before `rows`.
@@ -102,7 +118,7 @@ class CsvText:
             DatasetError: the text is empty, holds bytes 0, or begins as JSON does.
         """
         place = self._part.place
-        with readable(place, lambda: "its beginning"):
+        with readable(place, lambda: "line 0"):
             for found in self._records:
                 self._first.append(found)
                 before = [bad for bad in found.bad if bad.row == 1]
@@ -110,6 +126,8 @@ class CsvText:
                     raise DatasetError(f"{place}: the first row is not CSV ({before[0].reason})")
                 if len(found.row):
                     return self._names(found)
+        if self._layout:
+            return self._layout
         for found in self._first:
             for bad in found.bad:
                 raise DatasetError(f"{place}: no row is CSV ({bad.reason})")
@@ -134,16 +152,20 @@ class CsvText:
         for _ in range(int(found.further[0]) + 1):
             end = data.index(b"\n", end) + 1
         cells = self._scanner.cells(data[:end])
-        if not self._header:
-            return tuple(str(number) for number in range(1, len(cells) + 1))
-        self._first[-1] = replace(
-            found,
-            data=data[end:],
-            row=found.row[1:],
-            line=found.line[1:],
-            further=found.further[1:],
-        )
-        return tuple(cell.decode("utf-8", errors="replace").strip() for cell in cells)
+        names = tuple(cell.decode("utf-8", errors="replace").strip() for cell in cells)
+        folded, layout = ([name.lower() for name in each] for each in (names, self._layout))
+        if self._header or folded == layout:
+            self._header_lines = 1 + int(found.further[0])
+            self._first[-1] = replace(
+                found,
+                data=data[end:],
+                row=found.row[1:],
+                line=found.line[1:],
+                further=found.further[1:],
+            )
+        if self._layout or self._header:
+            return self._layout or names
+        return tuple(str(number) for number in range(1, len(cells) + 1))
 
     def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[CsvRows]:
         """Yield all records after the header.
@@ -155,13 +177,14 @@ class CsvText:
         Raises:
             DatasetError: a quote is never closed, or the file is damaged.
         """
-        with readable(self._part.place, lambda: f"row {self._row}"):
+        header_lines = self._header_lines
+        with readable(self._part.place, lambda: f"line {self._line}"):
             for found in chain(self._first, self._records):
-                yield self._parsed(found, columns, chosen)
+                self._line += found.lines + header_lines
+                yield replace(self._parsed(found, columns, chosen), header_lines=header_lines)
+                header_lines = 0
 
     def _parsed(self, found: Records, columns: int, chosen: Sequence[int]) -> CsvRows:
-        import pyarrow as pa
-        from pyarrow import csv
 
         skipped: list[int] = []
         ragged: list[BadRecord] = []
@@ -173,18 +196,45 @@ class CsvText:
             number, line, further = (
                 int(each[index]) for each in (found.row, found.line, found.further)
             )
-            ragged.append(BadRecord(number, line, further, reason, row.text.encode()))
+            ragged.append(BadRecord(number, line, further, reason, row.text.encode(encoding)))
             return "skip"
 
         data, stand_in = found.data, b""
         if b"\r" in data and data.count(b"\r") > data.count(b"\r\n"):
             data, stand_in = _without_returns(data)
-        inner = [str(number) for number in range(columns)]
-        wanted = sorted(set(chosen))
-        table = csv.read_csv(
+        # Arrow decodes the rows that it skips, so all must be UTF-8 while it parses.
+        encoding = "utf-8" if _is_utf8(data) else "latin-1"
+        if encoding != "utf-8":
+            data = data.decode(encoding).encode()
+        table = self._table(data, columns, chosen, skip)
+        good = np.delete(np.arange(len(found.row)), skipped) if skipped else slice(None)
+        row = found.row[good]
+        assert table.num_rows == len(row), "Arrow sees the records that the scanner sees"
+        bad = tuple(sorted((*found.bad, *ragged)))
+        return CsvRows(
+            columns=[_column(table, str(index), stand_in, encoding) for index in chosen],
+            row=row,
+            line=found.line[good],
+            further=found.further[good],
+            bad=bad,
+            empty_lines=found.empty_lines,
+        )
+
+    def _table(
+        self,
+        data: bytes,
+        columns: int,
+        chosen: Sequence[int],
+        skip: "Callable[[InvalidRow], str]",
+    ) -> "pa.Table":
+        import pyarrow as pa
+        from pyarrow import csv
+
+        names = [str(number) for number in range(columns)]
+        return csv.read_csv(
             pa.BufferReader(data or b"\n"),
             read_options=csv.ReadOptions(
-                use_threads=False, block_size=len(data) + 2, column_names=inner
+                use_threads=False, block_size=len(data) + 2, column_names=names
             ),
             parse_options=csv.ParseOptions(
                 delimiter=self._delimiter,
@@ -193,23 +243,63 @@ class CsvText:
                 invalid_row_handler=skip,
             ),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(inner, pa.binary()),
-                include_columns=[inner[index] for index in wanted],
+                column_types=dict.fromkeys(names, pa.binary()),
+                include_columns=[names[index] for index in sorted(set(chosen))],
             ),
         )
-        good = np.delete(np.arange(len(found.row)), skipped) if skipped else slice(None)
-        row = found.row[good]
-        assert table.num_rows == len(row), "Arrow sees the records that the scanner sees"
-        bad = tuple(sorted((*found.bad, *ragged)))
-        self._row += len(row) + len(bad)
-        return CsvRows(
-            columns=[_column(table, inner[index], stand_in) for index in chosen],
-            row=row,
-            line=found.line[good],
-            further=found.further[good],
-            bad=bad,
-            empty_lines=found.empty_lines,
-        )
+
+
+class LineText:
+    """One text whose lines are rows of one cell, read once.
+
+    Args:
+        part: the text.
+        fallback: the encoding of lines that are not UTF-8; "": such lines stay as they are.
+    """
+
+    def __init__(self, part: Part, *, fallback: str = "") -> None:
+        self._part, self._fallback = part, fallback
+
+    def names(self) -> tuple[str, ...]:
+        """Return the name of the one column."""
+        return (LINE,)
+
+    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[CsvRows]:
+        """Yield all lines: as `CsvText.rows`."""
+        import pyarrow as pa
+
+        place, line = self._part.place, 0
+        scanner = RecordScanner(place, ",", quoted=False)
+        with readable(place, lambda: f"line {line}"):
+            for found in scanner.records(text_blocks(self._part.file, place)):
+                line += found.lines
+                texts = (raw.removesuffix(b"\r") for raw in found.data.split(b"\n"))
+                cells = [self._utf8(text) for text in texts if text]
+                yield CsvRows(
+                    columns=[pa.array(cells, pa.binary())] * len(chosen),
+                    row=found.row,
+                    line=found.line,
+                    further=found.further,
+                    bad=found.bad,
+                    empty_lines=found.empty_lines,
+                )
+
+    def _utf8(self, line: bytes) -> bytes:
+        if not self._fallback or line.isascii():
+            return line
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            with suppress(UnicodeDecodeError):
+                return line.decode(self._fallback).encode()
+        return line
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or data.decode("utf-8") is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def _without_returns(data: bytes) -> tuple[bytes, bytes]:
@@ -223,13 +313,16 @@ def _without_returns(data: bytes) -> tuple[bytes, bytes]:
     return _LONE_RETURN.sub(stand_in, data), stand_in
 
 
-def _column(table: "pa.Table", name: str, stand_in: bytes) -> "pa.Array":
+def _column(table: "pa.Table", name: str, stand_in: bytes, encoding: str) -> "pa.Array":
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = table[name].combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.binary())
+    if encoding != "utf-8":
+        cells = (cell.decode().encode(encoding) for cell in column.to_pylist())
+        column = pa.array(cells, pa.binary())
     return pc.replace_substring(column, stand_in, b"\r") if stand_in else column
 
 

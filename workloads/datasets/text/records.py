@@ -51,9 +51,10 @@ class BadRecord(NamedTuple):
     reason: str
     start: bytes
 
-    def shown(self) -> str:
-        """Return its beginning, for messages."""
-        return repr(self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace"))
+    def words(self) -> str:
+        """Return why it is no record, and its beginning."""
+        start = self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace")
+        return f"{self.reason}: {start!r}" if start else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ _MOST_NAMED = 10
 class RowReport:
     """Rows of an import, good and bad, and the lines that they take.
 
-    All lines are rows, bad rows, lines within one of these, empty lines or headers.
+    Each line is one of these: a row, a bad row, a line within a row or a bad row, an empty line, or
+    one that is passed over.
 
     Attributes:
         rows: number of good rows.
@@ -22,6 +23,7 @@ class RowReport:
         lines_in_rows: lines of good rows after the first of each.
         several: the first ten rows of several lines, in words.
         empty_lines: number of empty lines outside rows.
+        passed_over: number of lines that are headers, or that the import does without.
     """
 
     rows: int = 0
@@ -32,6 +34,13 @@ class RowReport:
     lines_in_rows: int = 0
     several: list[str] = field(default_factory=list)
     empty_lines: int = 0
+    passed_over: int = 0
+
+    @property
+    def lines(self) -> int:
+        """The number of all lines."""
+        rows = self.rows + self.lines_in_rows + self.bad + self.lines_in_bad
+        return rows + self.empty_lines + self.passed_over
 
     def bad_row(self, words: str, further: int = 0) -> None:
         """Count a bad row with `further` lines after its first."""
@@ -66,4 +75,5 @@ class RowReport:
             "lines_in_rows": self.lines_in_rows,
             "several_lines": self.several,
             "empty_lines": self.empty_lines,
+            "lines_passed_over": self.passed_over,
         }

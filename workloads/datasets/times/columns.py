@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.arrow import has_hexadecimal
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.times.fixed_width import fixed_stamps
 from workloads.datasets.times.reader import TimeReader, text_form
 from workloads.datasets.times.recognition import DAY_TIME, ISO, is_number
 from workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
@@ -66,7 +68,7 @@ class ColumnTimes:
                     f"({self.reader.form})"
                 )
             self.reader.note_stamps()
-            return self._stamps(column, row)
+            return self._stamps(column, row, column)
         if pa.types.is_integer(kind):
             return self._whole(column, row)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -80,11 +82,11 @@ class ColumnTimes:
             return self._texts(column, row)
         raise DatasetError(f"{place}: a column of type {kind} holds no times")
 
-    def _stamps(self, column: "pa.Array", row: RowWords) -> Times:
+    def _stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
         times = self._utc(column)
         if len(times.repeated):
             first = int(times.repeated[0])
-            self.reader.count_repeated(len(times.repeated), f"{column[first]} ({row(first)})")
+            self.reader.count_repeated(len(times.repeated), f"{shown[first]} ({row(first)})")
         return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
 
     def _utc(self, column: "pa.Array") -> UtcTimes:
@@ -138,6 +140,10 @@ class ColumnTimes:
     def _texts(self, column: "pa.Array", row: RowWords) -> Times:
         import pyarrow.compute as pc
 
+        stamps = fixed_stamps(column, self.reader.form) if self.reader.form else None
+        if stamps is not None:
+            self.reader.note_zone(str(column[0]), named=False)
+            return self._stamps(stamps, row, column)
         coded = pc.utf8_trim_whitespace(column).dictionary_encode(null_encoding="mask")
         codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
 
@@ -269,10 +275,9 @@ class ColumnTimes:
 def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
     """Return texts as whole numbers; None if some are not."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
-        return None  # Arrow also reads hexadecimal numbers
+    if has_hexadecimal(texts):
+        return None
     try:
         return np.asarray(texts.cast(pa.int64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:

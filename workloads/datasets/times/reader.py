@@ -7,8 +7,6 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.times.recognition import AS_IS, DATES, DAY_TIME, ISO, Recognition, is_number
 from workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
@@ -64,7 +62,6 @@ class TimeReader:
         form: of times, see the package; None: it is recognized.
         zone: IANA name of the zone of times that name none.
         unit: of event time.
-        place: the place of the next time to read, for messages.
         used: whether a time was read.
     """
 
@@ -76,24 +73,12 @@ class TimeReader:
         unit: str = "ms",
         remedy: Callable[[str], str] = time_remedy,
     ) -> None:
-        self.form, self.zone, self.unit, self.place = form, zone, unit, "here"
+        self.form, self.zone, self.unit = form, zone, unit
         self.recognition = Recognition(unit, remedy)
         self.repeated_texts: set[str] = set()
         self.used = self._stamps = False
         self._with_zone = self._without_zone = ""
         self._repeated, self._first_repeated = 0, ""
-
-    def read(self, text: str) -> int | str:
-        """Return the time of a text, or why the text is no time."""
-        self.used, text = True, text.strip()
-        if self.form is None and self.recognition.form is None:
-            self._recognize(text)
-        found = self.parse(text)
-        if self.repeated_texts:  # only where a zone has such hours
-            if text in self.repeated_texts:
-                self.count_repeated(1, f"{text} ({self._row})")
-            self.repeated_texts.clear()
-        return found
 
     @property
     def numeric_unit(self) -> str | None:
@@ -142,10 +127,6 @@ class TimeReader:
             "first_repeated_time": self._first_repeated,
         }
 
-    @property
-    def _row(self) -> str:
-        return self.place.rpartition("/")[2]
-
     def _words(self) -> str:
         here = f"those of {self.zone} where they name no zone"
         form = self.recognition.form if self.form is None else self.form
@@ -164,13 +145,6 @@ class TimeReader:
                 f"{self._without_zone}, and are those of {self.zone}"
             )
         return f"{'ISO 8601' if form == ISO else form}, {here}{recognized}"
-
-    def _recognize(self, text: str) -> None:
-        if is_number(text):
-            sizes, counts = np.array([abs(float(text))]), np.ones(1, np.int64)
-            self.recognition.decide_numbers(sizes, counts, 1, lambda _: text, lambda _: self._row)
-        elif form := text_form(text):
-            self.recognition.decide_texts(form, 1, 1, text, self._row)
 
     def _number(self, text: str) -> int | str:
         unit = self.numeric_unit
@@ -199,7 +173,7 @@ class TimeReader:
             return f"{text[:60]!r} is no ISO 8601 time"
         form = ISO if day_time is None else DAY_TIME
         if self.recognition.form is None:
-            self.recognition.decide_texts(form, 1, 1, text, self._row)
+            self.recognition.decide_texts(form, 1, 1, text, "an earlier row")
         if form != self.recognition.form:
             return self.recognition.text_words(form, text)
         if moment is not None:

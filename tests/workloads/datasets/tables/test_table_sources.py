@@ -219,7 +219,7 @@ class TestFiles:
         lines = "".join(f"{row},{row * row}\n" for row in range(200_000))
         packed = gzip.compress(f"t,value\n{lines}".encode())
         (tmp_path / "a.csv.gz").write_bytes(packed[: len(packed) // 2])
-        assert_refused(catalog, of(tmp_path / "a.csv.gz"), "truncated after row .*; fetch it again")
+        assert_refused(catalog, of(tmp_path / "a.csv.gz"), "truncated after line .*fetch it again")
         file = tmp_path / "a.parquet"
         pq.write_table(pa.table(COLUMNS), file)
         file.write_bytes(file.read_bytes()[:-9])

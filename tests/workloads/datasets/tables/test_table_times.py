@@ -159,12 +159,6 @@ class TestZones:
         if "+01:00" in str(cells[first]):
             first += 1
         assert report["first_repeated_time"] == f"{cells[first]} (row {first})"
-        one_by_one = TimeReader(form, zone="Europe/Berlin")
-        for row, cell in enumerate(cells):
-            one_by_one.place = f"row {row}"
-            one_by_one.read(str(cell or ""))
-        assert one_by_one.report()["repeated_times"] == 2
-        assert one_by_one.report()["first_repeated_time"] == report["first_repeated_time"]
 
     @pytest.mark.parametrize(
         ("zone", "text", "count"),

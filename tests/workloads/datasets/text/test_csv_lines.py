@@ -178,3 +178,13 @@ def test_a_long_line_is_cut_in_bounded_memory():
         lines = b"".join(blocks_of(b"a\n" + b"x" * 1000 + b"\nb\n" + b"y" * 100, 8)).splitlines()
     assert (lines[0], lines[2], len(lines)) == (b"a", b"b", 4)
     assert all(32 <= len(line) <= 40 for line in (lines[1], lines[3]))
+
+
+def test_a_row_of_another_width_that_is_not_utf8_is_a_bad_row():
+    part = Part(place="a.csv", name="a.csv", file=io.BytesIO(b"a,b\n\xe9\n1,\xe9\n"), at=lambda: 0)
+    text = CsvText(part, ",", quoted=True, header=True)
+    (rows,) = text.rows(len(text.names()), [1])
+    assert [(bad.line, bad.words()) for bad in rows.bad] == [
+        (2, "1 columns instead of 2: '\ufffd'"),
+    ]
+    assert rows.columns[0].to_pylist() == [b"\xe9"]

@@ -1,4 +1,4 @@
-"""Wikipedia edits to `keyed_counter`: an increment for each edit, read-resets at full hours.
+"""Wikipedia edits to `keyed_counter`, and their comments to the input `tweets`.
 
 JSON lines, each an object with `time` (ISO 8601; UTC where it names no zone) and `page` (the title;
 pages of that title in several wikis count as one). Event time is in milliseconds since 1970.
@@ -9,6 +9,9 @@ pages of that title in several wikis count as one). Event time is in millisecond
 - An hour in which no page at all was edited ends without read-resets: all its counts would be 0. A
   file with a few stray dates therefore does not grow by the hours between them.
 - With several streams, edits go to them in turn.
+
+For comments a line needs `time`, `user` and `comment`, which may be empty: every edit is a tweet of
+its user. `text.words` describes how texts become words.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,17 +22,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.imports import texts
+from workloads.datasets.imports.cells import Cells
+from workloads.datasets.imports.forms import Lines
 from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import (
-    Dictionary,
-    ImportKind,
-    ImportOptions,
-    Row,
-    StreamTable,
-)
-from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.numbered import numbered
-from workloads.datasets.imports.rows import BLOCK_ROWS, where
+from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from workloads.datasets.rows import BLOCK_ROWS
+from workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from workloads.datasets.text.csv_text import LINE
 from workloads.model import Alphabet, Block
 
 KINDS = ("increment", "read_reset")
@@ -37,23 +37,24 @@ INCREMENT, READ_RESET = 0, 1
 HOUR_MS = 3_600_000
 
 
-def parse(line: Line, options: ImportOptions) -> Row:
-    """Return (ts, page) of one line.
-
-    Raises:
-        BadRowError: not a JSON object, or a field is missing or not what it must be.
-    """
-    edit = object_of(line)
-    return edit_time(edit, options), text_of(edit, "page")
+_EMPTY = ("comment",)
+"""Fields whose text may be empty."""
 
 
-def edit_time(edit: dict[str, Any], options: ImportOptions) -> int:
-    """Return the time of an edit in milliseconds since 1970.
+def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
+    """Return the texts of edits, given the field of each column; that of `ts` is a time."""
+    import pyarrow as pa
 
-    Raises:
-        BadRowError: it is missing or no ISO 8601 time.
-    """
-    return options.time(text_of(edit, "time"))
+    def texts_of(line: str) -> list[str]:
+        edit = object_of(line)
+        return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
+
+    rows = cells.each(texts_of, cells.texts(LINE).to_pylist())
+    columns = {
+        name: pa.array(["" if row is None else row[at] for row in rows], pa.string())
+        for at, name in enumerate(fields)
+    }
+    return columns | {"ts": cells.times_of(columns["ts"])}
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -71,8 +72,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _increments(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        edits = where(block, np.asarray(block["row"]) % count == index)
+    for edits in share_rows("row", count, index, blocks):
         yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["pages"]))}
 
 
@@ -108,11 +108,27 @@ WIKIPEDIA_EDITS = ImportKind(
     workload="keyed_counter",
     help="Wikipedia recent changes, one JSON object a line with `time` and `page`",
     columns=(("page", "string"),),
-    read=read_lines,
-    parse=parse,
+    form=Lines(),
+    transform=lambda options: partial(_columns, {"ts": "time", "page": "page"}),
     dictionaries=(Dictionary(name="pages", column="page"),),
     keys="pages",
     streams=streams,
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     invents=("read_reset",),
+)
+
+
+WIKIPEDIA_COMMENTS = ImportKind(
+    name="wikipedia-comments",
+    workload="tweets",
+    help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
+    "`comment`",
+    form=Lines(),
+    transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
+    columns=(("user", "string"), ("text", "string")),
+    prepare=texts.prepare,
+    dictionaries=texts.DICTIONARIES,
+    keys=None,
+    streams=texts.streams,
+    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
 )

@@ -1,0 +1,263 @@
+"""Cells of a chunk of a table by role, and the rows that are bad or passed over.
+
+The transform of an import kind takes `Cells` and returns columns. Each check marks rows: the first
+reason for a bad row counts, and a row that is passed over is not checked further.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables.cells import is_text, numbers, plain
+from workloads.datasets.tables.table import Chunk, Part
+from workloads.datasets.times import ColumnTimes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+_SHOWN_CHARACTERS = 120
+
+
+class BadRowError(Exception):
+    """Cells are not a row; the message states the reason."""
+
+
+class Cells:
+    """The cells of some rows.
+
+    Args:
+        part: the text or file of the rows.
+        chunk: the rows, with a column for each role.
+        roles: in the order of the columns.
+        times: reads event times.
+
+    Attributes:
+        part: the text or file of the rows.
+        chunk: the rows.
+        bad: why a row is bad, by row.
+        passed: bool, the rows that the import passes over.
+    """
+
+    def __init__(self, part: Part, chunk: Chunk, roles: Sequence[str], times: ColumnTimes) -> None:
+        self.part, self.chunk, self._times = part, chunk, times
+        self.bad: dict[int, str] = {}
+        self.passed = np.zeros(chunk.batch.num_rows, np.bool_)
+        self._given = tuple(roles)
+        self._columns = dict(zip(roles, map(plain, chunk.batch.columns), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.passed)
+
+    def __contains__(self, role: str) -> bool:
+        return role in self._columns
+
+    def add(self, role: str, column: "pa.Array") -> None:
+        """Add a column that is derived from others."""
+        self._columns[role] = column
+
+    def texts(self, role: str) -> "pa.Array":
+        """Return a column as texts; one that is missing is an empty text.
+
+        Raises:
+            DatasetError: the column is of a type that has no text.
+        """
+        import pyarrow as pa
+
+        column = self._columns[role]
+        kind = column.type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+            raise DatasetError(
+                f"{self.part.place}: column {role} is of type {kind}; give texts or numbers"
+            )
+        return column.cast(pa.string()).fill_null("")
+
+    def stripped(self, role: str) -> "pa.Array":
+        """Return a column as texts without blanks around them."""
+        import pyarrow.compute as pc
+
+        return pc.utf8_trim_whitespace(self.texts(role))
+
+    def words(self, role: str) -> "pa.Array":
+        """Return a column as texts; rows without one are bad."""
+        import pyarrow.compute as pc
+
+        texts = self.texts(role)
+        self.mark(mask_of(pc.equal(texts, "")), f"column {role} is empty")
+        return texts
+
+    def whole(
+        self,
+        role: str,
+        highest: int,
+        *,
+        lowest: int = 0,
+        absent: Iterable[str] = (),
+        default: int = 0,
+    ) -> npt.NDArray[np.int64]:
+        """Return a column of whole numbers; rows without one within the bounds are bad.
+
+        Args:
+            role: of the column.
+            highest: bound.
+            lowest: bound.
+            absent: texts for which the number is the default.
+            default: see `absent`.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._columns[role]
+        if column.null_count or not pa.types.is_integer(column.type):
+            column = self._columns[role] if pa.types.is_floating(column.type) else self.texts(role)
+        missing = np.zeros(len(self), np.bool_)
+        if absent:
+            missing = mask_of(pc.is_in(column, pa.array(list(absent), column.type)))
+            column = pc.if_else(pa.array(~missing), column, str(default))
+        cells = numbers(column, np.dtype(np.int64), f"{self.part.place}: column {role}")
+        values = cells.values
+        wrong = cells.empty | (values < lowest) | (values > highest)
+        wrong[list(cells.bad)] = True
+        wrong &= ~missing
+        values = np.where(wrong, default, values) if wrong.any() else values
+        for row in np.flatnonzero(wrong):
+            text = str(column[int(row)].as_py() or "")
+            above = text.isascii() and text.isdigit() and int(text) > highest
+            why = (
+                f"{text}, above {highest}"
+                if above
+                else f"{text!r}, not a whole number from {lowest}"
+            )
+            self.note(int(row), f"column {role} is {why}")
+        return values
+
+    def parsed(self, role: str, parse: Callable[[str], Any], kind: "pa.DataType") -> "pa.Array":
+        """Return what a function makes of a column's texts; it is called once for each text.
+
+        Args:
+            role: of the column.
+            parse: raises `BadRowError` for a text that makes a row bad.
+            kind: Arrow type of the result.
+        """
+        import pyarrow as pa
+
+        coded = self.texts(role).dictionary_encode()
+        found: list[Any] = []
+        wrong: dict[int, str] = {}
+        for code, text in enumerate(coded.dictionary.to_pylist()):
+            try:
+                found.append(parse(text))
+            except BadRowError as error:
+                wrong[code] = str(error)
+                found.append(None)
+        if wrong:
+            codes = np.asarray(coded.indices)
+            for row in np.flatnonzero(np.isin(codes, list(wrong))).tolist():
+                self.note(row, wrong[int(codes[row])])
+        values = pa.array(found, kind)
+        return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
+
+    def each(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
+        """Return what a function makes of each row; None for bad rows and those passed over.
+
+        Args:
+            make: raises `BadRowError` for a bad row.
+            columns: its arguments, by row.
+        """
+        found: list[T | None] = [None] * len(self)
+        for row, values in enumerate(zip(*columns, strict=True)):
+            if self.passed[row] or row in self.bad:
+                continue
+            try:
+                found[row] = make(*values)
+            except BadRowError as error:
+                self.note(row, str(error))
+        return found
+
+    def times(self, role: str) -> npt.NDArray[np.int64]:
+        """Return a column of event times; rows without one are bad."""
+        return self.times_of(self._columns[role])
+
+    def times_of(self, column: "pa.Array") -> npt.NDArray[np.int64]:
+        """Return the event times of an array with an element for each row."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.passed.any():
+            column = pc.if_else(pa.array(~self.passed), column, None)
+        ts, bad = self._times.read(column, self.part.place, self._row)
+        for row, why in bad.items():
+            self.note(row, why)
+        return ts
+
+    def note(self, row: int, why: str) -> None:
+        """Note that a row is bad."""
+        if not self.passed[row]:
+            self.bad.setdefault(row, why)
+
+    def mark(self, rows: npt.NDArray[np.bool_], why: str) -> None:
+        """Note that all rows of a mask are bad."""
+        for row in np.flatnonzero(rows).tolist():
+            self.note(row, why)
+
+    def pass_over(self, rows: npt.NDArray[np.bool_]) -> None:
+        """Leave out the rows of a mask that are not bad."""
+        self.passed |= rows
+        self.passed[list(self.bad)] = False
+
+    def place(self, row: int) -> str:
+        """Return the place of a row, for messages."""
+        line, further = self.chunk.line, self.chunk.further
+        if line is None or further is None:
+            return f"{self.part.place}: row {self.chunk.number(row)}"
+        return place_of(self.part.place, int(line[row]), int(further[row]))
+
+    def bad_rows(self) -> list[tuple[str, int]]:
+        """Return bad rows in order: the place with the reason, and the lines after the first."""
+        further = (
+            np.zeros(len(self), np.int64) if self.chunk.further is None else self.chunk.further
+        )
+        of_line = np.arange(len(self)) if self.chunk.line is None else self.chunk.line
+        found = [
+            (int(of_line[row]), f"{self.place(row)}: {why}: {self._shown(row)}", int(further[row]))
+            for row, why in self.bad.items()
+        ]
+        for record in self.chunk.bad:
+            place = place_of(self.part.place, record.line, record.further)
+            found.append((record.line, f"{place}: {record.words()}", record.further))
+        return [(words, lines) for _, words, lines in sorted(found)]
+
+    def check(self) -> None:
+        """Refuse bad rows.
+
+        Raises:
+            DatasetError: a row is bad.
+        """
+        if bad := self.bad_rows():
+            raise DatasetError(bad[0][0])
+
+    def _row(self, row: int) -> str:
+        return self.place(row).rpartition("/")[2]
+
+    def _shown(self, row: int) -> str:
+        cells = {role: str(self._columns[role][row].as_py() or "") for role in self._given}
+        text = ", ".join(f"{role}={cell}" for role, cell in cells.items())
+        text = next(iter(cells.values())) if len(cells) == 1 else text
+        return repr(text[:_SHOWN_CHARACTERS]) + ("..." if len(text) > _SHOWN_CHARACTERS else "")
+
+
+Transform = Callable[[Cells], Mapping[str, Any]]
+"""Makes columns of all rows of a chunk, with event times as `ts`, and marks bad rows."""
+
+
+def place_of(place: str, line: int, further: int) -> str:
+    """Return a place with its lines."""
+    return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
+
+
+def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
+    """Return a column of booleans as a mask."""
+    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))

@@ -1,0 +1,88 @@
+"""Streams to be written from the rows of an import, and the task that writes one."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workloads.datasets.rows import Rows, where
+from workloads.datasets.stream_file import write_stream
+from workloads.model import Alphabet, Block, ColumnType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTable:
+    """One stream to be written.
+
+    Attributes:
+        name: of the stream.
+        kinds: kind indices in it.
+        dtypes: columns to write, by name.
+        blocks: makes the stream's blocks, with the columns of `dtypes` and perhaps others, from
+            blocks of all rows in order of time (ties: of the files).
+    """
+
+    name: str
+    kinds: tuple[int, ...]
+    dtypes: Mapping[str, ColumnType]
+    blocks: Callable[[Iterator[Block]], Iterator[Block]]
+
+
+class StreamTask:
+    """Writes the stream of its index."""
+
+    def __init__(
+        self, tables: tuple[StreamTable, ...], rows: Rows, folder: Path, alphabet: Alphabet
+    ) -> None:
+        self.tables, self.rows, self.folder, self.alphabet = tables, rows, folder, alphabet
+
+    def __call__(self, index: int) -> dict[str, Any]:
+        """Return the fields of the `WrittenStream`."""
+        table = self.tables[index]
+        blocks = table.blocks(self.rows.blocks())
+        written = write_stream(
+            self.folder, table.name, table.kinds, table.dtypes, blocks, self.alphabet
+        )
+        return asdict(written)
+
+
+def numbered(
+    count: int,
+    name: str,
+    dtypes: Mapping[str, ColumnType],
+    share: Callable[[int, int, Iterator[Block]], Iterator[Block]],
+    *,
+    kind: int = 0,
+) -> tuple[StreamTable, ...]:
+    """Return streams of one kind, `name-0` and so on, which share the rows of an import.
+
+    Args:
+        count: the number of streams.
+        name: of the streams, before their number.
+        dtypes: see `StreamTable`.
+        share: `share(count, index, blocks)` yields the part of stream `index` of all rows.
+        kind: of the streams.
+    """
+    return tuple(
+        StreamTable(
+            name=f"{name}-{index}",
+            kinds=(kind,),
+            dtypes=dtypes,
+            blocks=partial(share, count, index),
+        )
+        for index in range(count)
+    )
+
+
+def share_rows(by: str, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the rows of a stream: those whose column modulo the number of streams is its index."""
+    for block in blocks:
+        yield where(block, np.asarray(block[by]) % count == index)
+
+
+def stamped(fields: np.dtype[np.void]) -> dict[str, ColumnType]:
+    """Return the columns of a stream of events with these fields."""
+    return {"ts": np.dtype(np.int64), **{name: fields[name] for name in fields.names or ()}}
