@@ -41,6 +41,6 @@ def test_a_noisy_machine_loses_power_and_not_its_false_alarm_rate(rng):
 
 def test_dealing_anew_agrees_with_many_real_rounds(rng):
     found = rate(blocks(rng, 12, sd=0.03), TWO_STAGE, rng, deals=40)
-    # 0.85 by lab.gate.simulate; 12 rounds leave a wide margin.
+    # 0.85 by tools/gate_simulation.py; 12 rounds leave a wide margin.
     assert 0.6 < found.resampled_seen[0.05] <= 1
     assert found.resampled_alarms < 0.02
