@@ -65,7 +65,7 @@ COUNTS = BASELINES / "instructions.json"
     "metrics",
     multiple=True,
     type=click.Choice(METRICS),
-    help="What to gate; may be repeated. Default: wall and cpu.",
+    help="What to gate; may be repeated. Default: wall and cpu, and rss and p99 where they repeat.",
 )
 @click.option(
     "--advisory",
@@ -186,6 +186,7 @@ def _held(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRepor
 
 def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
     from lab.gate.decide import GateCriteria
+    from lab.gate.metrics import GATED, WHERE_REPEATED
     from lab.gate.metrics import METRICS as KNOWN
     from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
@@ -195,7 +196,8 @@ def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteri
             f"--repetitions {given['repetitions']}: no order of so few processes could be called a "
             f"regression; give {fewest} or more a side for one cell, more for more cells"
         )
-    names = dict.fromkeys((*(given["metrics"] or ("wall", "cpu")), *given["advisory"]))
+    chosen = given["metrics"] or (*GATED, *WHERE_REPEATED)
+    names = dict.fromkeys((*chosen, *given["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
             "instructions are counted on micro-benchmarks, not on cells: "
@@ -203,7 +205,10 @@ def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteri
         )
     rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=given["repetitions"])
     return GateCriteria(
-        metrics=[KNOWN[name] for name in names], advisory=frozenset(given["advisory"]), rule=rule
+        metrics=[KNOWN[name] for name in names],
+        advisory=frozenset(given["advisory"]),
+        where_repeated=frozenset(() if given["metrics"] else WHERE_REPEATED),
+        rule=rule,
     )
 
 

@@ -6,6 +6,7 @@ from lab.gate.decide import Pair
 from lab.gate.outcome import GateReport, Headline, Word
 from reports.summary import BY_REFERENCE, REFERENCE
 from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+from results.stats.methods import INDEPENDENT, PAIRED
 
 
 def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
@@ -34,7 +35,9 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     )
     if few:
         rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
-        needed = values_needed(tests, rule)
+        in_pairs = any(line.paired for line in report.lines if line.word is Word.TOO_FEW)
+        method = PAIRED if in_pairs else INDEPENDENT
+        needed = values_needed(tests, rule, method)
         remedy = (
             f"store at least {needed} a cell"
             if one_stage
@@ -43,7 +46,7 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         yield (
             f"{few} of {tests} gated comparisons could not have failed: they have too few "
             f"processes; {tests} of them need {needed} a side (one alone "
-            f"{values_needed(1, rule)}): {remedy}"
+            f"{values_needed(1, rule, method)}): {remedy}"
         )
     if unstable:
         remedy = "" if one_stage else "give more --repetitions, "

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from lab.errors import LabError
 from lab.gate.arm import Arm, Result, run_in
 from lab.gate.decide import Pair
 from lab.gate.errors import GateError
+from lab.gate.status import is_fault, is_lost, is_verified
 from lab.matrix.cells import Cell
 from lab.trial.spec import EngineTrial, OracleJob
-from results import schema
 from workloads.datasets.dataset import Dataset
 
 Say = Callable[[str], None]
@@ -83,6 +84,10 @@ class Bench:
     planted: Mapping[str, float] = field(default_factory=dict)
     energy: str = "none"
 
+    def is_loaded(self, cell_id: str) -> bool:
+        """Return whether a cell has an offered load; its due times are equal in all trials."""
+        return self.works[cell_id].job.load is not None
+
     def run(self, arm: Arm, cell_id: str) -> Result:
         """Run one trial of a cell in an arm."""
         work = self.works[cell_id]
@@ -147,9 +152,10 @@ def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
     return found
 
 
-def is_sound(pair: Pair) -> bool:
-    """Return whether every trial of both arms has a verified answer."""
-    return all(r.get("status") in schema.VERIFIED for r in (*pair.old, *pair.new))
+def is_measurable(pair: Pair) -> bool:
+    """Return whether more trials of a cell can tell more: no fault, and some verified answer."""
+    trials = (*pair.old, *pair.new)
+    return not any(map(is_fault, trials)) and any(map(is_verified, trials))
 
 
 def measure(
@@ -159,26 +165,31 @@ def measure(
 
     Repetition by repetition over all cells; in every second one the new arm goes first and the
     cells run backwards, so that a drift that is linear in time falls on both arms and all cells
-    alike. A cell without a right answer is not run further.
+    alike. Under an offered load the trials of a repetition are a pair: they run one after the
+    other, have the same due times, and lots decide which is first. A cell that can give no number
+    any more is not run further.
     """
+    lots = np.random.default_rng()
     rows: dict[str, dict[str, list[Result]]] = {cell: {"old": [], "new": []} for cell in cells}
-    broken: set[str] = set()
     began = time.monotonic()
     for repetition in range(n):
         forward = repetition % 2 == 0
         for cell in cells if forward else reversed(cells):
-            if cell in broken:
+            if any(map(is_lost, rows[cell].values())):
                 continue
-            for arm in (old, new) if forward else (new, old):
+            old_first = bool(lots.random() < 0.5) if bench.is_loaded(cell) else forward
+            for arm in (old, new) if old_first else (new, old):
                 result = bench.run(arm, cell)
                 side = "old" if arm is old else "new"
                 rows[cell][side].append(result)
-                if result.get("status") not in schema.VERIFIED:
-                    broken.add(cell)
+                if not is_verified(result):
                     say(f"{cell}: {side} {result.get('status')}: {result.get('reason')}")
         took = time.monotonic() - began
         say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
-    return {cell: Pair(old=found["old"], new=found["new"]) for cell, found in rows.items()}
+    return {
+        cell: Pair(old=found["old"], new=found["new"], like_loads=bench.is_loaded(cell))
+        for cell, found in rows.items()
+    }
 
 
 def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Dataset]:

@@ -28,7 +28,8 @@ def signed_rank(
     Pairs of equal values count against the alternative: ties make the p-value too large.
 
     Args:
-        old, new: values above 0; the same place is the same pair.
+        old: values above 0.
+        new: likewise; the same place is the same pair.
         alternative: `greater`: new tends to be larger than old.
     """
     means = _pairwise_means(_logs(old, new))

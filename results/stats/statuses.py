@@ -68,7 +68,8 @@ def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> St
     three exclude a change that a user feels. With four a side, four are called and none excludes.
 
     Args:
-        old, new: `level` of each trial, at least one a side.
+        old: `level` of each trial, at least one.
+        new: likewise.
         alpha: of the test.
     """
     levels = sorted({*old, *new} - {0})
@@ -94,4 +95,5 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
 
 def _rare(b: int, m: int) -> float:
     """Return the chance of at most `b` worse trials of m where two in three are: binomial."""
-    return sum(comb(m, k) * 2**k for k in range(b + 1)) / 3**m
+    ways: int = sum(comb(m, k) * 2**k for k in range(b + 1))
+    return ways / 3**m

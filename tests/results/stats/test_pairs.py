@@ -3,8 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from results.stats.decision import Arms, GateVerdict, Rule, screen, values_needed
-from results.stats.decision import TWO_STAGE
+from results.stats.decision import TWO_STAGE, Arms, GateVerdict, Rule, screen, values_needed
 from results.stats.methods import INDEPENDENT, PAIRED
 from results.stats.pairs import (
     pair_interval,
@@ -101,7 +100,7 @@ def test_noise_that_both_members_of_a_pair_share_hides_nothing():
 def test_pairs_that_are_slower_by_the_size_asked_for_never_pass():
     rng = np.random.default_rng(5)
     for slower in (0.05, 0.2):
-        old, new = drifting(rng, 0)
+        old, _ = drifting(rng, 0)
         arms = Arms(old=old, new=tuple(np.multiply(old, 1 + slower)), method=PAIRED)
         assert not screen({CELL: arms}, QUICK, rng)[0].first.excludes
 
