@@ -116,7 +116,7 @@ def gate(**given: Any) -> int:
     lab gate --baseline RUN MATRIX           measure MATRIX now, compare with a stored run
     lab gate --baseline RUN --run RUN        compare two stored runs, in one stage
     lab gate --instructions FILE             compare counts with results/baselines
-    lab gate --against REV --metric instructions    count both now
+    lab gate --against REV --metric instructions    count both now; with --repo, cells
     lab gate --pytest-benchmark NEW --baseline OLD
     lab gate --self-test
 
@@ -200,8 +200,8 @@ def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteri
     names = dict.fromkeys((*chosen, *given["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
-            "instructions are counted on micro-benchmarks, not on cells: "
-            "lab gate --against REV --metric instructions, without other metrics"
+            "instructions are counted apart from times: give --metric instructions alone; of the "
+            "lab's own source they are those of its micro-benchmarks, with --repo those of cells"
         )
     rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=given["repetitions"])
     return GateCriteria(
@@ -242,11 +242,10 @@ def _repository(given: dict[str, Any]) -> "GateReport":
     from lab.gate.repository import Recipe, repository
     from lab.gate.source import resolve, working_tree
 
-    if given["metrics"] == ("instructions",):
-        raise click.UsageError(
-            "instructions are counted on the lab's own micro-benchmarks; with --repo gate cpu"
-        )
-    criteria = _criteria(given)
+    counts = given["metrics"] == ("instructions",) and not given["advisory"]
+    if counts and given["plant"]:
+        raise click.UsageError("--plant adds time and no instructions: gate cpu with it")
+    criteria = None if counts else _criteria(given)
     if given["matrix"] is None:
         raise click.UsageError("give a MATRIX, whose cells are run")
     root = repository(given["repo"])

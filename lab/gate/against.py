@@ -66,14 +66,14 @@ def against(
 
 
 def bench_of(
-    found: Mapping[str, Work], criteria: GateCriteria, *, plant: float, logs: Path
+    found: Mapping[str, Work], criteria: GateCriteria | None, *, plant: float, logs: Path
 ) -> Bench:
     """Return what runs cells; arguments as for `against`."""
     return Bench(
         works=found,
         logs=logs,
         planted={"new": plant} if plant else {},
-        energy=_energy(criteria),
+        energy="none" if criteria is None else _energy(criteria),
     )
 
 

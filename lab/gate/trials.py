@@ -88,17 +88,26 @@ class Bench:
         """Return whether a cell has an offered load; its due times are equal in all trials."""
         return self.works[cell_id].job.load is not None
 
-    def run(self, arm: Arm, cell_id: str) -> Result:
-        """Run one trial of a cell in an arm."""
-        work = self.works[cell_id]
-        job = msgspec.structs.replace(
-            work.job,
-            workload=arm.localised(work.job.workload),
+    def trial(self, arm: Arm, cell_id: str) -> EngineTrial:
+        """Return a trial of a cell in an arm."""
+        job = self.works[cell_id].job
+        return msgspec.structs.replace(
+            job,
+            workload=arm.localised(job.workload),
             planted_slowdown=self.planted.get(arm.name, 0.0),
             energy=self.energy,
         )
-        log = self.logs / f"{work.slug}-{arm.name}.log"
-        return run_in(arm, job, log=log, timeout_s=work.timeout_s)
+
+    def log(self, arm: Arm, cell_id: str) -> Path:
+        """Return the log of a cell's trials in an arm."""
+        return self.logs / f"{self.works[cell_id].slug}-{arm.name}.log"
+
+    def run(self, arm: Arm, cell_id: str) -> Result:
+        """Run one trial of a cell in an arm."""
+        timeout_s = self.works[cell_id].timeout_s
+        return run_in(
+            arm, self.trial(arm, cell_id), log=self.log(arm, cell_id), timeout_s=timeout_s
+        )
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
         """Make the expected answers that an arm lacks; those of equal oracles are shared.
