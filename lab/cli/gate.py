@@ -127,9 +127,14 @@ def gate(**given: Any) -> int:
     if given["self_test"]:
         from lab.gate.self_test import run_self_test
 
-        for line in run_self_test(
-            rounds=given["rounds"], minutes=given["minutes"], master=given["master"], say=_say
-        ):
+        lines = run_self_test(
+            rounds=given["rounds"],
+            minutes=given["minutes"],
+            repetitions=given["repetitions"],
+            master=given["master"],
+            say=_say,
+        )
+        for line in lines:
             click.echo(line)
         return EXIT_OK
     from lab.cli.writing import check_file, writing

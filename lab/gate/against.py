@@ -72,7 +72,7 @@ def bench_of(
     return Bench(
         works=found,
         logs=logs,
-        planted={"new": plant} if plant else {},
+        planted={"new": {"planted_slowdown": plant}} if plant else {},
         energy="none" if criteria is None else _energy(criteria),
     )
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -75,13 +76,13 @@ class Bench:
     Attributes:
         works: by cell's id; both arms read the same files.
         logs: a folder; kept when it is given, for whoever looks into a broken cell.
-        planted: by arm's name, the share of busy work that the lab adds, to try the gate.
+        planted: by arm's name, fields of a trial that are other than in its cell, to try the gate.
         energy: provider of energy counters for every trial; `none` leaves them alone.
     """
 
     works: Mapping[str, Work]
     logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lab-gate-logs-")))
-    planted: Mapping[str, float] = field(default_factory=dict)
+    planted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     energy: str = "none"
 
     def is_loaded(self, cell_id: str) -> bool:
@@ -91,12 +92,8 @@ class Bench:
     def trial(self, arm: Arm, cell_id: str) -> EngineTrial:
         """Return a trial of a cell in an arm."""
         job = self.works[cell_id].job
-        return msgspec.structs.replace(
-            job,
-            workload=arm.localised(job.workload),
-            planted_slowdown=self.planted.get(arm.name, 0.0),
-            energy=self.energy,
-        )
+        fields = {"workload": arm.localised(job.workload), "energy": self.energy}
+        return msgspec.structs.replace(job, **fields, **self.planted.get(arm.name, {}))
 
     def log(self, arm: Arm, cell_id: str) -> Path:
         """Return the log of a cell's trials in an arm."""

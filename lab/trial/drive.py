@@ -15,6 +15,7 @@ from lab.measure.tree import descendants
 from lab.measure.usage import used_by, used_here
 from lab.trial.collector import collect_from_now_on
 from lab.trial.leftovers import left_behind
+from lab.trial.plants import ballast, burn, delayed
 from lab.trial.spec import EngineTrial
 from workloads.model import Columns
 
@@ -63,6 +64,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             phase("run")
+            planted = ballast(spec.planted_memory, sampler)
             # The lab's own slow readings stay outside: they took a tenth of a run of 5 ms.
             before = used_by(sampler.others())
             result["prepare_cpu_s"] = (before + used_here()).cpu_s_since(unprepared)
@@ -71,7 +73,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
             start_ns = time.monotonic_ns()
             measured = prepared.run()
             ran_ns = time.monotonic_ns()
-            _burn((ran_ns - start_ns) * spec.planted_slowdown)
+            burn((ran_ns - start_ns) * spec.planted_slowdown)
             end_ns = time.monotonic_ns()
             after = used_here()
             recorder.mark()
@@ -79,6 +81,8 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
             result |= after.columns_since(before)
             sampler.stop()
             recorder.stop()
+            del planted
+            measured = delayed(measured, spec.planted_delay_ns)
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             phase("answer")
@@ -110,13 +114,6 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
 def _own(recorder: EnergyRecorder) -> frozenset[int]:
     """Return the child processes that are the lab's own, whose time is not the engine's."""
     return frozenset() if recorder.pid is None else frozenset({recorder.pid})
-
-
-def _burn(duration_ns: float) -> None:
-    """Use that much CPU time; on a busy machine that takes longer."""
-    end_ns = time.thread_time_ns() + duration_ns
-    while time.thread_time_ns() < end_ns:
-        pass
 
 
 def phase(name: str) -> None:
