@@ -95,5 +95,4 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
 
 def _rare(b: int, m: int) -> float:
     """Return the chance of at most `b` worse trials of m where two in three are: binomial."""
-    ways: int = sum(comb(m, k) * 2**k for k in range(b + 1))
-    return ways / 3**m
+    return float(sum(comb(m, k) * 2**k for k in range(b + 1)) / 3**m)
