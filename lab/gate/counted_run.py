@@ -25,14 +25,14 @@ from workloads.datasets.integrity import verified
 MACHINE = "x86_64"
 """The request below is machine code of this architecture."""
 
-# valgrind.h (VALGRIND_DO_CLIENT_REQUEST) for amd64, as a C function of the request's address: four
-# rotations that add up to 128 bits and an exchange of a register with itself do nothing, and mark a
-# request to valgrind, whose answer is in rdx.
+# VALGRIND_DO_CLIENT_REQUEST for amd64 (valgrind's public header), as a C function of the request's
+# address: four rotations that add up to 128 bits and an exchange of a register with itself do
+# nothing, and mark a request to valgrind, whose answer is in rdx.
 _REQUEST = bytes.fromhex("4889f8 31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db 4889d0 c3")
 _RUNNING_ON_VALGRIND = 0x1001
 _CALLGRIND = ord("C") << 24 | ord("T") << 16
 _START, _STOP = _CALLGRIND + 4, _CALLGRIND + 5
-"""START_INSTRUMENTATION and STOP_INSTRUMENTATION of callgrind.h."""
+"""CALLGRIND_START_INSTRUMENTATION and CALLGRIND_STOP_INSTRUMENTATION."""
 _WORDS = 6
 """Of a request: its number and five arguments."""
 
