@@ -19,6 +19,9 @@ from results.stats.noise import Noise, noise_of
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_MEANS = 1_000_000
+"""Means that are held at once: 8 MB."""
+
 
 def signed_rank(
     old: npt.ArrayLike, new: npt.ArrayLike, alternative: Alternative = "greater"
@@ -83,13 +86,23 @@ def pair_noise(
     # Residuals from the pairs' own median are smaller than those from the true one.
     residuals = (logs - np.median(logs)) * np.sqrt(n / max(n - 1, 1))
     drawn = rng.choice(residuals, size=(draws, n)) * rng.choice([-1.0, 1.0], size=(draws, n))
-    return noise_of(np.exp([np.median(_pairwise_means(row)) for row in drawn]))
+    at_once = max(1, _MOST_MEANS // (n * n))
+    parts = np.array_split(drawn, -(-draws // at_once))
+    ratios = [np.median(_pairwise_means(part), axis=-1) for part in parts]
+    return noise_of(np.exp(np.concatenate(ratios)))
 
 
 def _pairwise_means(logs: Floats) -> Floats:
-    """Return the means of all pairs of values, each with itself, too (Walsh averages)."""
-    first, second = np.triu_indices(len(logs))
-    found: Floats = (logs[first] + logs[second]) / 2
+    """Return the means of all pairs of values, each with itself, too (Walsh averages).
+
+    Args:
+        logs: float[..., n].
+
+    Returns:
+        float[..., n (n + 1) / 2].
+    """
+    first, second = np.triu_indices(logs.shape[-1])
+    found: Floats = (logs[..., first] + logs[..., second]) / 2
     return found
 
 
