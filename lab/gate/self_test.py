@@ -171,7 +171,9 @@ def run_self_test(
         until = began + number * share_s
         blocks = _measure(experiment, rule, rounds, until=until, master=master, say=say)
         for metric in experiment.metrics:
-            rows += _rows(metric, blocks[metric.name], rule, rng)
+            for row in _rows(metric, blocks[metric.name], rule, rng):
+                say(", ".join(row))  # it took minutes: not to be lost with what comes after it
+                rows.append(row)
     counted = _counts(rounds, began + minutes * 60, say)
     none = [[INSTRUCTIONS, "", "0", "", "", "not counted"]]
     rows += none if isinstance(counted, str) else counted
