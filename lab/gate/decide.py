@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from results.stats.decision import (
     suspects,
 )
 from results.stats.methods import INDEPENDENT, PAIRED
+from results.stats.pairs import pair_difference, pair_difference_interval
+
+NS_PER_MS = 1e6
 
 SEED = 1
 """Of the resampling; a gate on the same values always says the same."""
@@ -214,9 +218,23 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
         floor=stage.floor,
         noise=stage.noise.p95,
     )
+    if line.paired:
+        line = replace(line, note=_difference(arms))
     if metric in criteria.where_repeated and line.word in (Word.UNSTABLE, Word.TOO_FEW):
-        return replace(line, word=Word.NOT_GATED, note=_does_not_repeat(line, criteria.rule))
+        why = _does_not_repeat(line, criteria.rule)
+        return replace(line, word=Word.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
     return line
+
+
+def _difference(arms: Arms) -> str:
+    """Return what a quantile of latency is in both arms of pairs, and their difference."""
+    old, new = (f"{median(each) / NS_PER_MS:.3g} ms" for each in (arms.old, arms.new))
+    found = pair_difference_interval(arms.old, arms.new)
+    words = f"{old} -> {new}, difference {pair_difference(arms.old, arms.new) / NS_PER_MS:+.3g} ms"
+    if found is None:
+        return words
+    low, high = (f"{end / NS_PER_MS:+.3g}" for end in (found.low, found.high))
+    return f"{words} ({found.coverage:.0%}: {low} to {high})"
 
 
 def _does_not_repeat(line: Line, rule: Rule) -> str:

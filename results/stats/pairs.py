@@ -61,16 +61,36 @@ def pair_interval(
     Returns:
         None with too few pairs for any such interval (below 6 at 95 %).
     """
-    means = np.sort(_pairwise_means(_logs(old, new)))
-    chances = _at_least(np.size(old))
+    found = _interval(_logs(old, new), confidence)
+    if found is None:
+        return None
+    low, high = np.exp([found.low, found.high])
+    return Interval(low=float(low), high=float(high), coverage=found.coverage)
+
+
+def pair_difference(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
+    """Return the Hodges-Lehmann estimate of new - old."""
+    return float(np.median(_pairwise_means(np.subtract(new, old, dtype=np.float64))))
+
+
+def pair_difference_interval(
+    old: npt.ArrayLike, new: npt.ArrayLike, *, confidence: float = CONFIDENCE
+) -> Interval | None:
+    """Return the interval of new - old; None as for `pair_interval`."""
+    return _interval(np.subtract(new, old, dtype=np.float64), confidence)
+
+
+def _interval(values: Floats, confidence: float) -> Interval | None:
+    """Return the interval of the centre of values that are symmetric around it."""
+    means = np.sort(_pairwise_means(values))
+    chances = _at_least(len(values))
     # The largest k with P(at most k - 1 means below the truth) <= (1 - confidence) / 2, where
     # P(at most k - 1) = P(at least size - k + 1) by symmetry.
     k = int(np.count_nonzero(chances[::-1] <= (1 - confidence) / 2))
     if k == 0:
         return None
-    low, high = np.exp([means[k - 1], means[len(means) - k]])
     coverage = 1 - 2 * float(chances[len(means) - k + 1])
-    return Interval(low=float(low), high=float(high), coverage=coverage)
+    return Interval(low=float(means[k - 1]), high=float(means[-k]), coverage=coverage)
 
 
 def pair_noise(

@@ -1,5 +1,7 @@
 """A sleep of 1 ms on 1 % of the events, met by a server with one queue at equal due times."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,7 @@ def test_a_sleep_of_a_millisecond_on_one_event_in_a_hundred_is_seen(busy):
     found = [gated(rng, sleeps=True, busy=busy) for _ in range(2)]
     assert [line.word for line in found] == [Word.REGRESSION] * 2
     assert all(line.paired and line.interval.low > 1.05 for line in found)
+    assert all(re.search(r"difference \+[\d.]+ ms \(95%: \+[\d.]+ to \+", e.note) for e in found)
 
 
 @pytest.mark.parametrize("busy", [0.0, 0.002])

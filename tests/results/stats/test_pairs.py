@@ -6,6 +6,8 @@ import pytest
 from results.stats.decision import TWO_STAGE, Arms, GateVerdict, Rule, screen, values_needed
 from results.stats.methods import INDEPENDENT, PAIRED
 from results.stats.pairs import (
+    pair_difference,
+    pair_difference_interval,
     pair_interval,
     pair_noise,
     pair_ratio,
@@ -55,6 +57,14 @@ def test_the_interval_has_the_ends_that_tables_of_the_test_give():
     assert np.log([found.low, found.high]) == pytest.approx([means[8], means[-9]])
     assert found.coverage == pytest.approx(0.951, abs=5e-4)
     assert pair_interval(*logs(1, 2, 3, 4, 5)) is None
+
+
+def test_a_difference_has_the_same_interval_on_its_own_scale():
+    values = np.random.default_rng(1).normal(0, 1, 10)
+    old, new = np.full(10, 7.0), 7 + values
+    ratio, difference = pair_interval(*logs(*values)), pair_difference_interval(old, new)
+    assert [difference.low, difference.high] == pytest.approx(np.log([ratio.low, ratio.high]))
+    assert pair_difference(old, new) == pytest.approx(np.log(pair_ratio(*logs(*values))))
 
 
 def test_the_interval_contains_the_truth_as_often_as_it_states():
