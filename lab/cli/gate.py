@@ -65,7 +65,7 @@ COUNTS = BASELINES / "instructions.json"
     "metrics",
     multiple=True,
     type=click.Choice(METRICS),
-    help="What to gate; may be repeated. Default: wall and cpu.",
+    help="What to gate; may be repeated. Default: wall and cpu, and rss and p99 where they repeat.",
 )
 @click.option(
     "--advisory",
@@ -116,7 +116,7 @@ def gate(**given: Any) -> int:
     lab gate --baseline RUN MATRIX           measure MATRIX now, compare with a stored run
     lab gate --baseline RUN --run RUN        compare two stored runs, in one stage
     lab gate --instructions FILE             compare counts with results/baselines
-    lab gate --against REV --metric instructions    count both now
+    lab gate --against REV --metric instructions    count both now; with --repo, cells
     lab gate --pytest-benchmark NEW --baseline OLD
     lab gate --self-test
 
@@ -127,9 +127,14 @@ def gate(**given: Any) -> int:
     if given["self_test"]:
         from lab.gate.self_test import run_self_test
 
-        for line in run_self_test(
-            rounds=given["rounds"], minutes=given["minutes"], master=given["master"], say=_say
-        ):
+        lines = run_self_test(
+            rounds=given["rounds"],
+            minutes=given["minutes"],
+            repetitions=given["repetitions"],
+            master=given["master"],
+            say=_say,
+        )
+        for line in lines:
             click.echo(line)
         return EXIT_OK
     from lab.cli.writing import check_file, writing
@@ -186,6 +191,7 @@ def _held(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRepor
 
 def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
     from lab.gate.decide import GateCriteria
+    from lab.gate.metrics import GATED, WHERE_REPEATED
     from lab.gate.metrics import METRICS as KNOWN
     from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
@@ -195,15 +201,19 @@ def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteri
             f"--repetitions {given['repetitions']}: no order of so few processes could be called a "
             f"regression; give {fewest} or more a side for one cell, more for more cells"
         )
-    names = dict.fromkeys((*(given["metrics"] or ("wall", "cpu")), *given["advisory"]))
+    chosen = given["metrics"] or (*GATED, *WHERE_REPEATED)
+    names = dict.fromkeys((*chosen, *given["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
-            "instructions are counted on micro-benchmarks, not on cells: "
-            "lab gate --against REV --metric instructions, without other metrics"
+            "instructions are counted apart from times: give --metric instructions alone; of the "
+            "lab's own source they are those of its micro-benchmarks, with --repo those of cells"
         )
     rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=given["repetitions"])
     return GateCriteria(
-        metrics=[KNOWN[name] for name in names], advisory=frozenset(given["advisory"]), rule=rule
+        metrics=[KNOWN[name] for name in names],
+        advisory=frozenset(given["advisory"]),
+        where_repeated=frozenset(() if given["metrics"] else WHERE_REPEATED),
+        rule=rule,
     )
 
 
@@ -237,11 +247,10 @@ def _repository(given: dict[str, Any]) -> "GateReport":
     from lab.gate.repository import Recipe, repository
     from lab.gate.source import resolve, working_tree
 
-    if given["metrics"] == ("instructions",):
-        raise click.UsageError(
-            "instructions are counted on the lab's own micro-benchmarks; with --repo gate cpu"
-        )
-    criteria = _criteria(given)
+    counts = given["metrics"] == ("instructions",) and not given["advisory"]
+    if counts and given["plant"]:
+        raise click.UsageError("--plant adds time and no instructions: gate cpu with it")
+    criteria = None if counts else _criteria(given)
     if given["matrix"] is None:
         raise click.UsageError("give a MATRIX, whose cells are run")
     root = repository(given["repo"])

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from lab.gate.decide import Pair
 from lab.gate.outcome import GateReport, Headline, Word
+from lab.gate.status import STATUS
 from reports.summary import BY_REFERENCE, REFERENCE
 from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+from results.stats.methods import INDEPENDENT, PAIRED
 
 
 def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
@@ -28,13 +30,16 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     """
     if report.headline is not Headline.INCONCLUSIVE:
         return
-    doubts = [line.word for line in report.lines if line.doubtful]
+    doubts = [line.word for line in report.lines if line.doubtful and line.metric != STATUS]
+    statuses = sum(line.doubtful and line.metric == STATUS for line in report.lines)
     few, unstable, none = (
         doubts.count(word) for word in (Word.TOO_FEW, Word.UNSTABLE, Word.NO_NUMBER)
     )
     if few:
         rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
-        needed = values_needed(tests, rule)
+        in_pairs = any(line.paired for line in report.lines if line.word is Word.TOO_FEW)
+        method = PAIRED if in_pairs else INDEPENDENT
+        needed = values_needed(tests, rule, method)
         remedy = (
             f"store at least {needed} a cell"
             if one_stage
@@ -43,7 +48,7 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         yield (
             f"{few} of {tests} gated comparisons could not have failed: they have too few "
             f"processes; {tests} of them need {needed} a side (one alone "
-            f"{values_needed(1, rule)}): {remedy}"
+            f"{values_needed(1, rule, method)}): {remedy}"
         )
     if unstable:
         remedy = "" if one_stage else "give more --repetitions, "
@@ -52,7 +57,13 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
             f"their noise hides it: use a quieter machine or larger inputs, {remedy}or make "
             "that metric --advisory"
         )
+    if statuses:
+        remedy = "" if one_stage else ": give more --repetitions"
+        yield (
+            f"{statuses} cells: some trials of the new arm have a worse status, too few to call "
+            f"and too many to pass{remedy}"
+        )
     if none:
         yield f"{none} of {len(report.lines)} lines have no number; their notes say why"
-    if not doubts:
+    if not doubts and not statuses:
         yield "nothing was compared; name cells that both arms can run"

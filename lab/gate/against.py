@@ -11,6 +11,7 @@ from lab.gate.decide import GateCriteria, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
 from lab.gate.outcome import GateReport
+from lab.gate.outputs import describe_outputs
 from lab.gate.outside import check_inside
 from lab.gate.source import Revision
 from lab.gate.trials import (
@@ -19,7 +20,7 @@ from lab.gate.trials import (
     Work,
     check_cells,
     find_inputs,
-    is_sound,
+    is_measurable,
     measure,
     warm_up,
     works,
@@ -65,14 +66,14 @@ def against(
 
 
 def bench_of(
-    found: Mapping[str, Work], criteria: GateCriteria, *, plant: float, logs: Path
+    found: Mapping[str, Work], criteria: GateCriteria | None, *, plant: float, logs: Path
 ) -> Bench:
     """Return what runs cells; arguments as for `against`."""
     return Bench(
         works=found,
         logs=logs,
-        planted={"new": plant} if plant else {},
-        energy=_energy(criteria),
+        planted={"new": {"planted_slowdown": plant}} if plant else {},
+        energy="none" if criteria is None else _energy(criteria),
     )
 
 
@@ -110,7 +111,10 @@ def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say
     for arm in (old, new):
         bench.make_oracles(arm, say)
     first: dict[str, Pair] = warm_up(bench, old, new, say)
-    sound = [cell for cell, pair in first.items() if is_sound(pair)]
+    sound = [cell for cell, pair in first.items() if is_measurable(pair)]
+    outputs = tuple(describe_outputs({cell: first[cell] for cell in sound}, criteria.metrics))
+    for words in outputs:
+        say(words)
     first |= measure(bench, old, new, sound, criteria.rule.n, say)
 
     def again(suspected: Sequence[str]) -> Mapping[str, Pair]:
@@ -120,9 +124,11 @@ def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say
     return GateReport(
         old=old.revision,
         new=new.revision,
-        rule=in_words(criteria.rule, two_stages=True),
+        rule=in_words(
+            criteria.rule, two_stages=True, paired=any(map(bench.is_loaded, bench.works))
+        ),
         lines=hold(first, again, criteria),
-        notes=tuple(checks(first)),
+        notes=(*checks(first), *outputs),
     )
 
 
@@ -144,12 +150,20 @@ def instructions_against(
     return report_counts(counts[0], counts[1], names=names)
 
 
-def in_words(rule: Rule, *, two_stages: bool) -> str:
-    """Return a rule as a phrase for the output."""
+def in_words(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
+    """Return a rule as a phrase for the output.
+
+    Args:
+        rule: the numbers.
+        two_stages: whether suspects are measured again.
+        paired: whether latencies under a load are compared in pairs.
+    """
+    pairs = " (latency under a load: signed-rank test of pairs)" if paired else ""
     stages = "two stages" if two_stages else "one stage"
     return (
-        f"{stages}; exact one-sided Mann-Whitney, p < {rule.alpha:g}, Benjamini-Hochberg q = "
-        f"{rule.q:g} over cells, effect > max({rule.floor:.0%}, {rule.noise_factor:g} x A/A MAD)"
+        f"{stages}; exact one-sided Mann-Whitney{pairs}, p < {rule.alpha:g}, "
+        f"Benjamini-Hochberg q = {rule.q:g} over cells, effect > max({rule.floor:.0%}, "
+        f"{rule.noise_factor:g} x A/A MAD)"
     )
 
 

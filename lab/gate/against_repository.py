@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lab.gate.against import bench_of, gate_arms, notes_of
 from lab.gate.arm import Arm
+from lab.gate.cell_instructions import check_valgrind, count_arms
 from lab.gate.decide import GateCriteria
 from lab.gate.gaps import find_gaps
 from lab.gate.in_arm import Code, CodeRequest, Plan, PlanRequest, ask
@@ -37,7 +38,7 @@ class Subject:
 def against_repository(
     subject: Subject,
     matrix: PlanRequest,
-    criteria: GateCriteria,
+    criteria: GateCriteria | None,
     *,
     plant: float,
     logs: Path,
@@ -48,7 +49,7 @@ def against_repository(
     Args:
         subject: the repository.
         matrix: what to run; a cell that only the new revision has is told and not measured.
-        criteria: what is gated.
+        criteria: what is gated; None: instructions, which are counted.
         plant: share of busy work added to the new arm, to try the gate; 0 otherwise.
         logs: a folder for the logs of builds and trials.
         say: is told how it gets on.
@@ -57,6 +58,8 @@ def against_repository(
         GateError: a revision does not build, a cell cannot be gated, or its code does not come
             from what was built.
     """
+    if criteria is None:
+        check_valgrind()
     with built(subject.root, subject.revisions, subject.recipe, logs=logs, say=say) as (old, new):
         say("reading the matrix, and finding or making its input, in the new arm")
         plan: Plan = ask(new, matrix, log=logs / "plan.log")
@@ -70,9 +73,11 @@ def against_repository(
             for cell, why in codes[1].absent.items()
         }
         found = {cell: work for cell, work in plan.works.items() if cell not in absent}
-        report = gate_arms(
-            bench_of(found, criteria, plant=plant, logs=logs), old, new, criteria, say
-        )
+        bench = bench_of(found, criteria, plant=plant, logs=logs)
+        if criteria is None:
+            report = count_arms(bench, old, new, say)
+        else:
+            report = gate_arms(bench, old, new, criteria, say)
         lines = (*report.lines, *absent.values())
         gaps = _gaps(lines, (old, new))
     notes = notes_of(subject.revisions, plant=plant, logs=logs)

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from lab.gate.errors import GateError
 from lab.gate.metrics import INSTRUCTIONS
 from lab.gate.outcome import GateReport, Line, Word
 from lab.isolate.process import run_isolated
+from results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
 """Changes up to 1 % are not called. Counts have no noise, but unrelated edits move inlining."""
@@ -87,19 +89,36 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
             note = f"new: {new.counts[name]:,} instructions"
             lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
             continue
-        ratio = new.counts[name] / old.counts[name]
-        lines.append(
-            Line(
-                cell=name,
-                metric=INSTRUCTIONS,
-                word=_word(ratio, floor),
-                n=1,
-                ratio=ratio,
-                floor=floor,
-                note=f"{old.counts[name]:,} -> {new.counts[name]:,}",
-            )
-        )
+        lines.append(count_line(name, [old.counts[name]], [new.counts[name]], floor))
     return tuple(lines)
+
+
+def count_line(name: str, old: Sequence[int], new: Sequence[int], floor: float = FLOOR) -> Line:
+    """Return the line on counts of one benchmark or cell, at least one count an arm.
+
+    Between the smallest and the largest ratio of any two counts nothing is called: a change must be
+    clear of both the floor and what repeated counts differ by.
+    """
+    low, high = min(new) / max(old), max(new) / min(old)
+    if low > 1 + floor:
+        word = Word.REGRESSION
+    elif high < 1 / (1 + floor):
+        word = Word.IMPROVED
+    else:
+        word = Word.UNCHANGED if high <= 1 + max(floor, UNSTABLE_ABOVE) else Word.UNSTABLE
+    return Line(
+        cell=name,
+        metric=INSTRUCTIONS,
+        word=word,
+        n=min(len(old), len(new)),
+        ratio=float(median(new) / median(old)),
+        floor=floor,
+        note=f"{_listed(old)} -> {_listed(new)}",
+    )
+
+
+def _listed(counts: Sequence[int]) -> str:
+    return ", ".join(f"{count:,}" for count in counts)
 
 
 def report_counts(
@@ -154,9 +173,3 @@ def count_tree(
         )
         raise GateError(f"the instructions of {tree} cannot be counted: {said}")
     return read_counts(out)
-
-
-def _word(ratio: float, floor: float) -> Word:
-    if ratio > 1 + floor:
-        return Word.REGRESSION
-    return Word.IMPROVED if ratio < 1 / (1 + floor) else Word.UNCHANGED

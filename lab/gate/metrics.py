@@ -15,11 +15,13 @@ class Metric:
         name: as typed.
         about: what it is, with its unit.
         cost: of one trial; None where the trial has no such value.
+        quantile: of the outputs' latencies; None: it is no latency.
     """
 
     name: str
     about: str
     cost: Callable[[Result], float | None]
+    quantile: float | None = None
 
 
 def _per_event(column: str) -> Callable[[Result], float | None]:
@@ -43,13 +45,29 @@ METRICS: Mapping[str, Metric] = {
     for metric in (
         Metric(name="wall", about="seconds per event, timed part", cost=_per_event("duration_s")),
         Metric(name="cpu", about="CPU-seconds per event, whole tree", cost=_per_event("cpu_s")),
-        Metric(name="p50", about="median latency, ns", cost=_column("latency_p50_ns")),
-        Metric(name="p99", about="99th percentile of latency, ns", cost=_column("latency_p99_ns")),
+        Metric(
+            name="p50",
+            about="median latency, ns",
+            cost=_column("latency_p50_ns"),
+            quantile=0.5,
+        ),
+        Metric(
+            name="p99",
+            about="99th percentile of latency, ns",
+            cost=_column("latency_p99_ns"),
+            quantile=0.99,
+        ),
         Metric(name="rss", about="peak memory, bytes", cost=_column("peak_rss_bytes")),
         Metric(name="energy", about="gross J per 1,000 events", cost=_column("energy_j_per_1000")),
     )
 }
 """By name. A value of 0 (CPU time below the clock's step) is no value: it has no ratio."""
 
+GATED = ("wall", "cpu")
+"""Gated unless others are named: a doubt about one of them makes a gate inconclusive."""
+
+WHERE_REPEATED = ("rss", "p99")
+"""Gated as well unless others are named, in cells where they repeat."""
+
 INSTRUCTIONS = "instructions"
-"""Counted per micro-benchmark, not per trial: see `lab.gate.instructions`."""
+"""Counted, not timed: see `lab.gate.instructions`."""

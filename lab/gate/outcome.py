@@ -19,6 +19,7 @@ class Word(StrEnum):
     IMPROVED = "improved"
     UNSTABLE = "unstable"
     TOO_FEW = "too few"
+    NOT_GATED = "not gated"
     FIXED = "fixed"
     ADDED = "added"
     UNSUPPORTED = "unsupported"
@@ -26,7 +27,7 @@ class Word(StrEnum):
 
 
 WORDS = {
-    Word.BROKEN: "verified in the old arm, not verified in the new one",
+    Word.BROKEN: "verified in the old arm; in the new one a fault, or verified in no trial",
     Word.REGRESSION: "worse, confirmed by the second stage where there is one",
     Word.ACCEPTED: "worse, but listed as accepted up to this ratio",
     Word.UNCONFIRMED: "worse in the first stage; the second excludes a change of 5 %",
@@ -34,6 +35,7 @@ WORDS = {
     Word.IMPROVED: "better in the first stage",
     Word.UNSTABLE: "not called, but its noise hides whether it changed by 5 %",
     Word.TOO_FEW: "so few processes that no test could call it",
+    Word.NOT_GATED: "does not repeat here, as its note says; no doubt unless --metric names it",
     Word.FIXED: "not verified in the old arm, verified in the new one",
     Word.ADDED: "the old arm has none of it, so that there is nothing to compare",
     Word.UNSUPPORTED: "neither arm says that it can run this",
@@ -42,7 +44,7 @@ WORDS = {
 
 _FAILING = frozenset({Word.BROKEN, Word.REGRESSION})
 _DOUBTFUL = frozenset({Word.UNSTABLE, Word.TOO_FEW, Word.NO_NUMBER})
-_NOT_COMPARED = frozenset({Word.ADDED, Word.UNSUPPORTED})
+_NOT_COMPARED = frozenset({Word.ADDED, Word.UNSUPPORTED, Word.NOT_GATED})
 
 
 class Headline(StrEnum):
@@ -63,6 +65,7 @@ class Line:
         word: the verdict.
         advisory: shown, never failing.
         n: values per arm in the last stage.
+        paired: whether they are compared in pairs.
         ratio: cost of new over old in the last stage; above 1 is worse.
         interval: of that ratio; None without a test.
         first_ratio: in the first stage, where there were two.
@@ -77,6 +80,7 @@ class Line:
     word: Word
     advisory: bool = False
     n: int | None = None
+    paired: bool = False
     ratio: float | None = None
     interval: Interval | None = None
     first_ratio: float | None = None
@@ -84,6 +88,11 @@ class Line:
     floor: float | None = None
     noise: float | None = None
     note: str = ""
+
+    @property
+    def name(self) -> str:
+        """Cell and metric."""
+        return f"{self.cell} {self.metric}".rstrip()
 
     @property
     def fails(self) -> bool:
@@ -134,9 +143,13 @@ class GateReport:
 
     @property
     def tests(self) -> int:
-        """How many comparisons of numbers were gated."""
+        """How many comparisons of numbers were gated, whatever they came to."""
         return sum(
-            bool(line.metric) and not line.advisory and line.n is not None for line in self.lines
+            bool(line.metric)
+            and line.n is not None
+            and not line.advisory
+            and line.word is not Word.NOT_GATED
+            for line in self.lines
         )
 
 

@@ -55,7 +55,7 @@ def as_markdown(report: GateReport) -> str:
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]
     lines += aligned(table_of(report))
-    lines += ["", *(f"- {line.cell}: {line.note}" for line in report.lines if line.note)]
+    lines += ["", *(f"- {line.name}: {line.note}" for line in report.lines if line.note)]
     lines += [f"- {note}" for note in report.notes]
     lines += ["", *(f"*{word}*: {meaning}.  " for word, meaning in meanings(report))]
     return "\n".join(line.rstrip() if not line.endswith("  ") else line for line in lines) + "\n"
@@ -133,6 +133,7 @@ _SKIPPED = frozenset(
     {
         Word.NO_NUMBER,
         Word.TOO_FEW,
+        Word.NOT_GATED,
         Word.UNSTABLE,
         Word.ACCEPTED,
         Word.ADDED,

@@ -5,16 +5,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from lab.errors import LabError
 from lab.gate.arm import Arm, Result, run_in
 from lab.gate.decide import Pair
 from lab.gate.errors import GateError
+from lab.gate.status import is_fault, is_lost, is_verified
 from lab.matrix.cells import Cell
 from lab.trial.spec import EngineTrial, OracleJob
-from results import schema
 from workloads.datasets.dataset import Dataset
 
 Say = Callable[[str], None]
@@ -74,26 +76,35 @@ class Bench:
     Attributes:
         works: by cell's id; both arms read the same files.
         logs: a folder; kept when it is given, for whoever looks into a broken cell.
-        planted: by arm's name, the share of busy work that the lab adds, to try the gate.
+        planted: by arm's name, fields of a trial that are other than in its cell, to try the gate.
         energy: provider of energy counters for every trial; `none` leaves them alone.
     """
 
     works: Mapping[str, Work]
     logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lab-gate-logs-")))
-    planted: Mapping[str, float] = field(default_factory=dict)
+    planted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     energy: str = "none"
+
+    def is_loaded(self, cell_id: str) -> bool:
+        """Return whether a cell has an offered load; its due times are equal in all trials."""
+        return self.works[cell_id].job.load is not None
+
+    def trial(self, arm: Arm, cell_id: str) -> EngineTrial:
+        """Return a trial of a cell in an arm."""
+        job = self.works[cell_id].job
+        fields = {"workload": arm.localised(job.workload), "energy": self.energy}
+        return msgspec.structs.replace(job, **fields, **self.planted.get(arm.name, {}))
+
+    def log(self, arm: Arm, cell_id: str) -> Path:
+        """Return the log of a cell's trials in an arm."""
+        return self.logs / f"{self.works[cell_id].slug}-{arm.name}.log"
 
     def run(self, arm: Arm, cell_id: str) -> Result:
         """Run one trial of a cell in an arm."""
-        work = self.works[cell_id]
-        job = msgspec.structs.replace(
-            work.job,
-            workload=arm.localised(work.job.workload),
-            planted_slowdown=self.planted.get(arm.name, 0.0),
-            energy=self.energy,
+        timeout_s = self.works[cell_id].timeout_s
+        return run_in(
+            arm, self.trial(arm, cell_id), log=self.log(arm, cell_id), timeout_s=timeout_s
         )
-        log = self.logs / f"{work.slug}-{arm.name}.log"
-        return run_in(arm, job, log=log, timeout_s=work.timeout_s)
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
         """Make the expected answers that an arm lacks; those of equal oracles are shared.
@@ -147,9 +158,10 @@ def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
     return found
 
 
-def is_sound(pair: Pair) -> bool:
-    """Return whether every trial of both arms has a verified answer."""
-    return all(r.get("status") in schema.VERIFIED for r in (*pair.old, *pair.new))
+def is_measurable(pair: Pair) -> bool:
+    """Return whether more trials of a cell can tell more: no fault, and some verified answer."""
+    trials = (*pair.old, *pair.new)
+    return not any(map(is_fault, trials)) and any(map(is_verified, trials))
 
 
 def measure(
@@ -159,26 +171,31 @@ def measure(
 
     Repetition by repetition over all cells; in every second one the new arm goes first and the
     cells run backwards, so that a drift that is linear in time falls on both arms and all cells
-    alike. A cell without a right answer is not run further.
+    alike. Under an offered load the trials of a repetition are a pair: they run one after the
+    other, have the same due times, and lots decide which is first. A cell that can give no number
+    any more is not run further.
     """
+    lots = np.random.default_rng()
     rows: dict[str, dict[str, list[Result]]] = {cell: {"old": [], "new": []} for cell in cells}
-    broken: set[str] = set()
     began = time.monotonic()
     for repetition in range(n):
         forward = repetition % 2 == 0
         for cell in cells if forward else reversed(cells):
-            if cell in broken:
+            if any(map(is_lost, rows[cell].values())):
                 continue
-            for arm in (old, new) if forward else (new, old):
+            old_first = bool(lots.random() < 0.5) if bench.is_loaded(cell) else forward
+            for arm in (old, new) if old_first else (new, old):
                 result = bench.run(arm, cell)
                 side = "old" if arm is old else "new"
                 rows[cell][side].append(result)
-                if result.get("status") not in schema.VERIFIED:
-                    broken.add(cell)
+                if not is_verified(result):
                     say(f"{cell}: {side} {result.get('status')}: {result.get('reason')}")
         took = time.monotonic() - began
         say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
-    return {cell: Pair(old=found["old"], new=found["new"]) for cell, found in rows.items()}
+    return {
+        cell: Pair(old=found["old"], new=found["new"], like_loads=bench.is_loaded(cell))
+        for cell, found in rows.items()
+    }
 
 
 def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Dataset]:

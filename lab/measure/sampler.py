@@ -57,7 +57,11 @@ class ResourceSampler:
         self._stop.set()
         self._thread.join()
         self._sample(self.others())
-        self.peak_rss_bytes = max(self.peak_rss_bytes, _own_peak_bytes())
+        self.peak_rss_bytes = self.peak_so_far_bytes()
+
+    def peak_so_far_bytes(self) -> int:
+        """Return the largest sampled sum, or this process's own peak where that is larger."""
+        return max(self.peak_rss_bytes, _own_peak_bytes())
 
     def _run(self) -> None:
         processes: list[psutil.Process] = []

@@ -1,8 +1,8 @@
 """Notes when a trial reports its phases, by the lab's own clock and the kernel's accounts.
 
 A trial's own readings are taken in the process in which the engine runs, which can change them.
-This thread of the lab takes others: times that the kernel stamps on the trial's messages, CPU times
-of the whole tree of its processes, orphans included, and how long its main thread had no core.
+This thread of the lab takes others: times that the kernel stamps on the trial's messages, and CPU
+times of the whole tree of its processes, orphans included.
 """
 
 import os
@@ -79,16 +79,16 @@ class Witness:
             ready.register(self._ended, selectors.EVENT_READ)
             ready.register(self._listening, selectors.EVENT_READ)
             trial: socket.socket | None = None
-            main_thread = 0
+            pid = 0
             while True:
                 found = [key.fileobj for key, _ in ready.select()]
                 if self._listening in found:  # the first process to connect is the trial's
                     trial, _ = self._listening.accept()
-                    main_thread = _peer(trial)
+                    pid = _peer(trial)
                     ready.unregister(self._listening)
                     ready.register(trial, selectors.EVENT_READ)
                 elif trial is not None and trial in found:
-                    if not self._note(trial, main_thread):
+                    if not self._note(trial, pid):
                         ready.unregister(trial)
                         trial.close()
                         trial = None
@@ -111,7 +111,6 @@ class Witness:
                 name=message.decode("ascii", "replace"),
                 at_ns=time.monotonic_ns(),
                 cpu_s=_cpu_s(pid),
-                waited_s=_waited_s(pid),
             )
         )
         with suppress(OSError):  # the trial has ended
@@ -177,15 +176,3 @@ def _cpu_s(pid: int) -> float | None:
         return used_by([root, *descendants(root.pid)]).cpu_s
     except psutil.Error:
         return None
-
-
-def _waited_s(pid: int) -> float:
-    """Return for how long the main thread of a trial could have run and had no core.
-
-    It is the second field of schedstat (the kernel's sched-stats.rst); 0 where there is none.
-    """
-    try:
-        fields = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text(encoding="ascii").split()
-    except OSError:
-        return 0.0
-    return int(fields[1]) / 1e9

@@ -7,6 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from engines.errors import UnsupportedError
 from engines.protocol import Engine, Measured, Task
 from lab.measure.energy.choose import by_name
 from lab.measure.energy.recorder import EnergyRecorder
@@ -15,9 +18,10 @@ from lab.measure.tree import descendants
 from lab.measure.usage import used_by, used_here
 from lab.trial.collector import collect_from_now_on
 from lab.trial.leftovers import left_behind
-from lab.trial.report import Reporter
+from lab.trial.plants import ballast, burn, delayed
+from lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
 from lab.trial.spec import EngineTrial
-from workloads.model import Columns
+from workloads.model import Columns, ListColumn
 
 Result = dict[str, Any]
 
@@ -28,7 +32,7 @@ class Driven:
 
     Attributes:
         measured: what the engine says.
-        answer: its outputs.
+        answer: its outputs, or why they are no columns.
         start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
             done; what the lab adds itself to try a gate comes after that.
         sampler, recorder: what was sampled meanwhile; both have stopped.
@@ -36,7 +40,7 @@ class Driven:
     """
 
     measured: Measured
-    answer: Columns
+    answer: Columns | str
     start_ns: int
     ran_ns: int
     end_ns: int
@@ -58,39 +62,48 @@ def drive(
     with recorder, ResourceSampler(_own(recorder)) as sampler:
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
-        reporter.phase("prepare")
         collect_from_now_on()
         unprepared = used_here() + used_by(sampler.others())
+        reporter.phase("prepare")
         begin_ns = time.monotonic_ns()
+        reason = engine.unsupported(task)
+        if reason is not None:
+            raise UnsupportedError(reason)
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             reporter.phase("run")
+            planted = ballast(spec.planted_memory, sampler)
             # The lab's own slow readings stay outside: they took a tenth of a run of 5 ms.
             before = used_by(sampler.others())
             result["prepare_cpu_s"] = (before + used_here()).cpu_s_since(unprepared)
             recorder.mark()
             before += used_here()
-            reporter.begin()
+            # Each reading of the clock lies between two stamps of the lab's.
+            reporter.stamp(BEFORE_BEGIN)
             start_ns = time.monotonic_ns()
+            reporter.stamp(AFTER_BEGIN)
             measured = prepared.run()
             ran_ns = time.monotonic_ns()
-            _burn((ran_ns - start_ns) * spec.planted_slowdown)
+            burn((ran_ns - start_ns) * spec.planted_slowdown)
+            reporter.stamp(BEFORE_END)
             end_ns = time.monotonic_ns()
+            reporter.stamp(AFTER_END)
             after = used_here()
-            reporter.end()
             recorder.mark()
             after += used_by(sampler.others())
             reporter.phase("ran")
             result |= after.columns_since(before)
             sampler.stop()
             recorder.stop()
+            del planted
+            measured = delayed(measured, spec.planted_delay_ns)
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             reporter.phase("answer")
             unanswered = used_here() + used_by(sampler.others())
             begin_ns = time.monotonic_ns()
-            answer = prepared.answer()
+            answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             answered = used_here() + used_by(sampler.others())
             result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
@@ -113,16 +126,23 @@ def drive(
     )
 
 
+def _arrays(answer: Columns) -> Columns | str:
+    """Return an answer as arrays, so that what it still has to compute counts as taking it.
+
+    Where it has none, return why.
+    """
+    try:
+        return {
+            name: values if isinstance(values, ListColumn) else np.asarray(values)
+            for name, values in answer.items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
+        return str(error)
+
+
 def _own(recorder: EnergyRecorder) -> frozenset[int]:
     """Return the child processes that are the lab's own, whose time is not the engine's."""
     return frozenset() if recorder.pid is None else frozenset({recorder.pid})
-
-
-def _burn(duration_ns: float) -> None:
-    """Use that much CPU time; on a busy machine that takes longer."""
-    end_ns = time.thread_time_ns() + duration_ns
-    while time.thread_time_ns() < end_ns:
-        pass
 
 
 def print_traceback() -> None:

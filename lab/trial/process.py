@@ -130,9 +130,6 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
             load=load,
             expected_outputs=spec.expected_outputs,
         )
-        reason = engine.unsupported(task)
-        if reason is not None:
-            raise UnsupportedError(reason)
         driven = drive(engine, task, spec, columns, reporter)
     reporter.phase("report")
     with _own_files():
@@ -170,10 +167,13 @@ def _timed(driven: Driven, folder: Path) -> Timed:
         for domain, values in joules.items()
     }
     stored, error = None, None
-    try:
-        stored = store_answer(driven.answer, folder)
-    except (AttributeError, TypeError, ValueError) as problem:
-        error = str(problem)
+    if isinstance(driven.answer, str):
+        error = driven.answer
+    else:
+        try:
+            stored = store_answer(driven.answer, folder)
+        except (TypeError, ValueError) as problem:
+            error = str(problem)
     return Timed(
         start_ns=driven.start_ns,
         ran_ns=driven.ran_ns,

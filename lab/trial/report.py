@@ -1,8 +1,8 @@
 """Reports the phases of a trial to the lab, which takes the time by its own clock.
 
 The lab listens on two sockets in the trial's folder (`lab.parent.witness`). It answers the report
-of a phase, so that it can read CPU times before the trial goes on. Begin and end of the timed part
-go to the other one: the kernel stamps them when they are sent, and nobody wakes to read them.
+of a phase, so that it can read CPU times before the trial goes on. Stamps around the timed part go
+to the other one: the kernel notes when they are sent, and no thread wakes to read them.
 """
 
 import os
@@ -11,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 PHASES, CLOCK = "phases.sock", "clock.sock"
-BEGIN, END = b"begin", b"end"
-"""The timed part."""
+BEFORE_BEGIN, AFTER_BEGIN = "before begin", "after begin"
+BEFORE_END, AFTER_END = "before end", "after end"
+"""Stamps around the two readings of the trial's clock."""
 ANSWER = b"."
 
 
@@ -33,18 +34,11 @@ class Reporter:
                 self._phases.send(name.encode())
                 self._phases.recv(1)
 
-    def begin(self) -> None:
-        """Report that the timed part begins now."""
-        self._stamp(BEGIN)
-
-    def end(self) -> None:
-        """Report that the timed part has just ended."""
-        self._stamp(END)
-
-    def _stamp(self, message: bytes) -> None:
+    def stamp(self, name: str) -> None:
+        """Have the kernel note the time under a name; takes some microseconds."""
         if self._clock is not None:
             with suppress(OSError):
-                self._clock.send(message, socket.MSG_DONTWAIT)
+                self._clock.send(name.encode(), socket.MSG_DONTWAIT)
 
 
 def _connected(folder: Path | None, name: str, kind: socket.SocketKind) -> socket.socket | None:

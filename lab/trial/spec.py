@@ -26,6 +26,8 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
         planted_slowdown: share of the run's own time that the lab adds to the timed part as busy
             work, to try a gate; recorded with the result, 0 in every real trial.
+        planted_memory: share by which the lab raises the peak of memory, to try a gate.
+        planted_delay_ns: by how much one output in a hundred is reported late, to try a gate.
         spawned_ns: monotonic clock when the lab started the process, which whoever starts it sets;
             that clock is the machine's.
         series: where to write the series (`lab.measure.series`, Parquet).
@@ -48,6 +50,8 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     code: str | None = None
     load: LoadSpec | None = None
     planted_slowdown: float = 0.0
+    planted_memory: float = 0.0
+    planted_delay_ns: int = 0
     spawned_ns: int = 0
     series: Path | None = None
     reconfigurations: Path | None = None

@@ -175,6 +175,24 @@ def test_a_baseline_of_another_host_is_refused_by_the_gate(stored, capsys):
     assert "host.cpu_model" in capsys.readouterr().err
 
 
+def test_memory_and_latency_are_gated_without_being_named(stored, capsys):
+    worse = {"peak_rss_bytes": 106_000_000, "latency_p99_ns": 2_000_000}
+    before = {"peak_rss_bytes": 100_000_000, "latency_p99_ns": 1_000_000}
+    stored("old", RATES, **before), stored("new", RATES, **worse)
+    runs = ["gate", "--baseline", "old", "--run", "new"]
+    assert call(runs) == EXIT_GATE
+    said = capsys.readouterr().out
+    assert "1.060" in said and "2.000" in said and said.count("REGRESSION") == 2
+    assert call([*runs, "--metric", "wall"]) == EXIT_OK
+
+
+def test_a_run_that_no_longer_sustains_its_load_fails_the_gate(stored, capsys):
+    stored("old", RATES), stored("new", RATES, status="unsustained", reason="backlog grows")
+    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_GATE
+    said = capsys.readouterr().out
+    assert "status" in said and "old: 6 ok; new: 6 unsustained (backlog grows)" in said
+
+
 def test_a_wrong_answer_in_the_new_run_fails_the_gate(stored, capsys):
     stored("old", RATES), stored("new", RATES, status="wrong_output", reason="2 missing")
     assert call(["gate", "--baseline", "old", "--run", "new"]) == 5

@@ -107,7 +107,7 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
         (["--against", "HEAD", "--baseline", "x"], "measures both sides"),
         (["--pytest-benchmark", "none*.json", "--baseline", "none"], "no file matches"),
         (["--instructions", "none.json"], "no instruction counts"),
-        (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "micro-benchmarks"),
+        (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "alone"),
         (["--against", "HEAD", "m.toml", "--repetitions", "3"], "give 4 or more a side"),
     ],
 )

@@ -26,10 +26,11 @@ def bad(status, reason):
     return [{"status": status, "reason": reason}]
 
 
-def criteria(*metrics, advisory=(), rule=TWO_STAGE):
+def criteria(*metrics, advisory=(), where_repeated=(), rule=TWO_STAGE):
     return GateCriteria(
-        metrics=[METRICS[name] for name in metrics or ("wall",)],
+        metrics=[METRICS[name] for name in (*(metrics or ("wall",)), *where_repeated)],
         advisory=frozenset(advisory),
+        where_repeated=frozenset(where_repeated),
         rule=rule,
     )
 
@@ -162,3 +163,125 @@ def test_one_stage_decides_at_once_where_nothing_can_be_measured_again(rng):
 def test_the_same_values_give_the_same_lines(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng))}
     assert hold(first, None, criteria()) == hold(first, None, criteria())
+
+
+def with_status(rows, status, count):
+    """The rows, of which the last ones have another status."""
+    kept = len(rows) - count
+    return [{**row, "status": "ok" if k < kept else status} for k, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("status", ["unsteady", "unsustained", "invalid", "timeout", "oom"])
+def test_ten_trials_with_a_worse_status_fail_at_equal_wall_time(rng, status):
+    def worse(cells):
+        return {CELL: Pair(old=trials(rng), new=with_status(trials(rng), status, 10))}
+
+    lines = hold(worse(()), worse, criteria())
+    assert lines[0].fails and status in lines[0].note
+    assert [line.metric for line in lines[1:]] in ([], ["wall"])
+    back = {CELL: Pair(old=worse(())[CELL].new, new=worse(())[CELL].old)}
+    assert not any(line.fails for line in hold(back, worse, criteria()))
+
+
+def test_a_catch_up_that_is_no_longer_steady_fails(rng):
+    def worse(cells):
+        return {CELL: Pair(old=trials(rng, steady="steady"), new=trials(rng, steady="unsteady"))}
+
+    status, wall = hold(worse(()), worse, criteria())
+    assert (status.metric, status.word) == ("status", Word.REGRESSION)
+    assert "old: 10 ok; new: 10 unsteady" in status.note
+    assert wall.word is Word.UNCHANGED
+
+
+@pytest.mark.parametrize("status", ["unsteady", "unsustained"])
+def test_one_unlucky_trial_is_listed_and_does_not_fail(rng, status):
+    pair = Pair(old=trials(rng), new=with_status(trials(rng), status, 1))
+    listed, wall = hold({CELL: pair}, nothing_again, criteria())
+    assert listed.word is Word.UNCHANGED and not listed.doubtful
+    assert f"new: 9 ok, 1 {status}" in listed.note
+    assert wall.word is Word.UNCHANGED
+
+
+def test_one_trial_without_a_number_makes_a_gate_inconclusive(rng):
+    pair = Pair(old=trials(rng), new=with_status(trials(rng), "timeout", 1))
+    status, wall = hold({CELL: pair}, nothing_again, criteria())
+    assert (status.word, wall.word) == (Word.UNCHANGED, Word.NO_NUMBER)
+    assert wall.doubtful and "timeout" in wall.note
+
+
+def test_a_worse_status_is_confirmed_by_new_trials(rng):
+    first = {CELL: Pair(old=trials(rng), new=with_status(trials(rng), "unsustained", 5))}
+    for count, word in ((0, Word.UNCONFIRMED), (4, Word.REGRESSION)):
+        again = {CELL: Pair(old=trials(rng), new=with_status(trials(rng), "unsustained", count))}
+        status, _ = hold(first, lambda cells, again=again: again, criteria())
+        assert status.word is word
+        assert "first stage" in status.note
+    again = {CELL: Pair(old=trials(rng, n=4), new=with_status(trials(rng, n=4), "unsustained", 2))}
+    assert hold(first, lambda cells: again, criteria())[0].word is Word.UNSTABLE
+
+
+def test_arms_that_are_both_unsustained_compare_their_times(rng):
+    old, new = (with_status(trials(rng), "unsustained", 10) for _ in range(2))
+    (line,) = hold({CELL: Pair(old=old, new=new)}, nothing_again, criteria())
+    assert (line.metric, line.word) == ("wall", Word.UNCHANGED)
+
+
+def memory(rng, *, sd, larger=0.0):
+    return [
+        {**row, "peak_rss_bytes": 1e8 * (1 + larger) * np.exp(rng.normal(0, sd))}
+        for row in trials(rng)
+    ]
+
+
+def test_memory_that_repeats_is_gated_without_being_named(rng):
+    def more(cells):
+        return {CELL: Pair(old=memory(rng, sd=0.005), new=memory(rng, sd=0.005, larger=0.06))}
+
+    wall, rss = hold(more(()), more, criteria(where_repeated=["rss", "p99"]))
+    assert (wall.word, rss.word) == (Word.UNCHANGED, Word.REGRESSION)
+    assert rss.fails
+
+
+def test_memory_that_does_not_repeat_is_named_and_casts_no_doubt(rng):
+    pair = Pair(old=memory(rng, sd=0.2), new=memory(rng, sd=0.2))
+    _, rss = hold({CELL: pair}, nothing_again, criteria(where_repeated=["rss", "p99"]))
+    assert rss.word is Word.NOT_GATED and not rss.doubtful and not rss.fails
+    assert f"not gated: does not repeat: its A/A differences reach {rss.noise:.1%}" in rss.note
+    _, rss = hold({CELL: pair}, nothing_again, criteria("wall", "rss"))
+    assert rss.word is Word.UNSTABLE and rss.doubtful
+
+
+def test_what_is_gated_where_it_repeats_does_not_weaken_what_is_gated(rng):
+    # 4 processes a side: p = 1/70 for the clearest order, above 0.05 / 4 of four tests.
+    rows = {"peak_rss_bytes": 1.0, "latency_p99_ns": 5.0, "latency_p50_ns": 2.0}
+
+    def slower(cells):
+        return {CELL: Pair(old=trials(rng, n=4, **rows), new=trials(rng, cpu=1.3, n=4, **rows))}
+
+    more = ["p50", "p99", "rss"]
+    lines = hold(slower(()), slower, criteria("cpu", "wall", where_repeated=more))
+    assert lines[0].word is Word.REGRESSION and lines[0].fails
+
+
+def under_load(rng, shared, slower=0.0):
+    return [
+        {**row, "latency_p99_ns": 1e6 * (1 + slower) * noise * np.exp(rng.normal(0, 0.01))}
+        for row, noise in zip(trials(rng), shared, strict=True)
+    ]
+
+
+def test_latency_under_like_loads_is_compared_in_pairs(rng):
+    """Both trials of a pair meet the same noise of the machine, which hides 20 % otherwise."""
+
+    def pair(*, like_loads):
+        shared = np.exp(rng.normal(0, 0.5, 10))
+        old, new = under_load(rng, shared), under_load(rng, shared, slower=0.2)
+        return {CELL: Pair(old=old, new=new, like_loads=like_loads)}
+
+    only = criteria("p99")
+    (line,) = hold(pair(like_loads=True), lambda cells: pair(like_loads=True), only)
+    assert line.word is Word.REGRESSION and line.paired
+    assert line.ratio == pytest.approx(1.2, rel=0.02)
+    assert line.interval.low > 1.15
+    (line,) = hold(pair(like_loads=False), None, only)
+    assert line.word is Word.UNSTABLE and not line.paired

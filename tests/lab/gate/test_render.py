@@ -40,6 +40,22 @@ def test_the_text_has_the_numbers_and_says_what_failed():
     assert "new: crash: <signal> & more" in text
 
 
+def test_a_doubt_about_statuses_has_an_advice_of_its_own():
+    doubtful = Line(cell="a", metric="status", word=Word.UNSTABLE, note="old: 4 ok; ...")
+    report = GateReport(old="a", new="b", rule="r", lines=[*LINES[1:2], doubtful])
+    (words,) = advice(report, one_stage=False)
+    assert "have a worse status" in words and "give more --repetitions" in words
+
+
+def test_a_metric_that_does_not_repeat_is_shown_and_alone_compares_nothing():
+    line = Line(cell="a", metric="p99", word=Word.NOT_GATED, n=10, ratio=1.4, note="why")
+    passed = GateReport(old="a", new="b", rule="r", lines=[*LINES[1:2], line])
+    assert (passed.headline, passed.tests) == (Headline.PASSED, 1)
+    assert "- a p99: why" in as_text(passed) and "| not gated |" in as_text(passed)
+    alone = GateReport(old="a", new="b", rule="r", lines=[line])
+    assert alone.headline is Headline.INCONCLUSIVE
+
+
 def test_every_verdict_that_is_shown_is_explained():
     text = as_markdown(REPORT)
     assert "*broken*: verified in the old arm" in text

@@ -371,7 +371,10 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
             "in /: fatal: not a git repository",
         ),
         (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: leave out --repo"),
-        (["--against", "main", "--metric", "instructions"], "with --repo gate cpu"),
+        (
+            ["--against", "main", "--metric", "instructions", "--plant", "5"],
+            "--plant adds time and no instructions",
+        ),
         (["--against", "main", "--only", "none/*"], "--only 'none/*' matches no cell"),
         (["--baseline", "old"], "--repo is for --against"),
     ],

@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
 
-from lab.gate.self_test import Block, rate
+from lab.gate.power import Block, costs_called, rate, statuses_called
+from lab.gate.self_test import EXPERIMENTS
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+from lab.trial.spec import EngineTrial
 from results.stats.decision import TWO_STAGE
+from results.stats.methods import PAIRED
 
 
 def blocks(rng, count, *, sd, drift=0.0):
@@ -13,7 +18,7 @@ def blocks(rng, count, *, sd, drift=0.0):
         return (1 + slower) * np.exp(rng.normal(0, sd, n) + np.linspace(0, drift, n))
 
     return [
-        Block(same=(arm(0), arm(0)), planted={0.05: arm(0.05), 0.10: arm(0.10)})
+        Block(same=(arm(0), arm(0)), planted={"5%": arm(0.05), "10%": arm(0.10)})
         for _ in range(count)
     ]
 
@@ -24,23 +29,56 @@ def rng():
 
 
 def test_a_quiet_machine_has_no_false_alarms_and_full_power(rng):
-    found = rate(blocks(rng, 3, sd=0.005), TWO_STAGE, rng, deals=40)
+    found = rate(blocks(rng, 3, sd=0.005), costs_called(TWO_STAGE, rng), rng, deals=40)
     assert (found.rounds, found.alarms) == (3, 0)
-    assert found.seen == {0.05: 3, 0.10: 3}
+    assert found.seen == {"5%": 3, "10%": 3}
     assert found.resampled_alarms == 0
-    assert found.resampled_seen[0.05] > 0.99
-    assert found.noise < 0.01
+    assert found.resampled_seen["5%"] > 0.99
 
 
 def test_a_noisy_machine_loses_power_and_not_its_false_alarm_rate(rng):
-    found = rate(blocks(rng, 6, sd=0.08), TWO_STAGE, rng, deals=40)
+    found = rate(blocks(rng, 6, sd=0.08), costs_called(TWO_STAGE, rng), rng, deals=40)
     assert found.resampled_alarms < 0.02
-    assert found.resampled_seen[0.05] < 0.5
-    assert found.noise > 0.05
+    assert found.resampled_seen["5%"] < 0.5
 
 
 def test_dealing_anew_agrees_with_many_real_rounds(rng):
-    found = rate(blocks(rng, 12, sd=0.03), TWO_STAGE, rng, deals=40)
-    # 0.85 by lab.gate.simulate; 12 rounds leave a wide margin.
-    assert 0.6 < found.resampled_seen[0.05] <= 1
+    found = rate(blocks(rng, 12, sd=0.03), costs_called(TWO_STAGE, rng), rng, deals=40)
+    # 0.85 by tools/gate_simulation.py; 12 rounds leave a wide margin.
+    assert 0.6 < found.resampled_seen["5%"] <= 1
     assert found.resampled_alarms < 0.02
+
+
+def test_pairs_have_full_power_where_both_members_share_the_noise(rng):
+    n = 2 * TWO_STAGE.n
+
+    def arms():
+        shared = np.exp(rng.normal(0, 0.5, n))
+        own = np.exp(rng.normal(0, 0.01, (3, n)))
+        return shared * own[0], shared * own[1], 1.1 * shared * own[2]
+
+    rounds = [
+        Block(same=(old, new), planted={"late": late})
+        for old, new, late in (arms() for _ in range(2))
+    ]
+    found = rate(rounds, costs_called(TWO_STAGE, rng, PAIRED), rng, deals=20)
+    assert (found.alarms, found.seen) == (0, {"late": 2})
+    assert (found.resampled_alarms, found.resampled_seen["late"]) == (0, 1)
+    apart = rate(rounds, costs_called(TWO_STAGE, rng), rng, deals=1)
+    assert apart.seen == {"late": 0}
+
+
+def test_statuses_are_called_in_both_stages_or_not_at_all(rng):
+    n = TWO_STAGE.n
+    ok, once, always = np.zeros(2 * n), np.repeat([0.0, 2.0], n), np.full(2 * n, 2.0)
+    block = Block(same=(ok, ok), planted={"once": once, "always": always})
+    found = rate([block], statuses_called(TWO_STAGE), rng, deals=5)
+    assert (found.alarms, found.seen) == (0, {"once": 0, "always": 1})
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_plant_is_a_field_of_a_trial_and_is_meant_for_a_metric(experiment):
+    assert len(expand(parse_matrix(experiment.matrix, "a test's matrix"))) == 1
+    fields = {name for plant in experiment.plants.values() for name in plant}
+    assert fields <= set(EngineTrial.__struct_fields__)
+    assert {name for m in experiment.metrics for name in m.plants} == set(experiment.plants)

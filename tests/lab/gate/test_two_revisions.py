@@ -128,7 +128,7 @@ def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     # The reference engine: a trial of it starts in a fifth of the time.
     bench = replace(bench, works=works(cells_of("reference"), {"event_window": small}))
     # The input is so small that noise could hide less than twenty times the work.
-    report = held(replace(bench, planted={"new": 20.0}), arm, new)
+    report = held(replace(bench, planted={"new": {"planted_slowdown": 20.0}}), arm, new)
     (line,) = report.lines
     assert line.word is Word.REGRESSION and report.failed
     assert line.ratio > 2 and line.first_ratio > 2
@@ -165,7 +165,8 @@ def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, ben
     spec = site / "lab" / "trial" / "spec.py"
     spec.write_text(spec.read_text().replace("planted_slowdown", "planted_delay"))
     old = site_arm(name="old", revision="older", folder=site, tree=arm.tree)
-    result = replace(bench, planted={"old": 0.5}).run(old, next(iter(bench.works)))
+    bench = replace(bench, planted={"old": {"planted_slowdown": 0.5}})
+    result = bench.run(old, next(iter(bench.works)))
     assert result["status"] == "crash"
     assert "does not know planted_slowdown" in result["reason"]
 

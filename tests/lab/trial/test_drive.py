@@ -15,16 +15,16 @@ def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypa
 
         return step
 
-    for name in ("used_here", "used_by", "_burn"):  # the last is right behind the engine's run
+    for name in ("used_here", "used_by", "burn"):  # the last is right behind the engine's run
         monkeypatch.setattr(drive, name, note(name, getattr(drive, name)))
     monkeypatch.setattr(EnergyRecorder, "mark", note("mark", EnergyRecorder.mark))
     monkeypatch.setattr(ResourceSampler, "_run", lambda sampler: None)
     assert trial_here("correct")["status"] == "ok"
-    run = steps.index("_burn")
+    run = steps.index("burn")
     assert steps[run - 2 : run + 4] == [
         "mark",
         "used_here",
-        "_burn",
+        "burn",
         "used_here",
         "mark",
         "used_by",

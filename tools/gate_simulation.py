@@ -1,4 +1,4 @@
-"""Measures what the gate's rules are worth by simulation: `python -m lab.gate.simulate`.
+"""Measures what the gate's rules are worth by simulation: `python tools/gate_simulation.py`.
 
 Prints the tables of docs/gates.md. A process's cost is log-normal with a standard deviation of `sd`
 (a share); there is no other noise unless a row says so. That is a model: what a gate does on a real

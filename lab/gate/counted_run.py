@@ -1,0 +1,95 @@
+"""Runs an engine once under valgrind, which counts the instructions of the timed part alone.
+
+    valgrind --tool=callgrind --instr-atstart=no ... python -m lab.gate.counted_run SPEC
+
+No clock is read and no answer is compared: a trial of its own has done both. All threads count, and
+the processes that the engine forks; programs that it starts do not.
+"""
+
+import ctypes
+import mmap
+import os
+import sys
+from pathlib import Path
+
+from engines.environment import activate
+from engines.errors import UnsupportedError
+from engines.protocol import Task
+from engines.registry import engine as find_engine
+from lab.gate.errors import GateError
+from lab.trial.collector import collect_from_now_on
+from lab.trial.scratch import temporary_folder
+from lab.trial.spec import EngineTrial, read_job, workload_of
+from workloads.datasets.integrity import verified
+
+MACHINE = "x86_64"
+"""The request below is machine code of this architecture."""
+
+# VALGRIND_DO_CLIENT_REQUEST for amd64 (valgrind's public header), as a C function of the request's
+# address: four rotations that add up to 128 bits and an exchange of a register with itself do
+# nothing, and mark a request to valgrind, whose answer is in rdx.
+_REQUEST = bytes.fromhex("4889f8 31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db 4889d0 c3")
+_RUNNING_ON_VALGRIND = 0x1001
+_CALLGRIND = ord("C") << 24 | ord("T") << 16
+_START, _STOP = _CALLGRIND + 4, _CALLGRIND + 5
+"""CALLGRIND_START_INSTRUMENTATION and CALLGRIND_STOP_INSTRUMENTATION."""
+_WORDS = 6
+"""Of a request: its number and five arguments."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run the trial of a specification and end the process."""
+    (path,) = arguments
+    job = read_job(Path(path))
+    assert isinstance(job, EngineTrial)
+    valgrind = Valgrind()
+    if valgrind.request(_RUNNING_ON_VALGRIND) == 0:
+        raise GateError("this process does not run under valgrind, which is to count it")
+    workload = workload_of(job)
+    activate(job.engine)
+    engine = find_engine(job.engine)
+    with temporary_folder("lab-count-") as scratch:
+        task = Task(
+            workload=workload,
+            dataset=verified(job.dataset),
+            variant=job.variant,
+            workers=job.workers,
+            batch=job.batch,
+            options=job.options,
+            scratch=scratch,
+        )
+        reason = engine.unsupported(task)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        collect_from_now_on()
+        prepared = engine.prepare(task)
+        valgrind.request(_START)
+        prepared.run()
+        valgrind.request(_STOP)
+        prepared.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # whatever threads an engine has left
+
+
+class Valgrind:
+    """Makes requests to the valgrind that this process runs under; elsewhere they do nothing."""
+
+    def __init__(self) -> None:
+        """Load the code of a request."""
+        access = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+        memory = mmap.mmap(-1, len(_REQUEST), prot=access)
+        memory.write(_REQUEST)
+        self._code = ctypes.c_char.from_buffer(memory)  # keeps the memory mapped
+        prototype = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)
+        self._call = prototype(ctypes.addressof(self._code))
+
+    def request(self, number: int) -> int:
+        """Make a request without arguments and return the answer; 0 outside of valgrind."""
+        words = (ctypes.c_uint64 * _WORDS)(number)
+        answer: int = self._call(ctypes.addressof(words))
+        return answer
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,59 @@
+"""How two arms are compared: as independent values, or as pairs measured under like conditions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from results.stats.intervals import Interval, ratio_interval, ratio_of_medians
+from results.stats.mann_whitney import Alternative, mann_whitney, smallest_p
+from results.stats.noise import Noise, resampled_noise
+from results.stats.pairs import (
+    pair_interval,
+    pair_noise,
+    pair_ratio,
+    signed_rank,
+    smallest_pair_p,
+)
+
+Values = npt.ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One way to compare; each function takes the old values, then the new ones.
+
+    Attributes:
+        p: exact p-value of an alternative.
+        smallest_p: of the clearest order of so many values.
+        ratio: the estimate of new / old.
+        noise: of that ratio where nothing differs; takes a generator and a number of draws, too.
+        interval: of that ratio; takes a generator, too. None: too few values.
+    """
+
+    p: Callable[[Values, Values, Alternative], float]
+    smallest_p: Callable[[int, int], float]
+    ratio: Callable[[Values, Values], float]
+    noise: Callable[[Values, Values, np.random.Generator, int], Noise]
+    interval: Callable[[Values, Values, np.random.Generator], Interval | None]
+
+
+def _resampled(old: Values, new: Values, rng: np.random.Generator, draws: int) -> Noise:
+    return resampled_noise((old, new), min(np.size(old), np.size(new)), rng, draws)
+
+
+INDEPENDENT = Method(
+    p=mann_whitney,
+    smallest_p=smallest_p,
+    ratio=ratio_of_medians,
+    noise=_resampled,
+    interval=ratio_interval,
+)
+PAIRED = Method(
+    p=signed_rank,
+    smallest_p=smallest_pair_p,
+    ratio=pair_ratio,
+    noise=pair_noise,
+    interval=lambda old, new, rng: pair_interval(old, new),
+)

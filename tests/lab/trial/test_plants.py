@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from engines.protocol import Histogram, Measured
+from engines.recorded import histogram
+from lab.measure.latency import percentile
+from lab.measure.sampler import ResourceSampler
+from lab.trial.plants import ballast, delayed
+
+
+def test_one_output_in_a_hundred_is_late_by_the_delay():
+    rng = np.random.default_rng(1)
+    latency = histogram(rng.exponential(100_000, 20_000).astype(np.int64), "a latency")
+    after = delayed(Measured(events=1, latency=latency), 1_000_000).latency
+    assert after is not None and after.counts.sum() == 20_000
+    assert (np.diff(after.values_ns) > 0).all() and (after.counts > 0).all()
+    mean = [np.average(each.values_ns, weights=each.counts) for each in (latency, after)]
+    assert mean[1] - mean[0] == pytest.approx(10_000, rel=1e-6)
+    assert percentile(latency, 990) < 600_000 and percentile(after, 990) > 950_000
+    assert percentile(after, 500) == pytest.approx(percentile(latency, 500), rel=0.02)
+
+
+def test_nothing_is_late_without_a_plant_or_without_latencies():
+    some = Measured(events=1, latency=histogram(np.array([5]), "a latency"))
+    none = Measured(events=1, latency=None)
+    empty = Histogram(values_ns=np.empty(0, np.int64), counts=np.empty(0, np.int64), definition="")
+    assert delayed(some, 0) is some and delayed(none, 5) is none
+    assert delayed(Measured(events=1, latency=empty), 5).latency.counts.sum() == 0
+
+
+def test_ballast_raises_the_peak_by_its_share():
+    with ResourceSampler() as sampler:
+        assert ballast(0.0, sampler) == b""
+        before = sampler.peak_so_far_bytes()
+        kept = ballast(0.2, sampler)
+        after = sampler.peak_so_far_bytes()
+    assert kept and after / before == pytest.approx(1.2, rel=0.03)
