@@ -135,7 +135,7 @@ COLUMNS = (
     Column(
         "lab_duration_s",
         "float64",
-        "the timed part by the lab's own clock, outside the trial's process; null: not reported",
+        "the longest that the timed part can have been by the lab's own clock; null: not reported",
     ),
     Column(
         "kept_folders",

@@ -23,7 +23,7 @@ import msgspec
 
 from lab.gate.errors import GateError
 from lab.host.git import environment
-from lab.isolate.process import Reach, run_isolated
+from lab.isolate.process import FileAccess, run_isolated
 from lab.judge.client import judge_of
 from lab.parent.spawn import answers_of, classify
 from lab.parent.trial_folder import trial_folder
@@ -160,32 +160,35 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
     begin = log.stat().st_size
     environ = environment() | arm.environment()
     judge = judge_of(str(arm.python), arm.environment()) if arm.has_judge() else None
-    with trial_folder() as folder, Witness(folder) as witness:
+    with trial_folder() as folder:
         scratch = folder / "tmp"
         scratch.mkdir()
-        reach: Reach | None = None
+        access: FileAccess | None = None
         if judge is not None and isinstance(job, EngineTrial):
             size = judge.expected_rows(job, log=log, environ=environ)
             job = msgspec.structs.replace(job, expected_outputs=size)
             cache = arm.cache or cache_folder()
             cache.mkdir(parents=True, exist_ok=True)
-            reach = Reach(writable=(folder, cache), hidden=answers_of(job))
+            access = FileAccess(writable=(folder, cache), hidden=answers_of(job))
         request, spec_path = folder / "request.json", folder / "spec.json"
         result_path = folder / "result.json"
         request.write_text(
             json.dumps({"spawned_ns": time.monotonic_ns(), **fields_of(job)}), encoding="utf-8"
         )
-        outcome = run_isolated(
-            [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path, result_path)],
-            log=log,
-            timeout_s=timeout_s,
-            # A trial that is killed leaves its temporary files; here they go with the folder.
-            env={**arm.environment(), "TMPDIR": str(scratch)},
-            folder=folder,
-            reach=reach,
-        )
+        with Witness(folder) as witness:
+            outcome = run_isolated(
+                [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path, result_path)],
+                log=log,
+                timeout_s=timeout_s,
+                # A trial that is killed leaves its temporary files; here they go with the folder.
+                env={**arm.environment(), "TMPDIR": str(scratch)},
+                folder=folder,
+                access=access,
+            )
         result: Result | None = None
-        if judge is not None and (folder / EVIDENCE).exists():
+        if outcome.timed_out:
+            pass
+        elif judge is not None and (folder / EVIDENCE).exists():
             result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
         elif judge is None and result_path.exists():
             result = json.loads(result_path.read_text(encoding="utf-8"))

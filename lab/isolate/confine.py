@@ -4,12 +4,12 @@
     python -I -S confine.py --probe
 
 The command gets a mount namespace of its own (mount_namespaces(7)). There, everything is read-only
-but the writable folders and a fresh /dev/shm, and hidden folders are empty. So nothing that one
-trial writes can be read by the next, but in the folders that an engine declares. Without root it
-takes a user namespace (user_namespaces(7)), which some systems forbid.
+but the writable folders and a fresh /dev/shm, hidden folders are empty, and System V shared memory
+is its own. So nothing that one trial writes can be read by the next, but in the folders that an
+engine declares. Without root it takes a user namespace (user_namespaces(7)), which some systems
+forbid.
 
-This keeps honest programs honest. Root can mount again; a container (`isolation = "container"`) is
-what holds an engine that nobody trusts.
+This keeps honest programs honest. A program that wants to can leave it, for instance through /proc.
 
 It starts with every trial, and becomes the command.
 """
@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
+_CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_ATTR_RDONLY = 1
@@ -37,21 +37,23 @@ class _Attributes(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
 
 
-def confine(writable: Sequence[str], hidden: Sequence[str]) -> None:
+def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool = True) -> None:
     """Give this process a mount namespace as this module describes.
 
     Args:
         writable: folders that it may write to.
         hidden: folders that are empty to it; those that do not exist are left out.
+        own_memory: give it a fresh /dev/shm; False where files that it needs lie there, which then
+            can be written as before.
 
     Raises:
         OSError: the system forbids it, or its kernel is older than Linux 5.12.
     """
     user, group = os.geteuid(), os.getegid()
     if user == 0:
-        _check(_LIBC.unshare(_CLONE_NEWNS), "unshare")
+        _check(_LIBC.unshare(_CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
     else:
-        _check(_LIBC.unshare(_CLONE_NEWNS | _CLONE_NEWUSER), "unshare")
+        _check(_LIBC.unshare(_CLONE_NEWNS | _CLONE_NEWIPC | _CLONE_NEWUSER), "unshare")
         for name, text in (
             ("setgroups", "deny"),
             ("uid_map", f"{user} {user} 1"),
@@ -59,14 +61,17 @@ def confine(writable: Sequence[str], hidden: Sequence[str]) -> None:
         ):
             Path("/proc/self", name).write_text(text, encoding="ascii")
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
+    shared = [_SHARED_MEMORY] if Path(_SHARED_MEMORY).is_dir() else []
+    for folder in shared:
+        if own_memory:
+            _mount("tmpfs", folder, "tmpfs", _MS_NOSUID | _MS_NODEV)
+        else:
+            _mount(folder, folder, None, _MS_BIND | _MS_REC)
     for folder in writable:
         _mount(folder, folder, None, _MS_BIND | _MS_REC)
     for folder in hidden:
         if Path(folder).is_dir():
             _mount("tmpfs", folder, "tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
-    shared = [_SHARED_MEMORY] if Path(_SHARED_MEMORY).is_dir() else []
-    for folder in shared:
-        _mount("tmpfs", folder, "tmpfs", _MS_NOSUID | _MS_NODEV)
     _set_read_only("/", True)
     for folder in (*writable, *shared):
         _set_read_only(folder, False)

@@ -30,16 +30,18 @@ PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class FileAccess:
     """What a command can write to and see; see `lab.isolate.confine`.
 
     Attributes:
         writable: folders that it may write to, which exist; it may write nowhere else.
         hidden: folders that are empty to it.
+        own_memory: it has a /dev/shm of its own.
     """
 
     writable: tuple[Path, ...]
     hidden: tuple[Path, ...] = ()
+    own_memory: bool = True
 
 
 @cache
@@ -87,7 +89,7 @@ def run_isolated(
     timeout_s: float,
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    reach: Reach | None = None,
+    access: FileAccess | None = None,
 ) -> Outcome:
     """Run a command to its end, its output appended to `log`; nothing of it is alive afterwards.
 
@@ -101,17 +103,18 @@ def run_isolated(
         timeout_s: the time after which the command is ended.
         env: variables in addition to those of `lab.host.git.environment`.
         folder: a folder to remove if this process is killed.
-        reach: what it can write to and see, where this system can confine it; None: everything.
+        access: what it can write to and see, where this system can confine it; None: everything.
 
     Raises:
         IsolationError: what it has started cannot be ended.
         KeyboardInterrupt: a signal came (`lab.interrupt`).
     """
     oom_before = oom_kills()
-    if reach is not None and why_unconfined() is None:
+    if access is not None and why_unconfined() is None:
         places = {
-            "writable": [str(path.absolute()) for path in reach.writable],
-            "hidden": [str(path.absolute()) for path in reach.hidden],
+            "writable": [str(path.absolute()) for path in access.writable],
+            "hidden": [str(path.absolute()) for path in access.hidden],
+            "own_memory": access.own_memory,
         }
         confined = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places)]
         command = [*confined, *command]

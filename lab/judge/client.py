@@ -36,7 +36,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         job: its fields (`lab.trial.spec.fields_of`).
         folder: of the trial, with its evidence; None: the size is asked for.
-        sightings: what the lab saw of the trial; None: nobody looked.
+        sightings: what the lab saw of the trial; None: it was not observed.
         log: the file to which what the judgement prints is appended.
         environ: variables of the trial's process: workloads are found by them.
         cwd: the folder from which relative references to workloads are seen.
@@ -80,20 +80,19 @@ class Judge:
         Args:
             job: what was to be done, with this machine's paths.
             folder: of the trial.
-            sightings: what the lab saw of it; None: nobody looked.
+            sightings: what the lab saw of it; None: it was not observed.
             log: to which what the judgement prints is appended.
             environ: variables of the trial's process.
 
         Raises:
             KeyboardInterrupt: a signal came (`lab.interrupt`).
         """
-        found, code = self._reply(job, folder, sightings, log=log, environ=environ)
+        found, ended = self._reply(job, folder, sightings, log=log, environ=environ)
         if isinstance(found, dict):
             return found
-        why = "in time" if code is None else f"and ended with code {code}"
         return {
             "status": schema.INVALID,
-            "reason": f"the comparison of the answer gave no result {why}; see {log}",
+            "reason": f"the comparison of the answer {ended}; see {log}",
         }
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
@@ -118,8 +117,8 @@ class Judge:
         *,
         log: Path,
         environ: Mapping[str, str],
-    ) -> tuple[object, int | None]:
-        """Return what the server found, and the exit code of the process that looked."""
+    ) -> tuple[object, str]:
+        """Return what the server found, and how the process that looked ended, in words."""
         fields = msgspec.to_builtins(
             Request(
                 job=fields_of(job),
@@ -130,13 +129,19 @@ class Judge:
                 cwd=str(here()),
             )
         )
+        request = json.dumps(fields).encode("ascii") + b"\n"
+        deadline = time.monotonic() + TIMEOUT_S
         try:
-            replies = self._ask(json.dumps(fields).encode("ascii") + b"\n")
+            replies = self._ask(request, deadline) or self._ask(request, deadline)
         except BaseException:
             self.close()
             raise
         found = next((reply["found"] for reply in replies if "found" in reply), None)
-        return found, next((reply["ended"] for reply in replies if "ended" in reply), None)
+        codes = [reply["ended"] for reply in replies if "ended" in reply]
+        if codes:
+            return found, f"ended with code {codes[0]}"
+        late = time.monotonic() >= deadline
+        return found, f"took more than {TIMEOUT_S:g} s" if late else "lost its process twice"
 
     def close(self) -> None:
         """End the server and what it does."""
@@ -149,17 +154,23 @@ class Judge:
                     with suppress(OSError):
                         pipe.close()
 
-    def _ask(self, request: bytes) -> list[dict[str, Any]]:
-        """Return the replies to a request: a judgement if there is one, and how it ended."""
+    def _ask(self, request: bytes, deadline: float) -> list[dict[str, Any]]:
+        """Return the replies to a request: what was found, if anything, and how it ended.
+
+        There are none when the server died, or the time is up; it is closed then.
+        """
         server = self._running()
         assert server.stdin is not None and server.stdout is not None
-        server.stdin.write(request)
-        server.stdin.flush()
-        deadline = time.monotonic() + TIMEOUT_S
         poll = select.poll()
         poll.register(server.stdout, select.POLLIN)
         replies: list[dict[str, Any]] = []
         rest = b""
+        try:
+            server.stdin.write(request)
+            server.stdin.flush()
+        except BrokenPipeError:
+            self.close()
+            return []
         while not any("ended" in reply for reply in replies):
             check()
             if time.monotonic() > deadline:
@@ -167,7 +178,7 @@ class Judge:
                 break
             if poll.poll(1000 * LOOK_S):
                 part = os.read(server.stdout.fileno(), 1 << 16)
-                if not part:  # the server has died
+                if not part:
                     self.close()
                     break
                 *lines, rest = (rest + part).split(b"\n")
@@ -190,13 +201,22 @@ class Judge:
         return self._server
 
 
+MOST_SERVERS = 2
+"""A gate has one for each arm."""
 _judges: dict[tuple[str, ...], Judge] = {}
 
 
 def judge_of(python: str, env: Mapping[str, str]) -> Judge:
     """Return this process's judge for an interpreter and its variables."""
     key = (python, *(f"{name}={value}" for name, value in sorted(env.items())))
-    if key not in _judges:
-        _judges[key] = judge = Judge(python, env)
-        atexit.register(judge.close)
-    return _judges[key]
+    judge = _judges.pop(key, None) or Judge(python, env)
+    _judges[key] = judge  # the last is the one that was used last
+    if len(_judges) > MOST_SERVERS:
+        _judges.pop(next(iter(_judges))).close()
+    return judge
+
+
+@atexit.register
+def _close_all() -> None:
+    for judge in _judges.values():
+        judge.close()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from engines.protocol import OfferedLoad
 from lab.errors import LoadError
 from lab.judge import record, verdict
-from lab.judge.accounts import LEAST_UNTIMED_S, Sighting, accounts, contradictions
+from lab.judge.accounts import Sighting, accounts, contradictions
 from lab.judge.case import Case
 from lab.judge.client import LACKED_SPACE
 from lab.load.schedule import offer
@@ -38,11 +38,11 @@ def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Res
     Args:
         job: what was to be done, as the lab specified it.
         folder: of the trial.
-        sightings: what the lab saw of it; None: the trial ran where nobody looked.
+        sightings: what the lab saw of it; None: the trial was not observed.
     """
     try:
         evidence = read_evidence(folder)
-    except (ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         evidence = Evidence(status=schema.INVALID, reason=f"the evidence cannot be read: {error}")
     if evidence is None:
         return {}
@@ -96,8 +96,7 @@ def _judge_trial(
         )
         result["duration_s"] = case.duration_s
         _write(case, job, result)
-        _hold_to_account(sightings, result)
-        verdict.conclude(case, answer, result)
+        verdict.conclude(case, answer, result, _compare_readings(sightings, timed, result))
         if job.outputs is not None and not isinstance(answer, str):
             _store(answer, job.outputs)
     except (EditedError, LoadError, DatasetError) as error:
@@ -129,22 +128,24 @@ def _answer(timed: Timed, folder: Path) -> Columns | str:
         return str(error)
 
 
-def _hold_to_account(sightings: tuple[Sighting, ...] | None, result: Result) -> None:
-    """Note what the lab saw, and what it contradicts, for the verdict."""
+def _compare_readings(
+    sightings: tuple[Sighting, ...] | None, timed: Timed, result: Result
+) -> list[str]:
+    """Note the lab's readings of a trial; return which of the trial's own they contradict."""
+    if not timed.start_ns <= timed.ran_ns <= timed.end_ns:
+        return ["the trial's clock went backwards"]
     if sightings is None:
-        return
+        return []
     seen = accounts(sightings)
     if isinstance(seen, str):
-        result[verdict.CONTRADICTED] = [seen]
-        return
-    result["lab_duration_s"] = seen.timed_s
-    for name, by_lab in (("prepare_s", seen.prepare_s), ("answer_s", seen.answer_s)):
-        claimed = result.get(name)
-        if not isinstance(claimed, float) or by_lab - claimed > LEAST_UNTIMED_S:
-            result[name] = by_lab
-    result[verdict.CONTRADICTED] = contradictions(
-        seen, timed_s=result["duration_s"], cpu_s=float(result.get("cpu_s") or 0.0)
-    )
+        return [seen]
+    result |= {
+        "lab_duration_s": seen.most_s,
+        "prepare_s": seen.prepare_s,
+        "answer_s": seen.answer_s,
+    }
+    cpu_s = float(result.get("cpu_s") or 0.0)
+    return contradictions(seen, timed_s=result["duration_s"], cpu_s=cpu_s)
 
 
 def _write(case: Case, job: EngineTrial, result: Result) -> None:
@@ -197,7 +198,6 @@ def _store(answer: Columns, path: Path) -> None:
 
 def _recordable(result: Result) -> Result:
     """Return the result as the run's columns can hold it; values that do not fit are reported."""
-    result.pop(verdict.CONTRADICTED, None)
     fit, unfit = fitted(result)
     if unfit:
         reasons = [fit["reason"]] if fit.get("reason") else []

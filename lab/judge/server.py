@@ -71,7 +71,7 @@ def _judge(line: bytes) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        _take_place(request)
+        _adopt_environment(request)
         job = job_of(request.job)
         found: object
         if request.folder is None:
@@ -90,7 +90,7 @@ def _judge(line: bytes) -> None:
         os._exit(code)
 
 
-def _take_place(request: Request) -> None:
+def _adopt_environment(request: Request) -> None:
     """Find workloads as the trial's process does."""
     os.chdir(request.cwd)
     os.environ.clear()

@@ -2,13 +2,14 @@
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from engines.protocol import OfferedLoad, Progress
 from lab.judge.case import Case
-from lab.judge.early import early_outputs
+from lab.judge.early_outputs import early_outputs
 from lab.judge.verify import Verification, verify
 from lab.load.spec import LoadSpec
 from lab.measure.latency import percentiles
@@ -32,9 +33,6 @@ NOT_DETERMINISTIC = (
     "keeps), which no engine can get right: make it depend on its arguments alone"
 )
 """What a wrong answer may also be where engine and reference run the same program."""
-
-CONTRADICTED = "contradicted"
-"""Key of a result while it is judged: what of the trial's claims the lab's readings contradict."""
 
 Result = dict[str, Any]
 
@@ -83,16 +81,19 @@ def check_answer(
     return verdict.difference.splitlines()[0]
 
 
-def conclude(case: Case, answer: Columns | str, result: Result) -> None:
+def conclude(
+    case: Case, answer: Columns | str, result: Result, contradicted: Sequence[str]
+) -> None:
     """Set status, rates and reason; a rate exists only for a verified answer and an honest clock.
 
     Args:
         case: the trial.
         answer: its answer, or why it cannot be compared.
-        result: columns of the row, with `CONTRADICTED` where the lab's readings contradict them.
+        result: columns of the row.
+        contradicted: which of its readings the lab's contradict, in words.
     """
     warnings, measured = list(case.warnings), case.timed.measured
-    contradicted = result.get(CONTRADICTED) or _early(case)
+    contradicted = contradicted or _early(case)
     wrong = check_answer(case.workload, case.dataset, answer, result)
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT

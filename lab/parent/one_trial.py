@@ -24,6 +24,7 @@ from results.seal import move_sealed
 from results.store import Row
 from workloads.control_group import usable_cores_here
 from workloads.datasets.dataset import Dataset
+from workloads.places import runs
 
 MOST_ATTEMPTS = 5
 """Of a trial that is to have its cores near each other (`cores_within_ns`)."""
@@ -77,7 +78,7 @@ def run_one(
             log=run_dir / log,
             timeout_s=cell.timeout_s + _length_s(load),
             isolate=session.settings.isolation,
-            hidden=sorted(run_dir.absolute().parent.glob("*/outputs")),
+            hidden=_hidden(run_dir, dataset),
         )
 
     before, ended, after, warnings = _watched(once, session.settings)
@@ -104,6 +105,17 @@ def run_one(
         "core_to_core_before_ns": _finite(before.core_to_core_ns),
         "core_to_core_after_ns": _finite(after.core_to_core_ns),
     }
+
+
+def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
+    """Return what a trial must not see of earlier trials: its run, or all runs of their folder.
+
+    All of them where they lie in the place of runs, and no input of the trial does.
+    """
+    run, place = run_dir.absolute(), runs().path.absolute()
+    inputs = [stream.path.absolute() for stream in dataset.whole().streams]
+    alone = run.parent == place and not any(path.is_relative_to(place) for path in inputs)
+    return (place if alone else run,)
 
 
 def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended, Look, list[str]]:

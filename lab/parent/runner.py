@@ -29,6 +29,7 @@ from results import schema
 from results.seal import compact, seal_files, seal_old_run, verify_run
 from results.store import Row, finished, write_meta, write_table, write_trial
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.oracle_cache import move_old_answers
 
 # The oracle is slow on purpose; it has to be made once for every dataset.
 ORACLE_TIMEOUT_S = 3600.0
@@ -241,6 +242,7 @@ def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
 
     Trials then find it in the cache.
     """
+    move_old_answers(dataset)
     log = run_dir / "logs" / f"oracle-{entry.key}.log"
     job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
     result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result

@@ -20,16 +20,16 @@ from engines.registry import engine as find_engine
 from lab.host.git import environment
 from lab.isolate.errors import DiskFullError
 from lab.isolate.isolation import CONTAINER, Isolation
-from lab.isolate.process import Outcome, Reach, run_isolated
+from lab.isolate.process import FileAccess, Outcome, run_isolated
 from lab.judge.client import LACKED_SPACE, judge_of
 from lab.parent.host import SOURCE
 from lab.parent.trial_folder import trial_folder
 from lab.parent.witness import Witness
 from lab.trial.evidence import EVIDENCE
-from lab.trial.spec import EngineTrial, Job, OracleJob, write_job
+from lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
 from results import schema
 from workloads.datasets.oracle_cache import answers_folder
-from workloads.places import cache_folder
+from workloads.places import cache_folder, here
 
 Result = dict[str, Any]
 # As much of a log as helps in a table; the whole log is kept.
@@ -147,12 +147,13 @@ def _run_process(
     for path in own.values():
         path.mkdir()
     cache = cache_folder()
-    reach: Reach | None = None
+    access: FileAccess | None = None
     if not isinstance(job, OracleJob):  # which writes the kept answers
         own |= {} if cache in kept else {"LAB_CACHE": folder / "cache"}
-        reach = Reach(
+        access = FileAccess(
             writable=(folder, *(path for path in kept if path.is_dir())),
             hidden=(*hidden, *answers_of(job)),
+            own_memory=not any(path.is_relative_to("/dev/shm") for path in (folder, *_files(job))),
         )
     write_job(_spawned_now(job), folder / SPEC)
     return run_isolated(
@@ -165,8 +166,17 @@ def _run_process(
             **{name: str(path) for name, path in own.items()},
         },
         folder=folder,
-        reach=reach,
+        access=access,
     )
+
+
+def _files(job: Job) -> tuple[Path, ...]:
+    """Return the files that a job reads, and the folder that it starts in."""
+    if isinstance(job, CeilingJob):
+        return (SOURCE, here())
+    whole = job.dataset.whole()
+    files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
+    return (SOURCE, here(), *(path.absolute() for path in files))
 
 
 def answers_of(job: Job) -> tuple[Path, ...]:

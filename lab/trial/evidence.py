@@ -10,6 +10,8 @@ A trial states no status of success and no rate. It writes two things into its f
 
 import json
 import math
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -112,8 +114,9 @@ def read_evidence(folder: Path) -> Evidence | None:
         ValueError: it is not what a trial writes.
     """
     path = folder / EVIDENCE
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
+    _check_regular(path)
     content = json.loads(path.read_text(encoding="ascii"))
     evidence: Evidence = msgspec.convert(content, type=Evidence, dec_hook=_typed)
     return evidence
@@ -158,7 +161,18 @@ def load_answer(columns: tuple[AnswerColumn, ...], folder: Path) -> Columns:
     return found
 
 
+def _check_regular(path: Path) -> None:
+    """Refuse what is no file of its own: reading a pipe would never end.
+
+    Raises:
+        ValueError: it is a link, a folder, a pipe or a device.
+    """
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ValueError(f"{path.name} is no regular file")
+
+
 def _mapped(path: Path) -> npt.NDArray[Any]:
+    _check_regular(path)
     with path.open("rb") as file:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0

@@ -28,7 +28,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             work, to try a gate; recorded with the result, 0 in every real trial.
         planted_memory: share by which the lab raises the peak of memory, to try a gate.
         planted_delay_ns: by how much one output in a hundred is reported late, to try a gate.
-        spawned_ns: monotonic clock when the lab started the process, which whoever starts it sets;
+        spawned_ns: monotonic clock when the lab started the process, set by the launcher;
             that clock is the machine's.
         series: where to write the series (`lab.measure.series`, Parquet).
         reconfigurations: where to write those of an elastic operator (Parquet).

@@ -53,8 +53,6 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         return _computed(workload, dataset.load())
     made_from = _hash(workload, dataset)
     path = _path(workload, dataset, made_from)
-    with suppress(OSError):
-        _move_old(path.parent.parent)
     kept = _read(path, workload, made_from)
     if kept is not None:
         return kept
@@ -78,11 +76,16 @@ def answers_folder(dataset: Dataset) -> Path | None:
     return streams[0].path.parent / _FOLDER if streams else None
 
 
-def _move_old(folder: Path) -> None:
-    """Move answers that older versions kept beside the input, where engines could read them."""
-    for path in folder.glob(f"{_FOLDER}-*.parquet"):
-        (folder / _FOLDER).mkdir(exist_ok=True)
-        path.replace(folder / _FOLDER / path.name.removeprefix(f"{_FOLDER}-"))
+def move_old_answers(dataset: Dataset) -> None:
+    """Move answers that older versions kept beside the input, where engines could read them.
+
+    A gate does not: revisions of that time look for them there.
+    """
+    answers = answers_folder(dataset)
+    for path in () if answers is None else answers.parent.glob(f"{_FOLDER}-*.parquet"):
+        with suppress(OSError):
+            path.parent.joinpath(_FOLDER).mkdir(exist_ok=True)
+            path.replace(path.parent / _FOLDER / path.name.removeprefix(f"{_FOLDER}-"))
 
 
 def is_intact(path: Path) -> bool:

@@ -3,12 +3,13 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from lab.isolate import confine
-from lab.isolate.process import Reach, run_isolated, why_unconfined
+from lab.isolate.process import FileAccess, run_isolated, why_unconfined
 
 SCRIPT = """
 for path in "$@"; do (echo x > "$path/new") 2> /dev/null && echo "wrote $path"; done
@@ -39,7 +40,7 @@ def test_only_the_named_folders_can_be_written_and_hidden_ones_are_empty(folders
         log=log,
         timeout_s=600,
         env={"HIDDEN": str(folders["hidden"])},
-        reach=Reach(writable=(folders["own"],), hidden=(folders["hidden"],)),
+        access=FileAccess(writable=(folders["own"],), hidden=(folders["hidden"],)),
     )
     assert outcome.returncode == 0
     assert log.read_text().splitlines() == [f"wrote {folders['own']}", "wrote /dev/shm"]
@@ -49,8 +50,8 @@ def test_only_the_named_folders_can_be_written_and_hidden_ones_are_empty(folders
 
 
 def test_a_hidden_folder_that_does_not_exist_is_left_out(folders, tmp_path):
-    reach = Reach(writable=(folders["own"],), hidden=(tmp_path / "nowhere",))
-    outcome = run_isolated(["true"], log=tmp_path / "log", timeout_s=600, reach=reach)
+    access = FileAccess(writable=(folders["own"],), hidden=(tmp_path / "nowhere",))
+    outcome = run_isolated(["true"], log=tmp_path / "log", timeout_s=600, access=access)
     assert outcome.returncode == 0
 
 
@@ -92,3 +93,15 @@ def test_a_system_that_forbids_it_says_why(monkeypatch, capsys):
     monkeypatch.setattr(confine, "confine", forbidden)
     confine.main(["--probe"])
     assert capsys.readouterr().out == "unshare: Operation not permitted\n"
+
+
+def test_shared_memory_that_holds_its_files_stays_in_place(folders, tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        (Path(name) / "input").write_text("here")
+        outcome = run_isolated(
+            ["cat", f"{name}/input"],
+            log=tmp_path / "log",
+            timeout_s=600,
+            access=FileAccess(writable=(folders["own"], Path(name)), own_memory=False),
+        )
+    assert (outcome.returncode, (tmp_path / "log").read_text()) == (0, "here")

@@ -186,24 +186,67 @@ class HidesCpu(BatchEngine):
 
 
 class ReportsLate(BatchEngine):
-    """Reports the begin of its timed part when its work is done."""
+    """Has the begin of its timed part stamped when its work is done."""
 
     name = "reports-late"
 
     def load(self, task: Task) -> Columns:
         from lab.trial.report import Reporter
 
-        begin, self.reporters = Reporter.begin, []
-        self.begin = begin
-        Reporter.begin = self.reporters.append  # type: ignore[method-assign, assignment]
+        self.stamp, self.held = Reporter.stamp, []
+        Reporter.stamp = lambda *given: self.held.append(given)  # type: ignore[method-assign]
         return answer_of(task)
 
     def compute(self, task: Task, data: Columns) -> Columns:
+        from lab.trial.report import Reporter
+
         time.sleep(WORK_S)
-        (reporter,) = self.reporters
-        time.monotonic_ns = slow_clock(time.monotonic_ns)
-        self.begin(reporter)
+        Reporter.stamp = self.stamp  # type: ignore[method-assign]
+        for given in self.held:
+            self.stamp(*given)
+        now = time.monotonic_ns()
+        time.monotonic_ns = lambda: now - round(WORK_S * 1e9)
         return data
+
+
+class WorksInRefusal(BatchEngine):
+    """Computes while it is asked whether it can run the task."""
+
+    name = "works-in-refusal"
+
+    def refused(self, task: Task) -> str | None:
+        work()
+        self.right = answer_of(task)
+        return None
+
+    def compute(self, task: Task, data: Any) -> Columns:
+        return self.right
+
+
+class LazyArray:
+    """A column that is computed when it is read."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        work()
+        return self.values
+
+
+class AnswersLazily(BatchEngine):
+    """Computes when its columns are read."""
+
+    name = "answers-lazily"
+
+    def start(self, task: Task) -> Any:
+        prepared = super().start(task)
+        right = answer_of(task)
+        prepared.answer = lambda: {name: LazyArray(column) for name, column in right.items()}
+        return prepared
+
+    def compute(self, task: Task, data: Any) -> None:
+        return None
 
 
 class PatchesVerdict(BatchEngine):

@@ -18,7 +18,7 @@ TIMEOUT_S = 600
 CHEATS = {
     found.name: found
     for found in vars(cheats).values()
-    if isinstance(found, type) and found.__module__ == cheats.__name__
+    if isinstance(found, type) and found.__module__ == cheats.__name__ and hasattr(found, "name")
 }
 
 
@@ -60,14 +60,14 @@ def has_number(row):
     return row.get("throughput_eps") is not None
 
 
-@pytest.mark.parametrize("name", ["works-in-prepare", "runs-nothing"])
+@pytest.mark.parametrize("name", ["works-in-prepare", "runs-nothing", "works-in-refusal"])
 def test_work_before_the_clock_is_in_the_row_and_weighs_enough_to_be_shown(cheat, name):
     row = cheat(name)
     assert row["prepare_s"] >= cheats.WORK_S and row["prepare_cpu_s"] >= cheats.WORK_S
     assert row["prepare_s"] > LEAST_UNTIMED * row["duration_s"]
 
 
-@pytest.mark.parametrize("name", ["works-in-columns", "works-in-background"])
+@pytest.mark.parametrize("name", ["works-in-columns", "works-in-background", "answers-lazily"])
 def test_work_behind_the_clock_is_in_the_row_and_weighs_enough_to_be_shown(cheat, name):
     row = cheat(name)
     worked_s = row["cpu_s"] + row["answer_cpu_s"]
@@ -116,7 +116,7 @@ def test_a_clock_that_the_engine_slows_gives_no_number(cheat):
     row = cheat("slows-clock")
     assert row["status"] == "invalid" and not has_number(row)
     assert row["reason"].startswith("the trial's clock says 0.0")
-    assert row["duration_s"] < cheats.WORK_S < row["lab_duration_s"]
+    assert row["duration_s"] < cheats.WORK_S <= row["lab_duration_s"]
 
 
 def test_cpu_time_that_the_engine_hides_gives_no_number(cheat):
@@ -138,7 +138,7 @@ def test_a_verdict_that_the_engine_patches_is_not_the_one_that_counts(cheat):
 def test_a_forged_result_has_no_number(cheat):
     row = cheat("forges-result")
     assert row["status"] == "invalid" and not has_number(row)
-    assert row["reason"].startswith("the trial reported end never")
+    assert row["reason"].startswith("the trial reported 'before end' never")
 
 
 def test_a_forged_verdict_has_no_number(cheat):

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from lab.judge.client import Judge
-from lab.judge.early import early_outputs
+from lab.judge.early_outputs import early_outputs
 from lab.judge.judgement import judge
 from lab.load.schedule import offer
 from lab.load.spec import LoadSpec
@@ -63,11 +63,14 @@ def test_a_server_that_was_killed_is_replaced(ask, server, tmp_path):
     assert ask(CEILING) == {"generator_ceiling_eps": 5.0}
 
 
-def test_a_judgement_that_dies_makes_the_trial_invalid_and_names_the_log(ask, tmp_path):
-    (tmp_path / EVIDENCE).symlink_to("/proc/self/mem")  # reading it fails in the judge
-    found = ask(CEILING)
+def test_a_judgement_that_dies_makes_the_trial_invalid(ask, tmp_path, small_dataset):
+    job = trial_of(small_dataset())
+    write_evidence(gather(job, tmp_path, Reporter()), tmp_path)
+    dies = tmp_path / "dies.py"
+    dies.write_text("import os; os._exit(3)")
+    found = ask(trial_of(job.dataset, workload=str(dies)))
     assert found["status"] == "invalid"
-    assert found["reason"].startswith("the comparison of the answer gave no result and ended with")
+    assert found["reason"].startswith("the comparison of the answer ended with code 3; see ")
 
 
 def test_a_server_ends_with_its_lab(server, ask, tmp_path):
@@ -114,3 +117,26 @@ def test_outputs_when_their_inputs_are_due_are_not_early(tmp_path, small_dataset
     right = expected(found, offered.dataset)["ts"]
     progress = evidence.timed.measured.progress
     assert early_outputs(progress, offered.load, offered.dataset, right) is None
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_evidence_that_is_a_pipe_or_a_folder_is_invalid(tmp_path, small_dataset, make):
+    make(tmp_path / EVIDENCE)
+    row = judge(trial_of(small_dataset()), tmp_path, None)
+    assert row["status"] == "invalid"
+    assert row["reason"] == f"the evidence cannot be read: {EVIDENCE} is no regular file"
+
+
+def test_an_answer_that_is_a_pipe_cannot_be_compared(tmp_path, small_dataset):
+    job = trial_of(small_dataset())
+    write_evidence(gather(job, tmp_path, Reporter()), tmp_path)
+    (tmp_path / "answer" / "0.npy").unlink()
+    os.mkfifo(tmp_path / "answer" / "0.npy")
+    assert judge(job, tmp_path, None)["status"] == "wrong_output"
+
+
+def test_a_server_that_dies_at_every_request_makes_the_trial_invalid(tmp_path):
+    dead = Judge("/bin/false", {})
+    found = dead.judge(CEILING, tmp_path, None, log=tmp_path / "log", environ={})
+    assert found["status"] == "invalid"
+    assert found["reason"].startswith("the comparison of the answer lost its process twice")
