@@ -25,7 +25,7 @@ from lab.gate.errors import GateError
 from lab.host.git import environment
 from lab.isolate.process import FileAccess, run_isolated
 from lab.judge.client import judge_of
-from lab.parent.spawn import answers_of, classify
+from lab.parent.spawn import answers_of, classify, own_places
 from lab.parent.trial_folder import trial_folder
 from lab.parent.witness import Witness
 from lab.trial.evidence import EVIDENCE
@@ -161,8 +161,7 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
     environ = environment() | arm.environment()
     judge = judge_of(str(arm.python), arm.environment()) if arm.has_judge() else None
     with trial_folder() as folder:
-        scratch = folder / "tmp"
-        scratch.mkdir()
+        own = own_places(folder)
         access: FileAccess | None = None
         if judge is not None and isinstance(job, EngineTrial):
             size = judge.expected_rows(job, log=log, environ=environ)
@@ -180,8 +179,7 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
                 [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path, result_path)],
                 log=log,
                 timeout_s=timeout_s,
-                # A trial that is killed leaves its temporary files; here they go with the folder.
-                env={**arm.environment(), "TMPDIR": str(scratch)},
+                env={**own, **arm.environment()},
                 folder=folder,
                 access=access,
             )

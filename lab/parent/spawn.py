@@ -142,14 +142,10 @@ def _run_process(
     log: Path,
     timeout_s: float,
 ) -> Outcome:
-    # A trial that is killed leaves its temporary files; here they go with the folder.
-    own = {"TMPDIR": folder / "tmp", "XDG_CACHE_HOME": folder / "cache"}
-    for path in own.values():
-        path.mkdir()
-    cache = cache_folder()
+    cache, own = cache_folder(), own_places(folder)
     access: FileAccess | None = None
     if not isinstance(job, OracleJob):  # which writes the kept answers
-        own |= {} if cache in kept else {"LAB_CACHE": folder / "cache"}
+        own |= {} if cache in kept else {"LAB_CACHE": own["XDG_CACHE_HOME"]}
         access = FileAccess(
             writable=(folder, *(path for path in kept if path.is_dir())),
             hidden=(*hidden, *answers_of(job)),
@@ -160,14 +156,27 @@ def _run_process(
         [sys.executable, "-m", "lab.trial", str(folder / SPEC), str(folder)],
         log=log,
         timeout_s=timeout_s,
-        env={
-            "LAB_CACHE": str(cache),
-            **_variables(),
-            **{name: str(path) for name, path in own.items()},
-        },
+        env={"LAB_CACHE": str(cache), **_variables(), **own},
         folder=folder,
         access=access,
     )
+
+
+def own_places(folder: Path) -> dict[str, str]:
+    """Make places for temporary files in a trial's folder; return the variables that name them.
+
+    A trial that is killed leaves its temporary files; these go with the folder. Java does not look
+    at TMPDIR.
+    """
+    temporary, cache = folder / "tmp", folder / "cache"
+    temporary.mkdir()
+    cache.mkdir()
+    java = filter(None, [os.environ.get("JAVA_TOOL_OPTIONS"), f'"-Djava.io.tmpdir={temporary}"'])
+    return {
+        "TMPDIR": str(temporary),
+        "XDG_CACHE_HOME": str(cache),
+        "JAVA_TOOL_OPTIONS": " ".join(java),
+    }
 
 
 def _files(job: Job) -> tuple[Path, ...]:
