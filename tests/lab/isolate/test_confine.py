@@ -10,6 +10,9 @@ import pytest
 
 from lab.isolate import confine
 from lab.isolate.process import FileAccess, run_isolated, why_unconfined
+from lab.parent.spawn import own_places
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.java import find_java
 
 SCRIPT = """
 for path in "$@"; do (echo x > "$path/new") 2> /dev/null && echo "wrote $path"; done
@@ -105,3 +108,20 @@ def test_shared_memory_that_holds_its_files_stays_in_place(folders, tmp_path):
             access=FileAccess(writable=(folders["own"], Path(name)), own_memory=False),
         )
     assert (outcome.returncode, (tmp_path / "log").read_text()) == (0, "here")
+
+
+def test_java_writes_its_temporary_files_into_the_trials_folder(folders, tmp_path):
+    try:
+        java = find_java()
+    except DatasetError as error:
+        pytest.skip(f"NO JAVA HERE: {error}")
+    log = tmp_path / "log"
+    outcome = run_isolated(
+        [str(java.path / "bin" / "java"), "-XshowSettings:properties", "-version"],
+        log=log,
+        timeout_s=600,
+        env=own_places(folders["own"]),
+        access=FileAccess(writable=(folders["own"],)),
+    )
+    assert outcome.returncode == 0
+    assert f"java.io.tmpdir = {folders['own']}/tmp\n" in log.read_text()
