@@ -269,7 +269,8 @@ def family(monkeypatch):
         for process in psutil.process_iter():
             try:
                 carries = process.environ().get("CONFORMANCE_TEST") == mark
-                if carries and process.status() != psutil.STATUS_ZOMBIE:
+                judges = process.cmdline()[-1:] == ["lab.judge"]  # it lives as long as the lab
+                if carries and not judges and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except psutil.Error:
                 continue
