@@ -109,7 +109,7 @@ def test_a_java_process_that_dies_is_a_crash_and_leaves_nothing(tmp_path):
     )
     prepared = FlinkEngine().prepare(task)
     try:
-        (java,) = psutil.Process().children()
+        (java,) = (child for child in psutil.Process().children() if child.name() == "java")
         os.kill(java.pid, signal.SIGKILL)
         with pytest.raises(EngineCrashError, match="ended with code -9"):
             prepared.run()
