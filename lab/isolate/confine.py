@@ -19,6 +19,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
@@ -75,7 +76,8 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
     _set_read_only("/", True)
     for folder in (*writable, *shared):
         _set_read_only(folder, False)
-    os.chdir(Path.cwd())  # it may lie below what has been mounted since
+    with suppress(OSError):  # a folder that is hidden now stays the current one
+        os.chdir(Path.cwd())  # it may lie below what has been mounted since
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int) -> None:
