@@ -25,14 +25,13 @@ TREE = Path(__file__).parents[1]
 BUILT = TREE / "build" / "scaling"
 MATRIX = TREE / "benchmarks" / "scaling.toml"
 
-NEEDED = ("click", "msgspec", "numba", "numpy", "psutil", "pyarrow", "rich", "scipy")
+NEEDED = ("click", "msgspec", "numba", "numpy", "pandas", "psutil", "pyarrow", "rich", "scipy")
 """Import names of the packages that a measurement needs."""
 FOR_THE_BUILD = ("nanobind",)
 OPTIONAL = {
     "hdrh": "latency histograms under an offered load (no cell here has one)",
     "jinja2": "`lab report`",
     "matplotlib": "`lab figure`",
-    "pandas": "`lab.run` in a notebook",
     "pyspark": "cells on Spark (no cell here is)",
 }
 
