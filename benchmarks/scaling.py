@@ -25,11 +25,23 @@ TREE = Path(__file__).parents[1]
 BUILT = TREE / "build" / "scaling"
 MATRIX = TREE / "benchmarks" / "scaling.toml"
 
-NEEDED = ("click", "msgspec", "numba", "numpy", "pandas", "psutil", "pyarrow", "rich", "scipy")
+NEEDED = (
+    "click",
+    "hdrh",
+    "msgspec",
+    "numba",
+    "numpy",
+    "pandas",
+    "psutil",
+    "pyarrow",
+    "rich",
+    "scipy",
+)
 """Import names of the packages that a measurement needs."""
+PACKAGES = {"hdrh": "hdrhistogram"}
+"""Names of packages that differ from the import name."""
 FOR_THE_BUILD = ("nanobind",)
 OPTIONAL = {
-    "hdrh": "latency histograms under an offered load (no cell here has one)",
     "jinja2": "`lab report`",
     "matplotlib": "`lab figure`",
     "pyspark": "cells on Spark (no cell here is)",
@@ -45,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--run", type=Path, help="print the curves of this run, and run nothing")
     given = parser.parse_args(arguments)
     if lacking := missing(NEEDED):
-        print(f"missing: {' '.join(lacking)}; remedy: pip install {' '.join(lacking)}")
+        packages = " ".join(PACKAGES.get(name, name) for name in lacking)
+        print(f"missing: {' '.join(lacking)}; remedy: pip install {packages}")
         return 2
     for name in missing(OPTIONAL):
         print(f"without {name}: no {OPTIONAL[name]}")
