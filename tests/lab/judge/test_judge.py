@@ -1,4 +1,4 @@
-"""The judge's server: what ends it, what it survives, and evidence that is none."""
+"""The judge's server ends with its lab, survives failures, and rejects malformed evidence."""
 
 import os
 import sys
@@ -85,7 +85,7 @@ def test_a_server_ends_with_its_lab(server, ask, tmp_path):
     "content",
     ["", "{", "[]", '{"status": 3}', '{"timed": {"start_ns": "now"}}', '{"columns": 7}'],
 )
-def test_evidence_that_is_none_is_invalid(tmp_path, small_dataset, content):
+def test_malformed_evidence_is_invalid(tmp_path, small_dataset, content):
     (tmp_path / EVIDENCE).write_text(content)
     row = judge(trial_of(small_dataset()), tmp_path, None)
     assert row["status"] == "invalid"

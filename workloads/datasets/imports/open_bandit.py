@@ -37,10 +37,10 @@ _IMPRESSION = {
 
 
 def check(options: ImportOptions) -> None:
-    """Refuse features that are none.
+    """Check that the options name existing features.
 
     Raises:
-        DatasetError: an option names one.
+        DatasetError: an option names an unknown feature.
     """
     settings = options.settings
     for name, known in (("campaign", ITEM_FEATURES), ("location", USER_FEATURES)):
