@@ -99,12 +99,12 @@ test-all: $(INSTALLED) ## everything: full products, the sanitizers; every night
 # pytest compiles its plugins itself, Hypothesis's hundred files among them, which takes a second, and keeps them where the
 # variable is empty.
 pytest: $(INSTALLED)
-	@$(BIN)/python -m compileall -q lab workloads engines results reports
+	@$(BIN)/python -m compileall -q streamlab lab workloads engines results reports
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff check .
-	$(BIN)/ruff check --preview --select PLW1514 lab workloads engines results reports # files name their encoding
+	$(BIN)/ruff check --preview --select PLW1514 streamlab lab workloads engines results reports # files name their encoding
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports

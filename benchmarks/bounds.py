@@ -22,15 +22,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.kernels import sealed_cache
-from engines.protocol import Prepared, Task, default_variant
-from workloads.datasets.build import ensure
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.model import Columns
-from workloads.model.trace import compare
-from workloads.registry import names, workload
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.kernels import sealed_cache
+from streamlab.engines.protocol import Prepared, Task, default_variant
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Columns
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
 
 EVENTS = 1_000_000
 FEW_EVENTS = {"paircount": 20_000, "wordcount": 200_000, "scale_join": 20_000, "nyse_hedge": 60_000}

@@ -16,14 +16,14 @@ from typing import Any
 from benchmarks import keyed_operators, ordered_log, reordering
 from benchmarks.figures import LISTS, Evidence, Target
 from benchmarks.program import build_program
-from lab.gate.instructions import compare_counts, count_tree
-from lab.gate.outcome import Word
-from lab.matrix.cells import expand
-from lab.matrix.matrix import read_matrix
-from results.schema import VERIFIED
-from results.store import Row, read_run
-from workloads.datasets.catalog import Catalog
-from workloads.model import ListColumn
+from streamlab.lab.gate.instructions import compare_counts, count_tree
+from streamlab.lab.gate.outcome import Word
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import read_matrix
+from streamlab.results.schema import VERIFIED
+from streamlab.results.store import Row, read_run
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.model import ListColumn
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -208,7 +208,7 @@ def cells_by_matrix(targets: Sequence[Target]) -> dict[Path, list[str]]:
 def _run_matrix(matrix: Path, cells: Sequence[str]) -> tuple[Path, int]:
     """Run the lab on cells of a matrix; return the run directory and the exit code."""
     only = [word for cell in cells for word in ("--only", cell)]
-    command = [sys.executable, "-m", "lab", "run", str(matrix), *only]
+    command = [sys.executable, "-m", "streamlab", "run", str(matrix), *only]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, end="")
     lines = done.stdout.strip().splitlines()

@@ -1,7 +1,7 @@
 """The figures that the project holds itself to: what they are, and whether a run reaches them.
 
 Pure functions of what was measured (`benchmarks.evidence`); targets.toml tells the notation. A
-figure is judged as a paper's claim is (`lab.figures.judge`), each by the interval of its own.
+figure is judged as a paper's claim is (`streamlab.lab.figures.judge`), each by the interval of its own.
 """
 
 import json
@@ -13,14 +13,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import quotient
-from lab.figures.verdict import Claim
-from lab.matrix.cells import CELL
-from reports.searches import LEVEL
-from results.schema import INVALID, NAMES, VERIFIED
-from results.stats.estimates import Combined, Estimate, Product, one
-from results.store import Row
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import quotient
+from streamlab.lab.figures.verdict import Claim
+from streamlab.lab.matrix.cells import CELL
+from streamlab.reports.searches import LEVEL
+from streamlab.results.schema import INVALID, NAMES, VERIFIED
+from streamlab.results.stats.estimates import Combined, Estimate, Product, one
+from streamlab.results.store import Row
 
 LISTS = "lists."
 """Before the name of a list column, whose values of the input are counted."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engines.multicore import _core
+from streamlab.engines.multicore import _core
 
 BATCH = 64
 CEILING_EVENTS = 20_000_000

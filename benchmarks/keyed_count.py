@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.cadence import ticks
-from workloads.datasets.random import draw
-from workloads.datasets.total_order import total_order
-from workloads.model import (
+from streamlab.workloads.datasets.cadence import ticks
+from streamlab.workloads.datasets.random import draw
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import (
     Columns,
     Input,
     InputType,

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from workloads.model import (
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     InputType,

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lab.gate.build import build_path
+from streamlab.lab.gate.build import build_path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/release/engines/multicore/core/bench"

@@ -22,19 +22,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from benchmarks.generator import percentile_ns
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
-from lab.load.arrivals import expected_events
-from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
-from workloads.datasets.build import ensure
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.oracle_cache import expected
-from workloads.model import Query, Workload
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
+from streamlab.lab.load.arrivals import expected_events
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.model import Query, Workload
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 
 RATE_EPS = 40_000.0
 """Both sides together; their event time has 2,000 tuples in a second."""

@@ -7,7 +7,7 @@ Java. It builds a missing core in `build/scaling`; the trials find the workloads
 an entry-point file there. It runs `benchmarks/scaling.toml` with `lab run`, so that `lab report`,
 `lab compare` and `lab figure --run` take the rows. For each curve it prints the rate and the CPU
 time of an event by workers, how far apart the cores are, and the universal scalability law
-(`results.stats.scalability`).
+(`streamlab.results.stats.scalability`).
 """
 
 import argparse
@@ -101,7 +101,7 @@ def write_entry_points(folder: Path) -> None:
 
 def finds_core(env: Mapping[str, str]) -> bool:
     """Return whether a Python process finds the core."""
-    command = [sys.executable, "-c", "import engines.multicore._core"]
+    command = [sys.executable, "-c", "import streamlab.engines.multicore._core"]
     return subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
 
 
@@ -144,7 +144,7 @@ def run(
         matrix.write_text(
             text.replace("\nrepetitions = 5\n", f"\nrepetitions = {repetitions}\n"), "utf-8"
         )
-    command = [sys.executable, "-m", "lab", "run", str(matrix), "--out", str(out)]
+    command = [sys.executable, "-m", "streamlab", "run", str(matrix), "--out", str(out)]
     command += [word for pattern in only for word in ("--only", pattern)]
     try:
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
@@ -158,8 +158,8 @@ def run(
 
 def report(run_dir: Path) -> int:
     """Print the curves of a run."""
-    from results.machines import usable_cores
-    from results.store import read_run
+    from streamlab.results.machines import usable_cores
+    from streamlab.results.store import read_run
 
     found = read_run(run_dir)
     host = found.meta["host"]
@@ -171,8 +171,8 @@ def report(run_dir: Path) -> int:
 
 def curves(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a table a curve: the verified rows of a workload on a variant, by workers."""
-    from results.schema import VERIFIED
-    from results.stats.scalability import fit_scalability
+    from streamlab.results.schema import VERIFIED
+    from streamlab.results.stats.scalability import fit_scalability
 
     by_curve: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
     for row in rows:

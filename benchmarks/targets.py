@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.evidence import HERE, RunFailedError, gather
 from benchmarks.figures import Evidence, Target, estimate, judged, read_targets
-from lab.figures.verdict import INCONCLUSIVE, MET
+from streamlab.lab.figures.verdict import INCONCLUSIVE, MET
 
 USER_ERROR = 2
 

@@ -6,7 +6,7 @@ without the check of the answer, which every round passes or fails.
 
 import pytest
 
-from engines.multicore import _bench
+from streamlab.engines.multicore import _bench
 
 ROUNDS = 20
 # The first rounds fault their memory in and warm the branch predictor.

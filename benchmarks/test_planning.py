@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from lab.load.arrivals import due_times
-from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, STEP, LoadSpec
-from workloads.model import Alphabet
-from workloads.model.profile import StreamProfile
-from workloads.optimizers import Costs, PlanRequest, choose, names
-from workloads.suite.page_view_join.program import PROGRAM
+from streamlab.lab.load.arrivals import due_times
+from streamlab.lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, STEP, LoadSpec
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.optimizers import Costs, PlanRequest, choose, names
+from streamlab.workloads.suite.page_view_join.program import PROGRAM
 
 WORKERS = 64
 COSTS = Costs(

@@ -1,6 +1,6 @@
 """How much memory a run may touch before its clock starts."""
 
-from workloads.memory import available_bytes
+from streamlab.workloads.memory import available_bytes
 
 MOST_SHARE = 4
 """No more than one part in so many of the memory that is available: the input, the answer in order

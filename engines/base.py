@@ -2,7 +2,7 @@
 
 `BatchEngine` computes on the whole input at once, `StreamingEngine` takes one event after the
 other, at full speed or under an offered load; `BaseEngine` is for any other. An engine of tables
-has a class of its own (`engines/tables.py`). `lab.engine` has all that an author needs;
+has a class of its own (`engines/tables.py`). `streamlab.engine` has all that an author needs;
 docs/extending.md shows how.
 """
 
@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engines import environment
-from engines.conditions import MEMORY, PYTHON, RECORD, WHOLE, Conditions
-from engines.environment import Environment
-from engines.errors import EngineCrashError, UnsupportedError
-from engines.paced import Pacer
-from engines.protocol import (
+from streamlab.engines import environment
+from streamlab.engines.conditions import MEMORY, PYTHON, RECORD, WHOLE, Conditions
+from streamlab.engines.environment import Environment
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.paced import Pacer
+from streamlab.engines.protocol import (
     IntArray,
     Measured,
     OfferedLoad,
@@ -28,11 +28,11 @@ from engines.protocol import (
     Task,
     Variant,
 )
-from engines.recorded import OpenRun, measured
-from workloads.model import Columns, Input, Program
-from workloads.model.errors import place_of
-from workloads.model.records import Emitter
-from workloads.model.total_order import merge
+from streamlab.engines.recorded import OpenRun, measured
+from streamlab.workloads.model import Columns, Input, Program
+from streamlab.workloads.model.errors import place_of
+from streamlab.workloads.model.records import Emitter
+from streamlab.workloads.model.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
 """Events made from columns at a time: few, since those that are due wait for it."""
@@ -43,7 +43,7 @@ class BaseEngine(ABC):
 
     Attributes:
         name: by which the lab knows it; that of the entry point in the group `lab.engines`.
-        interface: the version of `lab.engine` that it is written for.
+        interface: the version of `streamlab.engine` that it is written for.
         known_variants: the first that runs a workload's model is its default.
         queries: what it computes, by name of the workload, where it has something of its own for
             each; None: it runs any program of the models of its variants.

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from engines.protocol import Engine, Measured, Task
-from engines.small_dataset import SEED, write_dataset
-from workloads.datasets.build import ensure
-from workloads.datasets.generated import generated
-from workloads.datasets.total_order import total_order
-from workloads.model import (
+from streamlab.engines.protocol import Engine, Measured, Task
+from streamlab.engines.small_dataset import SEED, write_dataset
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.generated import generated
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import (
     Columns,
     DGSProgram,
     Input,
@@ -31,7 +31,7 @@ from workloads.model import (
     Workload,
     type_of,
 )
-from workloads.model.trace import compare
+from streamlab.workloads.model.trace import compare
 
 # Enough for many synchronizations, few enough for plain Python.
 EVENTS = 3_000

@@ -11,13 +11,21 @@ from pathlib import Path
 
 import numpy as np
 
-from engines.conformance import CaseResult, Done, Setting, execute, ordinary_input, ties
-from engines.protocol import ADAPTIVE, FULL, Engine, Histogram, IntArray, OfferedLoad, Task
-from engines.small_dataset import write_dataset
-from engines.small_load import small_load
-from workloads.datasets.cut import answer_before, before, event_times
-from workloads.model import Columns, Input, Workload
-from workloads.model.trace import compare
+from streamlab.engines.conformance import CaseResult, Done, Setting, execute, ordinary_input, ties
+from streamlab.engines.protocol import (
+    ADAPTIVE,
+    FULL,
+    Engine,
+    Histogram,
+    IntArray,
+    OfferedLoad,
+    Task,
+)
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.datasets.cut import answer_before, before, event_times
+from streamlab.workloads.model import Columns, Input, Workload
+from streamlab.workloads.model.trace import compare
 
 MS = 1_000_000
 SPAN_NS = 300 * MS

@@ -20,8 +20,8 @@ from importlib.metadata import distributions
 from itertools import count
 from pathlib import Path
 
-from engines.errors import EngineError
-from workloads.environments import ROOT_VARIABLE, STAMP, command, folder, not_made
+from streamlab.engines.errors import EngineError
+from streamlab.workloads.environments import ROOT_VARIABLE, STAMP, command, folder, not_made
 
 __all__ = [
     "ROOT_VARIABLE",

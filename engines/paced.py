@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from engines.protocol import IntArray
+from streamlab.engines.protocol import IntArray
 
 E = TypeVar("E")
 

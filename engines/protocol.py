@@ -3,7 +3,7 @@
 An adapter is found through the entry-point group `lab.engines` and is created without arguments.
 The lab calls it in a fresh process per trial: `unsupported`, `prepare` (not timed: load, compile,
 start, warm up), then `run` (timed by the lab's own clock), `answer`, `close`.
-Who writes an adapter begins with a class of `engines.base`.
+Who writes an adapter begins with a class of `streamlab.engines.base`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,17 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from engines.conditions import Declared
-from workloads.datasets.dataset import Dataset
-from workloads.model import Columns, Dataflow, DGSProgram, Pipeline, Program, Query, Workload
+from streamlab.engines.conditions import Declared
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import (
+    Columns,
+    Dataflow,
+    DGSProgram,
+    Pipeline,
+    Program,
+    Query,
+    Workload,
+)
 
 IntArray = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from engines.protocol import Histogram, IntArray, Measured, OfferedLoad, Progress, Sent
+from streamlab.engines.protocol import Histogram, IntArray, Measured, OfferedLoad, Progress, Sent
 
 LATENCY = (
     "from the due time of the input event that made the output to its emission, warm-up left out"
@@ -55,7 +55,7 @@ def measured(
     plan: str | None = None,
     counters: Mapping[str, float] | None = None,
 ) -> Measured:
-    """Return what the lab asks for; see `engines.protocol.Measured`."""
+    """Return what the lab asks for; see `streamlab.engines.protocol.Measured`."""
     due = run.due_ns[run.made_by]
     emit = run.done_ns[run.made_by] if run.emit_ns is None else run.emit_ns
     service = emit - run.taken_ns[run.made_by]

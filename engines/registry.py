@@ -3,10 +3,10 @@
 Anybody may install one, so whatever goes wrong while it is loaded is an error of that engine.
 """
 
-from engines.errors import EngineError
-from engines.protocol import INTERFACE, Engine, Variant
-from workloads.announced import announced
-from workloads.meant import meant
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import INTERFACE, Engine, Variant
+from streamlab.workloads.announced import announced
+from streamlab.workloads.meant import meant
 
 GROUP = "lab.engines"
 _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
@@ -35,7 +35,7 @@ def engine(name: str) -> Engine:
             raise TypeError(f"its interface is {wanted!r}, not a whole number")
         if wanted > INTERFACE:
             raise EngineError(
-                f"{where} is written for interface {wanted} of lab.engine, and this lab has "
+                f"{where} is written for interface {wanted} of streamlab.engine, and this lab has "
                 f"{INTERFACE}: update the lab, or install an older version of the engine"
             )
         adapter: Engine = made()
@@ -51,6 +51,6 @@ def engine(name: str) -> Engine:
         raise EngineError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
     if lacking:
         raise EngineError(
-            f"{where} is no engine: it lacks {', '.join(lacking)} of engines.protocol.Engine"
+            f"{where} is no engine: it lacks {', '.join(lacking)} of streamlab.engines.protocol.Engine"
         )
     return adapter

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from workloads.datasets import manifest
-from workloads.datasets.arrow import Column
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.stream_file import write_stream
-from workloads.model import Input, type_of
+from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets.arrow import Column
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Input, type_of
 
 SEED = 7
 
@@ -30,7 +30,7 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
         workload=workload,
         alphabet=data.alphabet,
         streams=tuple(streams),
-        origin={"generator": "engines.conformance", "seed": SEED},
+        origin={"generator": "streamlab.engines.conformance", "seed": SEED},
         source="made by the conformance suite",
         licence="CC0-1.0",
     )

@@ -1,6 +1,6 @@
 """Makes small offered loads without the lab; for tests of adapters.
 
-The lab's own loads come from `lab.load`. These are made naively, event by event, so that
+The lab's own loads come from `streamlab.lab.load`. These are made naively, event by event, so that
 they can be believed by reading them.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engines.protocol import ADAPTIVE, IntArray, OfferedLoad
+from streamlab.engines.protocol import ADAPTIVE, IntArray, OfferedLoad
 
 HEARTBEAT_NS = 1_000_000
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from engines.base import BatchEngine
-from engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
-from engines.protocol import Property, Task, Variant
-from workloads.datasets.arrow import arrow_type
-from workloads.model import ColumnType, DGSProgram, Program, fields_read
+from streamlab.engines.base import BatchEngine
+from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
+from streamlab.engines.protocol import Property, Task, Variant
+from streamlab.workloads.datasets.arrow import arrow_type
+from streamlab.workloads.model import ColumnType, DGSProgram, Program, fields_read
 
 if TYPE_CHECKING:
     import pyarrow as pa

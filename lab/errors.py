@@ -1,10 +1,10 @@
 """The whole error tree; packages below the lab define their own branch.
 
-    ModelError      workloads.model     a program, plan, stream or parameter is malformed
+    ModelError      streamlab.workloads.model     a program, plan, stream or parameter is malformed
       ProgramError                      a DGS program breaks one of its laws
       PlanError                         a plan is not valid for its program
-      DuckdbError   workloads.inputs    DuckDB refused a statement or a file
-    DatasetError    workloads.datasets  an input cannot be made, imported, found or read
+      DuckdbError   streamlab.workloads.inputs    DuckDB refused a statement or a file
+    DatasetError    streamlab.workloads.datasets  an input cannot be made, imported, found or read
       DamagedError                      a file of it is not what was written
     EngineError     engines             an engine could not do what was asked
       UnsupportedError                  it cannot run this workload, variant or option
@@ -15,16 +15,16 @@
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
       LoadError                       a load does not fit its input
-      SearchError   lab.parent.search    a search's record does not fit its run
+      SearchError   streamlab.lab.parent.search    a search's record does not fit its run
       EnergyError                     no such energy provider
       FigureError                     no such figure, or a run cannot serve it
-      IsolationError  lab.isolate       a trial cannot be kept apart as asked
-      DiskFullError lab.isolate         nothing more can be recorded
-      GateError     lab.gate            a gate cannot compare what it was given
-      GitError      lab.host            git is missing, or cannot read a repository
+      IsolationError  streamlab.lab.isolate       a trial cannot be kept apart as asked
+      DiskFullError streamlab.lab.isolate         nothing more can be recorded
+      GateError     streamlab.lab.gate            a gate cannot compare what it was given
+      GitError      streamlab.lab.host            git is missing, or cannot read a repository
 
-LabError's branches are here, but for those of `lab.gate`, `lab.host`, `lab.isolate` and
-`lab.parent.search`. Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
+LabError's branches are here, but for those of `streamlab.lab.gate`, `streamlab.lab.host`, `streamlab.lab.isolate` and
+`streamlab.lab.parent.search`. Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
 """
 
 

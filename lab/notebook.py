@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from lab.errors import LabError
-from lab.matrix.cells import Trial, expand
-from lab.matrix.matrix import parse_matrix
-from lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
-from lab.matrix.toml_table import read_text
-from lab.parent.inputs import check_entries
-from lab.parent.whole import RunRequest, execute
-from reports.numbers import number_of
-from results.store import Row, Run, read_run
-from workloads.arguments import told
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.progress import Progress
-from workloads.datasets.session import DEFAULT_MASTER
-from workloads.model import Workload
-from workloads.places import runs, set_cache_variables
+from streamlab.lab.errors import LabError
+from streamlab.lab.matrix.cells import Trial, expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
+from streamlab.lab.matrix.toml_table import read_text
+from streamlab.lab.parent.inputs import check_entries
+from streamlab.lab.parent.whole import RunRequest, execute
+from streamlab.reports.numbers import number_of
+from streamlab.results.store import Row, Run, read_run
+from streamlab.workloads.arguments import told
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.model import Workload
+from streamlab.workloads.places import runs, set_cache_variables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ class MeasuredRun:
         import pandas as pd
         import pyarrow as pa
 
-        from results.table import as_table
+        from streamlab.results.table import as_table
 
         types = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = as_table(self._read().rows).to_pandas(types_mapper=types.get)
@@ -62,7 +62,7 @@ class MeasuredRun:
 
     def report(self, out: Path | str | None = None) -> Path:
         """Write the report page and return its path; None: into the run's directory."""
-        from reports.page import write_report
+        from streamlab.reports.page import write_report
 
         return write_report(self.path, None if out is None else Path(out))
 
@@ -82,7 +82,7 @@ class MeasuredRun:
 
         The frame asks nobody for anything, and may run the page's own script and no other.
         """
-        from reports.page import render_tables
+        from streamlab.reports.page import render_tables
 
         run = self._read()
         height = _FRAME_EM + _ROW_EM * len({row["cell"] for row in run.rows})
@@ -219,7 +219,7 @@ def _reference(workload: str | Workload) -> str:
 
 
 class _Log:
-    """Writes how a run gets on to the log: a `lab.parent.whole.Audience`, and its watcher."""
+    """Writes how a run gets on to the log: a `streamlab.lab.parent.whole.Audience`, and its watcher."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[Progress]:

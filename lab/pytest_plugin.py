@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from lab.conform.items import LabConform
+    from streamlab.lab.conform.items import LabConform
 
 # The lab's name for where datasets are kept.
 DATA_VARIABLE = "LAB_DATA"
@@ -80,7 +80,7 @@ class LabTrial:
             timeout_s: of the trial; generating its input is not part of it.
 
         Returns:
-            The columns of `results.schema` by name; the status is one of its VERIFIED.
+            The columns of `streamlab.results.schema` by name; the status is one of its VERIFIED.
         """
         if load is not None and "search" in load:
             pytest.fail("lab_trial runs one trial; a search belongs in a matrix", pytrace=False)
@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Add the items of `--lab-engine`."""
     engines = session.config.getoption("--lab-engine")
     if engines:
-        from lab.conform.items import collected
+        from streamlab.lab.conform.items import collected
 
         items += collected(session, engines, session.config.getoption("--lab-workload"))
 
@@ -146,7 +146,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LabTrial:
     """Run one cell in a fresh process and return its row; see `LabTrial`."""
     given: Path | None = request.config.getoption("--lab-data")
-    from workloads.places import catalogue  # not in every session
+    from streamlab.workloads.places import catalogue  # not in every session
 
     data = given or catalogue(request.config.rootpath).path
     return LabTrial(data.absolute(), tmp_path_factory)
@@ -154,8 +154,8 @@ def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def lab_conform() -> "LabConform":
-    """Run the conformance suite on an engine; see `lab.conform.items.LabConform`."""
-    from lab.conform.items import LabConform  # heavy, and this plugin is in every session
+    """Run the conformance suite on an engine; see `streamlab.lab.conform.items.LabConform`."""
+    from streamlab.lab.conform.items import LabConform  # heavy, and this plugin is in every session
 
     return LabConform()
 
@@ -183,13 +183,13 @@ def _toml(value: Any) -> str:
 
 def _run(matrix: str, folder: Path, data: Path) -> Row:
     """Run a matrix of one cell; return its row, or fail the test."""
-    from results import schema
-    from results.store import read_run
+    from streamlab.results import schema
+    from streamlab.results.store import read_run
 
     path = folder / "matrix.toml"
     path.write_text(matrix, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "lab", "run", str(path), "--out", str(folder / "runs")],
+        [sys.executable, "-m", "streamlab", "run", str(path), "--out", str(folder / "runs")],
         env={**os.environ, DATA_VARIABLE: str(data)},
         stdin=subprocess.DEVNULL,
         capture_output=True,

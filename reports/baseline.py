@@ -7,9 +7,9 @@ input from the same place, and had the same things inside the clock. Elsewhere t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.conditions import Conditions
-from reports.numbers import counted_workers
-from reports.summary import Cell
+from streamlab.reports.conditions import Conditions
+from streamlab.reports.numbers import counted_workers
+from streamlab.reports.summary import Cell
 
 SIMPLE, SPARK = "dataframe", "spark"
 """Engines that others are measured by, the first that a class has: what a user would write in a few

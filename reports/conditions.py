@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from results.store import Row
+from streamlab.results.store import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a rate includes, as the engine declared it (`engines.conditions`).
+    """What a rate includes, as the engine declared it (`streamlab.engines.conditions`).
 
     Attributes:
         unit: of hand-over, with its size: `block of 4,096`.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.summary import Cell
-from reports.table import in_groups, title
-from results.query import Spread
+from streamlab.reports.summary import Cell
+from streamlab.reports.table import in_groups, title
+from streamlab.results.query import Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

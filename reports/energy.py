@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.numbers import rate
-from reports.search import Search
-from reports.summary import Cell
-from reports.table import in_groups, title
-from results.query import Spread, spread_of
-from results.store import Row
+from streamlab.reports.numbers import rate
+from streamlab.reports.search import Search
+from streamlab.reports.summary import Cell
+from streamlab.reports.table import in_groups, title
+from streamlab.results.query import Spread, spread_of
+from streamlab.results.store import Row
 
 CATCH_UP = "catch-up"
 

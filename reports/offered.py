@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from results.query import Spread, spread_of
-from results.store import Row
+from streamlab.results.query import Spread, spread_of
+from streamlab.results.store import Row
 
 PUBLISHABLE_WINDOW_S = 60.0
 """A shorter window cannot show a slow growth of the backlog (docs/method.md)."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.unequal_trials import unequal_trials
-from results.store import Row
+from streamlab.reports.unequal_trials import unequal_trials
+from streamlab.results.store import Row
 
 MOST_NAMED = 6
 """Engine variants that are named beside a warning; further ones are counted."""

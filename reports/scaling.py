@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from reports.baseline import too_short
-from reports.numbers import count, counted_workers, digits, duration, share
-from reports.summary import Cell
-from reports.table import in_groups, title
-from results.stats.mann_whitney import smallest_p
-from results.store import Row
+from streamlab.reports.baseline import too_short
+from streamlab.reports.numbers import count, counted_workers, digits, duration, share
+from streamlab.reports.summary import Cell
+from streamlab.reports.table import in_groups, title
+from streamlab.results.stats.mann_whitney import smallest_p
+from streamlab.results.store import Row
 
 LEAST = 0.05
 """A median that is lower by less is not called slower unless the ranges are apart."""

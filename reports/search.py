@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from reports.offered import PUBLISHABLE_WINDOW_S
-from reports.summary import Cell
-from results.query import Spread
+from streamlab.reports.offered import PUBLISHABLE_WINDOW_S
+from streamlab.reports.summary import Cell
+from streamlab.results.query import Spread
 
 FAIL = "fail"
 CRASH = "crash"

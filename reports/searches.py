@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.search import Level, Probe, Search, Vote
-from reports.summary import Cell, summarise
-from results.errors import ResultsError
-from results.query import Spread, by_search
-from results.schema import WRONG_OUTPUT
-from results.seal import read_sealed, remedy
-from results.store import Row, Run
+from streamlab.reports.search import Level, Probe, Search, Vote
+from streamlab.reports.summary import Cell, summarise
+from streamlab.results.errors import ResultsError
+from streamlab.results.query import Spread, by_search
+from streamlab.results.schema import WRONG_OUTPUT
+from streamlab.results.seal import read_sealed, remedy
+from streamlab.results.store import Row, Run
 
 LEVEL = "level"
 CONFIRM = "confirm"

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from reports.numbers import Quantity, duration, joules, memory, rate
-from results.compare import (
+from streamlab.reports.numbers import Quantity, duration, joules, memory, rate
+from streamlab.results.compare import (
     METRICS,
     SUSTAINABLE,
     Comparison,
@@ -24,8 +24,8 @@ from results.compare import (
     sustainable,
     values_of,
 )
-from results.differences import by_cell, told
-from results.store import Row, Run
+from streamlab.results.differences import by_cell, told
+from streamlab.results.store import Row, Run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Names of the runs; more runs than letters are a history."""
@@ -109,7 +109,7 @@ def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
 
 
 def write_value(metric: str, value: float) -> Quantity:
-    """Write a value of a metric of `results.compare` with its unit."""
+    """Write a value of a metric of `streamlab.results.compare` with its unit."""
     if metric in ("throughput", SUSTAINABLE):
         return rate(value)
     if metric in ("p50", "p99"):

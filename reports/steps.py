@@ -2,7 +2,7 @@
 
 A run is compared with the one before it that has the cell, as `lab gate` compares with a stored
 run: exact one-sided Mann-Whitney tests over fresh processes, Benjamini-Hochberg over the cells of
-the run, an effect above the floor (`results.stats.decision.ONE_STAGE`). A step is marked only where
+the run, an effect above the floor (`streamlab.results.stats.decision.ONE_STAGE`). A step is marked only where
 that calls a change and the two intervals do not meet. So a slow drift has no step, and neither have
 runs with few processes: it errs towards saying nothing.
 """
@@ -14,14 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from results.compare import CELL, Metric, first_failure, values_of
-from results.differences import by_cell
-from results.errors import ResultsError
-from results.fingerprints import fingerprint_of
-from results.machines import compare_machines
-from results.stats.decision import ONE_STAGE, Arms, GateVerdict, Key, decide_once, values_needed
-from results.stats.intervals import median_interval
-from results.store import Row, Run
+from streamlab.results.compare import CELL, Metric, first_failure, values_of
+from streamlab.results.differences import by_cell
+from streamlab.results.errors import ResultsError
+from streamlab.results.fingerprints import fingerprint_of
+from streamlab.results.machines import compare_machines
+from streamlab.results.stats.decision import (
+    ONE_STAGE,
+    Arms,
+    GateVerdict,
+    Key,
+    decide_once,
+    values_needed,
+)
+from streamlab.results.stats.intervals import median_interval
+from streamlab.results.store import Row, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.conditions import Conditions, conditions_of
-from reports.offered import Offered, offered
-from results.query import CellSummary, Spread, by_cell, spread_of
-from results.schema import OK, VERIFIED
-from results.store import Row
+from streamlab.reports.conditions import Conditions, conditions_of
+from streamlab.reports.offered import Offered, offered
+from streamlab.results.query import CellSummary, Spread, by_cell, spread_of
+from streamlab.results.schema import OK, VERIFIED
+from streamlab.results.store import Row
 
 ORACLE, REFERENCE = "oracle", "reference engine"
 """What an answer was compared with; a run of an older lab, which does not say, had an oracle."""
@@ -27,7 +27,7 @@ class Cell:
     """One cell of the matrix with all its repetitions.
 
     A quantity is None where the cell has none. One repetition without a verified number voids the
-    numbers of the whole cell (`results.query`): what sometimes fails or is wrong has no speed.
+    numbers of the whole cell (`streamlab.results.query`): what sometimes fails or is wrong has no speed.
 
     Attributes:
         name: the cell's id.
@@ -51,7 +51,7 @@ class Cell:
         plan: the synchronization plan, or the engine's own, as text.
         properties: `{"PIP1": {"holds": bool, "why": str}, ...}`.
         expected_outputs: records of the oracle's answer, the fewest of any trial; None: unknown.
-        counters: the engine's own, by name (`reports.counters`).
+        counters: the engine's own, by name (`streamlab.reports.counters`).
     """
 
     name: str

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from reports.baseline import Baseline, baselines, too_short, why_none
-from reports.conditions import Conditions
-from reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
-from reports.summary import Cell, summarise
-from results.store import Row
+from streamlab.reports.baseline import Baseline, baselines, too_short, why_none
+from streamlab.reports.conditions import Conditions
+from streamlab.reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
+from streamlab.reports.summary import Cell, summarise
+from streamlab.results.store import Row
 
 LEAST_UNTIMED = 0.1
 """Share of the timed part above which work outside the clock is shown."""
@@ -31,7 +31,7 @@ class HeadlineRow:
         base: letter of that class; empty where there is none.
         no_ratio: why a cell with a rate has none: `alone` in its class, `undeclared`, or `short`.
         is_baseline: whether this cell is that baseline.
-        checked_by: `oracle`, or `reference engine` (`reports.summary`).
+        checked_by: `oracle`, or `reference engine` (`streamlab.reports.summary`).
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
         reason: why there is no number, or what is doubtful about it; may be long.
         untimed: time that the engine worked before and after the clock, where that is more than a
@@ -75,7 +75,7 @@ def headline_table(rows: Iterable[Row]) -> list[HeadlineRow]:
     """Return one row per cell, grouped by workload and input.
 
     Args:
-        rows: trials, as `results.store.read_run(run_dir).rows` has them.
+        rows: trials, as `streamlab.results.store.read_run(run_dir).rows` has them.
     """
     return rows_of(summarise(rows))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from results.errors import ResultsError
-from results.seal import read_sealed
-from results.table import table_of
+from streamlab.results.errors import ResultsError
+from streamlab.results.seal import read_sealed
+from streamlab.results.table import table_of
 
 STEP_S = 0.1
 MOST_POINTS = 400

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from statistics import median
 
-from results.query import Spread, by_cell
-from results.schema import OK
-from results.store import Row
+from streamlab.results.query import Spread, by_cell
+from streamlab.results.schema import OK
+from streamlab.results.store import Row
 
 FEWEST_TRIALS = 3
 LEAST_DIFFERENCE = 0.3

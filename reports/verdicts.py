@@ -7,7 +7,7 @@ an honest clock: its numbers are shown, always with the mark.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from results.schema import OK, UNSTEADY, UNSUSTAINED, VERIFIED
+from streamlab.results.schema import OK, UNSTEADY, UNSUSTAINED, VERIFIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

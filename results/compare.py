@@ -1,7 +1,7 @@
 """Compares two runs: which cells may be compared, whether answers are right, ratios of medians.
 
 Cells are matched by fingerprint, which covers everything that must be equal, except the source
-revision and the machine; `results.machines` compares machines.
+revision and the machine; `streamlab.results.machines` compares machines.
 Only trials whose answer was verified have numbers.
 """
 
@@ -11,13 +11,13 @@ from statistics import median
 
 import numpy as np
 
-from results.differences import Difference, by_cell, cell_fingerprints, differences, told
-from results.errors import ResultsError
-from results.machines import Field, compare_machines
-from results.schema import VERIFIED
-from results.stats.intervals import ratio_interval
-from results.stats.mann_whitney import mann_whitney, smallest_p
-from results.store import Row, Run
+from streamlab.results.differences import Difference, by_cell, cell_fingerprints, differences, told
+from streamlab.results.errors import ResultsError
+from streamlab.results.machines import Field, compare_machines
+from streamlab.results.schema import VERIFIED
+from streamlab.results.stats.intervals import ratio_interval
+from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
+from streamlab.results.store import Row, Run
 
 LEVEL = 0.05
 """Of the two-sided test, after Benjamini-Hochberg over the cells of one metric."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from results.fingerprints import content_of, fingerprint_of
-from results.machines import compare_machines
-from results.store import Row, Run
+from streamlab.results.fingerprints import content_of, fingerprint_of
+from streamlab.results.machines import compare_machines
+from streamlab.results.store import Row, Run
 
 CONDITIONS = ("unit", "origin", "also_timed")
 """Columns that say what a rate includes; a run of an older lab has none, and is taken on trust."""

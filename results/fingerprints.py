@@ -1,6 +1,6 @@
 """Fingerprints of cells: a hash of all that two comparable results share, except machine and code.
 
-`results.machines` compares machines, with tolerances that a hash cannot express.
+`streamlab.results.machines` compares machines, with tolerances that a hash cannot express.
 """
 
 import hashlib
@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from results.store import Row, Run
+from streamlab.results.store import Row, Run
 
 FREE = ("repetitions", "timeout_s", "workload")
 """Fields of a described cell that no fingerprint has: how often, how long, and the workload, which
@@ -31,7 +31,7 @@ def conditions_of_cell(
     """Return everything that must be equal, by name.
 
     Args:
-        described: the cell as run.json has it (`lab.matrix.cells.describe`).
+        described: the cell as run.json has it (`streamlab.lab.matrix.cells.describe`).
         dataset: the dataset's id.
         isolation: the isolation in the matrix's settings.
         program: the workload, where the dataset was made for another one.

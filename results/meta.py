@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from results.errors import ResultsError
+from streamlab.results.errors import ResultsError
 
 _NOTHING = type(None)
 _PARTS: Mapping[str, tuple[type, ...]] = {

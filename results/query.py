@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from results.schema import OK, STATUSES, VERIFIED
-from results.store import Row
+from streamlab.results.schema import OK, STATUSES, VERIFIED
+from streamlab.results.store import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.errors import ResultsError
+from streamlab.results.errors import ResultsError
 
 SEALS = "SHA256SUMS"
 _OWN = ("run.json", "trials.parquet")

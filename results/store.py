@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from results.errors import ResultsError
-from results.fit import encodable, fitted
-from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
-from results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
-from results.table import parquet_of, table_of
+from streamlab.results.errors import ResultsError
+from streamlab.results.fit import encodable, fitted
+from streamlab.results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
+from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
+from streamlab.results.table import parquet_of, table_of
 
 Row = dict[str, Any]
 """One trial: every column of the schema, None where it has no value."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from results.schema import arrow_schema
+from streamlab.results.schema import arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def as_table(rows: Iterable[Mapping[str, Any]]) -> "pa.Table":
     """Return the trials with the columns of the schema, in the order given.
 
-    Values are as `results.fit.fitted` leaves them. By way of JSON: Arrow's own conversion of Python
+    Values are as `streamlab.results.fit.fitted` leaves them. By way of JSON: Arrow's own conversion of Python
     objects imports pandas where that is installed, a quarter of a second of each `lab run`.
     """
     import pyarrow.json

@@ -79,7 +79,7 @@ def _imported(file: Path) -> Iterator[str]:
 
 def _unit_of_module(root: Path, name: str) -> str | None:
     """Return the unit that an imported name lies in; None: it is none of this project's."""
-    parts = name.split(".")
+    parts = name.removeprefix("streamlab.").split(".")
     if parts[0] not in PACKAGES:
         return None
     if "/".join(parts[:3]) == EXTENSION:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from results.stats.decision import (
+from streamlab.results.stats.decision import (
     ONE_STAGE,
     TWO_STAGE,
     Arms,
@@ -25,8 +25,8 @@ from results.stats.decision import (
     screen,
     suspects,
 )
-from results.stats.intervals import median_interval, ratio_interval
-from results.stats.mann_whitney import mann_whitney
+from streamlab.results.stats.intervals import median_interval, ratio_interval
+from streamlab.results.stats.mann_whitney import mann_whitney
 
 SEED = 20
 TRIALS = 4000

@@ -5,7 +5,7 @@ from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import ParamSpec, TypeVar
 
-from workloads.meant import meant
+from streamlab.workloads.meant import meant
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from workloads.model.fingerprint import is_a_users
+from streamlab.workloads.model.fingerprint import is_a_users
 
 T = TypeVar("T")
 

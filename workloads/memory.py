@@ -2,7 +2,7 @@
 
 import psutil
 
-from workloads import control_group
+from streamlab.workloads import control_group
 
 
 def available_bytes() -> int:

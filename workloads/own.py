@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workloads.arguments import told
-from workloads.datasets.own import Made, made_by
-from workloads.datasets.tables import Table
-from workloads.model import (
+from streamlab.workloads.arguments import told
+from streamlab.workloads.datasets.own import Made, made_by
+from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.model import (
     Columns,
     Dataflow,
     DGSProgram,
@@ -24,10 +24,10 @@ from workloads.model import (
     Query,
     Workload,
 )
-from workloads.model.floats import Tolerances, check_declared
-from workloads.model.inferred import inferred_output
-from workloads.model.sequential import answer_of
-from workloads.model.workload import ORACLE, REFERENCE
+from streamlab.workloads.model.floats import Tolerances, check_declared
+from streamlab.workloads.model.inferred import inferred_output
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.workload import ORACLE, REFERENCE
 
 
 @told(ModelError)
@@ -48,7 +48,7 @@ def workload(
     Args:
         program: of one of the models (docs/model.md); an operator is a query of its own.
         input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), whose relative paths
-            are relative to the file that calls, or a function, see `workloads.datasets.own`.
+            are relative to the file that calls, or a function, see `streamlab.workloads.datasets.own`.
         name: by meaning; None: that of the file, or else of the program.
         title: one line for people; None: what the program is called.
         paper: where it is defined, if it is.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache as memoize
 from pathlib import Path
 
-from workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.errors import DatasetError
 
 ROOT_VARIABLE = "LAB_DATA"
 RUNS_VARIABLE = "LAB_RUNS"

@@ -15,9 +15,9 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-from workloads.edited import as_files_are
-from workloads.model.errors import ModelError
-from workloads.places import here
+from streamlab.workloads.edited import as_files_are
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.places import here
 
 ATTRIBUTE = "WORKLOAD"
 """What a file is asked for where its reference names nothing."""

@@ -13,12 +13,12 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint
 
-from workloads import references
-from workloads.announced import announced
-from workloads.edited import as_files_are
-from workloads.meant import meant
-from workloads.model import ModelError, Workload
-from workloads.places import here
+from streamlab.workloads import references
+from streamlab.workloads.announced import announced
+from streamlab.workloads.edited import as_files_are
+from streamlab.workloads.meant import meant
+from streamlab.workloads.model import ModelError, Workload
+from streamlab.workloads.places import here
 
 GROUP = "lab.workloads"
 LONGEST_NAME_BYTES = 64

@@ -7,13 +7,13 @@ buys.
 
 import numpy as np
 
-from engines.available_memory import most_reserved_bytes
-from engines.conditions import MEMORY, WHOLE, Conditions
-from engines.dataframe import kept_memory
-from engines.dataframe.streams import Streams, streams_of
-from engines.protocol import Task, Variant
-from engines.tables import TableEngine, modules_in
-from workloads.model import DGSProgram, Query
+from streamlab.engines.available_memory import most_reserved_bytes
+from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
+from streamlab.engines.dataframe import kept_memory
+from streamlab.engines.dataframe.streams import Streams, streams_of
+from streamlab.engines.protocol import Task, Variant
+from streamlab.engines.tables import TableEngine, modules_in
+from streamlab.workloads.model import DGSProgram, Query
 
 TEMPORARIES = 2
 """For how many times the input and the answer there is memory before NumPy computes."""
@@ -31,7 +31,7 @@ class DataframeEngine(TableEngine):
             conditions=Conditions(unit=WHOLE, origin=MEMORY),
         ),
     )
-    queries = modules_in("engines.dataframe.lines")
+    queries = modules_in("streamlab.engines.dataframe.lines")
     one_kind = (DGSProgram, Query)
     packages = ("numpy",)
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.dataframe.streams import Streams
-from workloads.model import Stream
+from streamlab.engines.dataframe.streams import Streams
+from streamlab.workloads.model import Stream
 
 IntArray = npt.NDArray[np.int64]
 Part = dict[str, npt.NDArray[Any]]

@@ -7,7 +7,7 @@ join the kinds are its left and its right side.
 
 from dataclasses import dataclass
 
-from workloads.model import Input, Params, Stream
+from streamlab.workloads.model import Input, Params, Stream
 
 BULK, MARKER = (0,), (1,)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engines.conditions import FILE
-from engines.environment import Environment
-from engines.protocol import Task
-from engines.tables import TableEngine, memory_and_file
+from streamlab.engines.conditions import FILE
+from streamlab.engines.environment import Environment
+from streamlab.engines.protocol import Task
+from streamlab.engines.tables import TableEngine, memory_and_file
 
 HERE = Path(__file__).parent
 QUERIES = {path.stem: path for path in sorted((HERE / "queries").glob("*.sql"))}
@@ -37,7 +37,7 @@ class DuckdbEngine(TableEngine):
 
     def tables(self, task: Task) -> Any:
         """Return a database in memory with as many threads as workers, and the tables in it."""
-        from engines.duckdb.tables import opened
+        from streamlab.engines.duckdb.tables import opened
 
         return opened(task, in_memory=task.variant != FILE)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import duckdb
 
-from engines.protocol import Task
-from engines.tables import no_events
-from workloads.datasets.dataset import DatasetStream
-from workloads.inputs.retail.days import day_number
-from workloads.inputs.retail.ids import parse_ids
+from streamlab.engines.protocol import Task
+from streamlab.engines.tables import no_events
+from streamlab.workloads.datasets.dataset import DatasetStream
+from streamlab.workloads.inputs.retail.days import day_number
+from streamlab.workloads.inputs.retail.ids import parse_ids
 
 
 def opened(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:

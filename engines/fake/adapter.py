@@ -18,17 +18,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engines.base import BaseEngine
-from engines.conditions import MEMORY, WHOLE, Conditions
-from engines.errors import EngineCrashError
-from engines.fake.damage import DAMAGES
-from engines.fake.options import FakeOptions, parse_options
-from engines.fake.server import scaled_at, serve
-from engines.protocol import Elasticity, IntArray, Measured, OfferedLoad, Property, Task, Variant
-from engines.recorded import OpenRun, measured
-from workloads.datasets.cut import event_times
-from workloads.datasets.oracle_cache import expected
-from workloads.model import Columns, OutputType
+from streamlab.engines.base import BaseEngine
+from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.fake.damage import DAMAGES
+from streamlab.engines.fake.options import FakeOptions, parse_options
+from streamlab.engines.fake.server import scaled_at, serve
+from streamlab.engines.protocol import (
+    Elasticity,
+    IntArray,
+    Measured,
+    OfferedLoad,
+    Property,
+    Task,
+    Variant,
+)
+from streamlab.engines.recorded import OpenRun, measured
+from streamlab.workloads.datasets.cut import event_times
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.model import Columns, OutputType
 
 _SUMMARIES = {
     "correct": "the oracle's answer",
@@ -66,7 +74,7 @@ _HOARD_BYTES, _HOARD_STEP_BYTES = 2 << 30, 64 << 20
 
 
 class FakeEngine(BaseEngine):
-    """Adapter of the fake engine; for its options see `engines.fake.options`.
+    """Adapter of the fake engine; for its options see `streamlab.engines.fake.options`.
 
     Its variants are the ways to fail; the first does not.
     """

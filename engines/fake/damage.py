@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engines.errors import EngineError
-from workloads.model import Columns, OutputType, Tag
+from streamlab.engines.errors import EngineError
+from streamlab.workloads.model import Columns, OutputType, Tag
 
 Damage = Callable[[Columns, OutputType], Columns]
 

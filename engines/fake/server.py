@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engines.fake.options import FakeOptions
-from engines.protocol import Elasticity, IntArray, Progress, Reconfiguration
+from streamlab.engines.fake.options import FakeOptions
+from streamlab.engines.protocol import Elasticity, IntArray, Progress, Reconfiguration
 
 _NS_PER_S = 1e9
 

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from engines.base import BaseEngine
-from engines.conditions import MEMORY, RECORD, Conditions
-from engines.flink import outcome
-from engines.flink.build import ENVIRONMENT
-from engines.flink.handover import input_bytes, warm_up_rows, write_task
-from engines.flink.options import OPTIONS, option, wrong
-from engines.flink.process import FlinkProcess, network_mb
-from engines.flink.properties import properties
-from engines.flink.workloads import SHAPES
-from engines.protocol import Measured, Property, Task, Variant
-from workloads.model import Columns, DGSProgram, Input, Query
+from streamlab.engines.base import BaseEngine
+from streamlab.engines.conditions import MEMORY, RECORD, Conditions
+from streamlab.engines.flink import outcome
+from streamlab.engines.flink.build import ENVIRONMENT
+from streamlab.engines.flink.handover import input_bytes, warm_up_rows, write_task
+from streamlab.engines.flink.options import OPTIONS, option, wrong
+from streamlab.engines.flink.process import FlinkProcess, network_mb
+from streamlab.engines.flink.properties import properties
+from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.protocol import Measured, Property, Task, Variant
+from streamlab.workloads.model import Columns, DGSProgram, Input, Query
 
 ROW_BYTES = 48
 """Of an answer in Java."""
@@ -84,7 +84,7 @@ class FlinkEngine(BaseEngine):
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure the source of the variants, which is the same; `batch` does not matter."""
-        from engines.flink.ceiling import measure_ceiling
+        from streamlab.engines.flink.ceiling import measure_ceiling
 
         return measure_ceiling()
 

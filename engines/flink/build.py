@@ -5,8 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from engines.environment import Environment
-from engines.errors import EngineError
+from streamlab.engines.environment import Environment
+from streamlab.engines.errors import EngineError
 
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted((HERE / "java").rglob("[!.]*.java")))

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from engines import environment
-from engines.errors import EngineError
-from engines.flink.build import ENVIRONMENT
-from engines.flink.handover import LONG, write_lines
-from engines.flink.options import LOAD_BUFFER_TIMEOUT_MS
-from engines.flink.process import FlinkProcess, network_mb
+from streamlab.engines import environment
+from streamlab.engines.errors import EngineError
+from streamlab.engines.flink.build import ENVIRONMENT
+from streamlab.engines.flink.handover import LONG, write_lines
+from streamlab.engines.flink.options import LOAD_BUFFER_TIMEOUT_MS
+from streamlab.engines.flink.process import FlinkProcess, network_mb
 
 EVENTS = 4_000_000
 WARM_UP_EVENTS = 1_000_000

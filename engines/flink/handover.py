@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.flink.workloads import SHAPES, Shape
-from engines.protocol import Task
-from workloads.model import Input, ListColumn, Stream
+from streamlab.engines.flink.workloads import SHAPES, Shape
+from streamlab.engines.protocol import Task
+from streamlab.workloads.model import Input, ListColumn, Stream
 
 LONG, INT = np.dtype("<i8"), np.dtype("<i4")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from engines.protocol import Task
+from streamlab.engines.protocol import Task
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "state": ("heap", "rocksdb"),

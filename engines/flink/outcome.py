@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.flink.workloads import SHAPES
-from engines.protocol import IntArray, Measured, Task
-from engines.recorded import OpenRun, measured
-from workloads.model import Columns, Input
-from workloads.model.total_order import merge
+from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.protocol import IntArray, Measured, Task
+from streamlab.engines.recorded import OpenRun, measured
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.model.total_order import merge
 
 ROW = [
     ("ts", "<i8"),

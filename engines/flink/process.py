@@ -4,11 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from engines import environment
-from engines.errors import EngineCrashError, EngineError
-from engines.flink.build import HERE, MAIN, class_path
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.java import find_java
+from streamlab.engines import environment
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.flink.build import HERE, MAIN, class_path
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.java import find_java
 
 CLOSE_GRACE_S = 5.0
 _FRAMEWORK_DIRECT_MB = 128

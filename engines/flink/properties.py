@@ -5,7 +5,7 @@ As in the DGS paper, section 4 and table 1.
 
 from collections.abc import Mapping
 
-from engines.protocol import Property
+from streamlab.engines.protocol import Property
 
 _SETTING = Property(holds=True, why="the parallelism is a setting of the job; no program names it")
 _BY_HASH = Property(holds=True, why="Flink assigns keys to tasks by its own hash")

@@ -1,5 +1,5 @@
 """
-The multicore engine's C++ core. Use engines.multicore.adapter instead of calling it directly.
+The multicore engine's C++ core. Use streamlab.engines.multicore.adapter instead of calling it directly.
 """
 
 from collections.abc import Sequence

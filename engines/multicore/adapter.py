@@ -5,19 +5,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.dataflow.family import DATAFLOW
-from engines.multicore.dgs.family import DGS
-from engines.multicore.joins.family import JOINS
-from engines.multicore.layers.family import LAYERS
-from engines.multicore.oplus.family import SN, SN_MAP, VSN
-from engines.multicore.ordered.family import ORDERED
-from engines.multicore.run.family import Family
-from engines.multicore.run.settings import wrong_under_load
-from engines.protocol import Prepared, Property, Task, Variant
-from workloads.model import Dataflow, DGSProgram, Pipeline, Query
-from workloads.places import cache_folder
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.dataflow.family import DATAFLOW
+from streamlab.engines.multicore.dgs.family import DGS
+from streamlab.engines.multicore.joins.family import JOINS
+from streamlab.engines.multicore.layers.family import LAYERS
+from streamlab.engines.multicore.oplus.family import SN, SN_MAP, VSN
+from streamlab.engines.multicore.ordered.family import ORDERED
+from streamlab.engines.multicore.run.family import Family
+from streamlab.engines.multicore.run.settings import wrong_under_load
+from streamlab.engines.protocol import Prepared, Property, Task, Variant
+from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
+from streamlab.workloads.places import cache_folder
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (DGS, VSN, SN, SN_MAP, *JOINS, ORDERED, LAYERS, DATAFLOW)

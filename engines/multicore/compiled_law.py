@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.adapter import FAMILIES
-from engines.multicore.run.family import Family
-from engines.multicore.run.settings import RunSettings
-from workloads.model import (
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.adapter import FAMILIES
+from streamlab.engines.multicore.run.family import Family
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
     Alphabet,
     Columns,
     Dataflow,
@@ -27,13 +27,13 @@ from workloads.model import (
     Query,
     Stream,
 )
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
-from workloads.model.total_order import merge
-from workloads.model.trace import compare
-from workloads.model.wires import Draw
-from workloads.model.workload import Program
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.wires import Draw
+from streamlab.workloads.model.workload import Program
 
 Column = npt.NDArray[np.generic] | ListColumn
 

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engines.conditions import FILE
-from engines.environment import Environment
-from engines.protocol import Task
-from engines.tables import TableEngine, memory_and_file, modules_in
+from streamlab.engines.conditions import FILE
+from streamlab.engines.environment import Environment
+from streamlab.engines.protocol import Task
+from streamlab.engines.tables import TableEngine, memory_and_file, modules_in
 
 POOL = "POLARS_MAX_THREADS"
 """Environment variable that Polars reads once, when it is imported."""
@@ -24,7 +24,7 @@ class PolarsEngine(TableEngine):
 
     name = "polars"
     known_variants = memory_and_file("data frames in memory, on Polars' pool of threads")
-    queries = modules_in("engines.polars.queries")
+    queries = modules_in("streamlab.engines.polars.queries")
     most_workers = None
     packages = ("polars",)
     environment = Environment(lock=Path(__file__).with_name("requirements.txt"))
@@ -44,7 +44,7 @@ class PolarsEngine(TableEngine):
 
     def tables(self, task: Task) -> Any:
         """Return the files as lazy tables, or what was in them."""
-        from engines.polars.tables import in_memory, scanned
+        from streamlab.engines.polars.tables import in_memory, scanned
 
         tables = scanned(task)
         return tables if task.variant == FILE else in_memory(tables)

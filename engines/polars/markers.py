@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from engines.polars.tables import Tables
+from streamlab.engines.polars.tables import Tables
 
 BULK, MARKER = 0, 1
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from engines.protocol import Task
-from engines.tables import no_events
-from workloads.datasets.dataset import DatasetStream
-from workloads.inputs.retail.ids import parse_ids
-from workloads.inputs.tweets import counts_bag
-from workloads.model import Params
+from streamlab.engines.protocol import Task
+from streamlab.engines.tables import no_events
+from streamlab.workloads.datasets.dataset import DatasetStream
+from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.tweets import counts_bag
+from streamlab.workloads.model import Params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

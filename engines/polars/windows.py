@@ -8,7 +8,7 @@ import math
 
 import polars as pl
 
-from engines.polars.tables import Tables
+from streamlab.engines.polars.tables import Tables
 
 
 def aggregated(tables: Tables, keyed: pl.LazyFrame, value: pl.Expr, whole: pl.Expr) -> pl.LazyFrame:

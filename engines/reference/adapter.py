@@ -9,12 +9,12 @@ import platform
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from engines.base import BaseEngine, PreparedStream
-from engines.conditions import MEMORY, PYTHON, RECORD, Conditions
-from engines.paced import Pacer
-from engines.protocol import IntArray, OfferedLoad, Property, Task, Variant
-from workloads.model import Input, Program
-from workloads.model.sequential import apply
+from streamlab.engines.base import BaseEngine, PreparedStream
+from streamlab.engines.conditions import MEMORY, PYTHON, RECORD, Conditions
+from streamlab.engines.paced import Pacer
+from streamlab.engines.protocol import IntArray, OfferedLoad, Property, Task, Variant
+from streamlab.workloads.model import Input, Program
+from streamlab.workloads.model.sequential import apply
 
 SEQUENTIAL = Variant(
     name="sequential",

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
-from engines.spark.conditions import (
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
+from streamlab.engines.spark.conditions import (
     BATCH,
     CACHED,
     GENERIC_BATCH,
     GENERIC_STREAMING,
     streaming,
 )
-from engines.spark.layout import Layout, layout
-from engines.spark.pipelines.registry import LACKING
-from engines.spark.properties import properties
-from engines.spark.refusal import (
+from streamlab.engines.spark.layout import Layout, layout
+from streamlab.engines.spark.pipelines.registry import LACKING
+from streamlab.engines.spark.properties import properties
+from streamlab.engines.spark.refusal import (
     FORMS,
     GENERIC,
     OPTIONS,
@@ -30,13 +30,13 @@ from engines.spark.refusal import (
     refusal,
     wrong_options,
 )
-from workloads.model import Columns, DGSProgram, Pipeline, Query
+from streamlab.workloads.model import Columns, DGSProgram, Pipeline, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from engines.spark.relations import Relations
-    from engines.spark.streaming.open_loop import OpenLoop
+    from streamlab.engines.spark.relations import Relations
+    from streamlab.engines.spark.streaming.open_loop import OpenLoop
 
 __all__ = ["FORMS", "OPTIONS", "SparkEngine", "SparkPrepared"]
 
@@ -137,7 +137,7 @@ class SparkEngine:
         """
         if variant != "streaming":  # the only one that takes a load
             return None
-        from engines.spark.streaming.ceiling import measure_ceiling
+        from streamlab.engines.spark.streaming.ceiling import measure_ceiling
 
         return measure_ceiling()
 
@@ -151,8 +151,8 @@ class SparkEngine:
             raise UnsupportedError(reason)
         from pyspark.sql import SparkSession
 
-        from workloads.datasets.errors import DatasetError
-        from workloads.datasets.session import spark_session
+        from streamlab.workloads.datasets.errors import DatasetError
+        from streamlab.workloads.datasets.session import spark_session
 
         owned = SparkSession.getActiveSession() is None
         try:
@@ -209,8 +209,8 @@ class SparkPrepared:
         self._tables = self._cache(self._plan)
         if load is None:
             return
-        from engines.spark.streaming.open_loop import OpenLoop
-        from workloads.datasets.cut import event_times
+        from streamlab.engines.spark.streaming.open_loop import OpenLoop
+        from streamlab.workloads.datasets.cut import event_times
 
         assert self._session is not None
         self._ts = event_times(task.dataset)
@@ -228,7 +228,7 @@ class SparkPrepared:
 
     def warm_up(self) -> None:
         """Run the query on a prefix of the input, so that both runtimes have compiled it."""
-        from engines.spark.warm_up import prefix
+        from streamlab.engines.spark.warm_up import prefix
 
         rounds = self._number("warm_up_rounds", WARM_UP_ROUNDS)
         events = self._number("warm_up_events", WARM_UP_EVENTS)
@@ -259,7 +259,7 @@ class SparkPrepared:
             EngineError: cached tables were driven out of memory while the query ran.
         """
         if self._tables and self._session is not None:
-            from engines.spark.batch.cached import check_memory
+            from streamlab.engines.spark.batch.cached import check_memory
 
             check_memory(self._session)
         columns = self._columns
@@ -279,7 +279,7 @@ class SparkPrepared:
         """Stop the session and its Java process, unless they were there before."""
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 
-        from workloads.datasets.session import stop_spark
+        from streamlab.workloads.datasets.session import stop_spark
 
         open_loop, self._open_loop = self._open_loop, None
         if open_loop is not None:
@@ -304,17 +304,17 @@ class SparkPrepared:
         """Return how any program, a query or a pipeline is run; None for a DGS program's own."""
         task, program = self._task, self._task.workload.program
         if task.variant in GENERIC:
-            from engines.spark.generic.query import GenericQuery
+            from streamlab.engines.spark.generic.query import GenericQuery
 
             asked = GenericQuery(workload=task.workload, workers=task.workers)
             self._form = f"generic, {asked.words(self._plan)}"
             return asked
         if isinstance(program, Query):
-            from engines.spark.operators.run import operator_query
+            from streamlab.engines.spark.operators.run import operator_query
 
             return operator_query(task.workload, self._output, self._form, task.workers)
         if isinstance(program, Pipeline):
-            from engines.spark.pipelines.run import pipelines
+            from streamlab.engines.spark.pipelines.run import pipelines
 
             return pipelines(task.workload, self._output, task.workers)
         return None
@@ -322,7 +322,7 @@ class SparkPrepared:
     def _cache(self, plan: Layout) -> "tuple[DataFrame, ...]":
         if self._task.variant != "cached":
             return ()
-        from engines.spark.batch.cached import cache
+        from streamlab.engines.spark.batch.cached import cache
 
         assert self._session is not None
         return cache(self._session, plan)
@@ -333,8 +333,8 @@ class SparkPrepared:
             return None, path
         if self._asked is not None:
             return self._asked.cut(plan, path, files), path
-        from engines.spark.streaming.query import describe
-        from engines.spark.streaming.split import split
+        from streamlab.engines.spark.streaming.query import describe
+        from streamlab.engines.spark.streaming.split import split
 
         columns = split(plan, path, files)
         return describe(plan, self._task.workload.name, columns, self._output), path
@@ -342,7 +342,7 @@ class SparkPrepared:
     def _run_open_loop(self, load: OfferedLoad) -> Measured:
         from pyspark.errors import PySparkException
 
-        from engines.spark.streaming.stamps import send_lag, stamp_outputs
+        from streamlab.engines.spark.streaming.stamps import send_lag, stamp_outputs
 
         if self._open_loop is None:
             raise EngineError("the spark session is closed; prepare the task again")
@@ -383,12 +383,12 @@ class SparkPrepared:
                 columns, events, counters = self._run_relation(self._asked, plan, cut, name)
                 self._columns, form = columns, self._form
             elif not self._streams:
-                from engines.spark.batch import query as batch
+                from streamlab.engines.spark.batch import query as batch
 
                 self._columns, form = batch.run(self._session, plan, workload, self._form)
                 events, counters = sum(stream.rows for stream in plan.streams), {}
             else:
-                from engines.spark.streaming import query as streaming
+                from streamlab.engines.spark.streaming import query as streaming
 
                 checkpoint = self._task.scratch / f"checkpoint-{name}"
                 query, files = cut

@@ -1,6 +1,6 @@
 """What Spark's rates include, by variant; the clock runs from a query's start to its answer."""
 
-from engines.conditions import (
+from streamlab.engines.conditions import (
     DECODING,
     FILE,
     MEMORY,
@@ -11,7 +11,7 @@ from engines.conditions import (
     WHOLE,
     Conditions,
 )
-from engines.spark.operators import registry
+from streamlab.engines.spark.operators import registry
 
 BATCH = Conditions(unit=WHOLE, origin=FILE, also_timed=(READING, DECODING))
 CACHED = Conditions(unit=WHOLE, origin=MEMORY)

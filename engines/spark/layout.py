@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.model import ColumnType, ListType, column_type
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.model import ColumnType, ListType, column_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

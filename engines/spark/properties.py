@@ -7,9 +7,9 @@ compliance: it keeps to the documented contract of the API (DGS paper, section 4
 
 from collections.abc import Mapping
 
-from engines.protocol import Property
-from engines.spark.pipelines import registry as pipelines
-from engines.spark.refusal import GENERIC
+from streamlab.engines.protocol import Property
+from streamlab.engines.spark.pipelines import registry as pipelines
+from streamlab.engines.spark.refusal import GENERIC
 
 _PIP1 = Property(
     holds=True,

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from engines.protocol import Task
-from engines.spark.generic.shipped import unreachable
-from engines.spark.layout import SQL_TYPES, layout
-from engines.spark.operators import registry
-from engines.spark.operators.clock import beyond, out_of_range
-from engines.spark.pipelines import registry as pipelines
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.session import refusal_of_user
-from workloads.model import (
+from streamlab.engines.protocol import Task
+from streamlab.engines.spark.generic.shipped import unreachable
+from streamlab.engines.spark.layout import SQL_TYPES, layout
+from streamlab.engines.spark.operators import registry
+from streamlab.engines.spark.operators.clock import beyond, out_of_range
+from streamlab.engines.spark.pipelines import registry as pipelines
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.session import refusal_of_user
+from streamlab.workloads.model import (
     Dataflow,
     ListType,
     ModelError,
@@ -19,8 +19,8 @@ from workloads.model import (
     column_type,
     fields_read,
 )
-from workloads.model.dataflow.run import first_marker
-from workloads.model.windows import check_spans
+from streamlab.workloads.model.dataflow.run import first_marker
+from streamlab.workloads.model.windows import check_spans
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 """Workloads with a DGS program."""

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engines.spark.layout import Layout
-from workloads.model import Columns
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from engines.spark.streaming.query import Ran
+    from streamlab.engines.spark.streaming.query import Ran
 
 
 class Relations(Protocol):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engines.spark.layout import Layout
+from streamlab.engines.spark.layout import Layout
 
 
 def prefix(plan: Layout, folder: Path, events: int) -> Layout:

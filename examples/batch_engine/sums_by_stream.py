@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from lab.engine import BatchEngine, Columns, Input, Stream, Task
+from streamlab.engine import BatchEngine, Columns, Input, Stream, Task
 
 VALUE, BARRIER = 0, 1
 

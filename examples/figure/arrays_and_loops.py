@@ -2,7 +2,7 @@
 
 from math import inf
 
-from lab.figure import (
+from streamlab.figure import (
     Fact,
     Facts,
     Figure,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lab import workload
-from workloads.model import Columns, Input, Pipeline, stateful, stateless
+from streamlab import workload
+from streamlab.workloads.model import Columns, Input, Pipeline, stateful, stateless
 
 MINUTE_MS = 60_000
 REQUEST = np.dtype([("status", np.int16)])

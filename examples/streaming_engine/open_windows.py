@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from lab.engine import Emitter, StreamingEngine, Task
+from streamlab.engine import Emitter, StreamingEngine, Task
 
 
 class WordCount:

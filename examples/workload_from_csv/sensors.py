@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lab import csv, workload
-from workloads.model import DGSProgram, ForkJoin, StateType
+from streamlab import csv, workload
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType
 
 READING, RESET = 0, 1
 COUNTER = np.dtype([("total", np.int64)])

@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from lab.cli.output import drop_output, lab_output, reader_is_gone
-from lab.cli.paths import absolute_places
-from lab.interrupt import keep_interrupts
-from workloads.places import set_cache_variables
+from streamlab.lab.cli.output import drop_output, lab_output, reader_is_gone
+from streamlab.lab.cli.paths import absolute_places
+from streamlab.lab.interrupt import keep_interrupts
+from streamlab.workloads.places import set_cache_variables
 
 EXIT_OK = 0
 EXIT_USER_ERROR = 2
@@ -30,26 +30,38 @@ EXIT_CLOSED_PIPE = 141
 
 # name: (module:attribute, what `lab --help` says without importing it).
 _COMMANDS = {
-    "run": ("lab.cli.run:run", "Run a matrix of workloads on engines, verified and measured."),
-    "report": ("lab.cli.report:report", "Write a run, or several side by side, as one HTML file."),
-    "figure": ("lab.cli.figure:figure", "Make a paper's figure again, with a verdict."),
-    "history": ("lab.cli.history:history", "Draw each cell over all stored runs of a machine."),
-    "compare": ("lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
-    "gate": ("lab.cli.gate:gate", "Fail on a confirmed regression against a revision or run."),
-    "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),
-    "data": ("lab.cli.data:data", "Generate, import, show and verify datasets."),
-    "plan": ("lab.cli.plan:plan", "Show how a workload is run in parallel."),
+    "run": (
+        "streamlab.lab.cli.run:run",
+        "Run a matrix of workloads on engines, verified and measured.",
+    ),
+    "report": (
+        "streamlab.lab.cli.report:report",
+        "Write a run, or several side by side, as one HTML file.",
+    ),
+    "figure": ("streamlab.lab.cli.figure:figure", "Make a paper's figure again, with a verdict."),
+    "history": (
+        "streamlab.lab.cli.history:history",
+        "Draw each cell over all stored runs of a machine.",
+    ),
+    "compare": ("streamlab.lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
+    "gate": (
+        "streamlab.lab.cli.gate:gate",
+        "Fail on a confirmed regression against a revision or run.",
+    ),
+    "list": ("streamlab.lab.cli.list:list_things", "List workloads, engines, figures or runs."),
+    "data": ("streamlab.lab.cli.data:data", "Generate, import, show and verify datasets."),
+    "plan": ("streamlab.lab.cli.plan:plan", "Show how a workload is run in parallel."),
     "check": (
-        "lab.cli.check:check",
+        "streamlab.lab.cli.check:check",
         "Check that a program keeps the laws of its programming model.",
     ),
-    "new": ("lab.cli.new:new", "Write a package for an engine or workload of one's own."),
-    "conform": ("lab.cli.conform:conform", "Run the conformance suite on an engine."),
+    "new": ("streamlab.lab.cli.new:new", "Write a package for an engine or workload of one's own."),
+    "conform": ("streamlab.lab.cli.conform:conform", "Run the conformance suite on an engine."),
     "environment": (
-        "lab.cli.environment:make_environment",
+        "streamlab.lab.cli.environment:make_environment",
         "Install what an engine needs beside the lab.",
     ),
-    "doctor": ("lab.cli.doctor:doctor", "Say what this machine offers, with remedies."),
+    "doctor": ("streamlab.lab.cli.doctor:doctor", "Say what this machine offers, with remedies."),
 }
 
 
@@ -73,7 +85,7 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from workloads.meant import meant
+            from streamlab.workloads.meant import meant
 
             remedy = meant(args[0], _COMMANDS, "lab --help")
             raise click.UsageError(f"no command {args[0]!r}; {remedy}", ctx)
@@ -161,12 +173,12 @@ def _call(arguments: list[str]) -> int:
 
 
 def _code_of(error: Exception) -> int | None:
-    """Return the exit code of an error in `lab.errors`, None for a defect of the lab."""
-    from engines.errors import EngineCrashError, EngineError
-    from lab.errors import LabError
-    from results.errors import ResultsError
-    from workloads.datasets.errors import DatasetError
-    from workloads.model.errors import ModelError
+    """Return the exit code of an error in `streamlab.lab.errors`, None for a defect of the lab."""
+    from streamlab.engines.errors import EngineCrashError, EngineError
+    from streamlab.lab.errors import LabError
+    from streamlab.results.errors import ResultsError
+    from streamlab.workloads.datasets.errors import DatasetError
+    from streamlab.workloads.model.errors import ModelError
 
     if isinstance(error, EngineCrashError):
         return EXIT_ENGINE_FAILURE
@@ -222,7 +234,7 @@ def _said(error: Exception) -> str:
 
 def _plain(message: str) -> str:
     """Return a message without commands to the terminal, and with long values shortened."""
-    from results.fit import encodable
+    from streamlab.results.fit import encodable
 
     text: str = encodable(message)
     return _LONG.sub(lambda found: f"{found[0][:100]}...{found[0][-100:]}", text)

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from lab.cli.paths import AbsolutePath
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.executor import AUTO, WAYS
-from workloads.datasets.progress import Progress
-from workloads.datasets.session import DEFAULT_MASTER
-from workloads.places import ROOT_VARIABLE
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.executor import AUTO, WAYS
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.places import ROOT_VARIABLE
 
 root_option = click.option(
     "--root",

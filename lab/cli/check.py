@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR
-from lab.cli.complete import WORKLOADS
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
+from streamlab.lab.cli.complete import WORKLOADS
 
 if TYPE_CHECKING:
-    from workloads.model import Program
+    from streamlab.workloads.model import Program
 
 
 @click.command("check")
@@ -55,9 +55,9 @@ def check(program: str, examples: int, seed: int) -> int:
     """
     found = find_program(program)
     with _no_traces():
-        from engines.multicore.compiled_law import compiled_law
-        from workloads.model.check import check as check_laws
-        from workloads.model.check import check_also
+        from streamlab.engines.multicore.compiled_law import compiled_law
+        from streamlab.workloads.model.check import check as check_laws
+        from streamlab.workloads.model.check import check_also
 
         report = check_laws(found, examples=examples, seed=seed)
         law = compiled_law(found)
@@ -88,8 +88,8 @@ def find_program(reference: str) -> "Program":
     Raises:
         ModelError: it cannot be found or loaded, or is neither a program nor a workload.
     """
-    from workloads import references
-    from workloads.model import (
+    from streamlab.workloads import references
+    from streamlab.workloads.model import (
         Dataflow,
         DGSProgram,
         ModelError,
@@ -98,7 +98,7 @@ def find_program(reference: str) -> "Program":
         Query,
         Workload,
     )
-    from workloads.registry import workload
+    from streamlab.workloads.registry import workload
 
     if references.is_name(reference):
         return workload(reference).program

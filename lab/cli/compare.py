@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lab.cli import EXIT_OK
-from lab.cli.complete import RUNS
-from lab.cli.paths import AbsolutePath
-from lab.cli.stored_runs import find_run, runs_option
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.stored_runs import find_run, runs_option
 
 if TYPE_CHECKING:
-    from results.compare import Comparison, Ratio
-    from results.store import Run
+    from streamlab.results.compare import Comparison, Ratio
+    from streamlab.results.store import Run
 
 # Intervals are the same on every call.
 SEED = 1
@@ -53,10 +53,10 @@ def compare(
     """
     import numpy as np
 
-    from lab.cli.writing import writing
-    from results.compare import METRICS
-    from results.compare import compare as compare_runs
-    from results.store import read_run
+    from streamlab.lab.cli.writing import writing
+    from streamlab.results.compare import METRICS
+    from streamlab.results.compare import compare as compare_runs
+    from streamlab.results.store import read_run
 
     old, new = (read_run(find_run(name, runs)) for name in (run_a, run_b))
     found = compare_runs(
@@ -79,10 +79,10 @@ def compare(
 
 def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     """Return the comparison as Markdown, which is what the terminal shows, too."""
-    from lab.gate.render import aligned
-    from lab.gate.stored import planted_notes
-    from reports.summary import BY_REFERENCE, cells_by_reference
-    from results.differences import told
+    from streamlab.lab.gate.render import aligned
+    from streamlab.lab.gate.stored import planted_notes
+    from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
+    from streamlab.results.differences import told
 
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
     if found.differences:
@@ -118,7 +118,7 @@ def _edited(old: "Run", new: "Run") -> list[str]:
 
 def _included(run: "Run", cells: set[str]) -> list[str]:
     """Return what the rates of cells include, cells with the same conditions in one line."""
-    from reports.conditions import conditions_of
+    from streamlab.reports.conditions import conditions_of
 
     found: dict[str, dict[str, None]] = {}
     for row in run.rows:
@@ -143,7 +143,7 @@ def _row(ratio: "Ratio") -> tuple[str, ...]:
 
 
 def _value(metric: str, value: float) -> str:
-    from reports.numbers import digits, duration, memory, rate
+    from streamlab.reports.numbers import digits, duration, memory, rate
 
     if metric in ("throughput", "r_pass"):
         return rate(value).text
@@ -161,8 +161,8 @@ def _title(run: "Run") -> str:
 
 
 def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]:
-    from reports.figures.ratios import Bar, draw_ratios
-    from results.compare import BETTER, METRICS, WORSE
+    from streamlab.reports.figures.ratios import Bar, draw_ratios
+    from streamlab.results.compare import BETTER, METRICS, WORSE
 
     out.mkdir(parents=True, exist_ok=True)
     written = [out / "compare.md"]

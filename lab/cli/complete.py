@@ -13,32 +13,32 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def _workloads() -> Iterable[str]:
-    from workloads.registry import names
+    from streamlab.workloads.registry import names
 
     return names()
 
 
 def _engines() -> Iterable[str]:
-    from engines.registry import names
+    from streamlab.engines.registry import names
 
     return names()
 
 
 def _figures() -> Iterable[str]:
-    from lab.figures.registry import figures
+    from streamlab.lab.figures.registry import figures
 
     return (figure.id for figure in figures())
 
 
 def _runs() -> Iterable[str]:
-    from lab.cli.stored_runs import LATEST, runs_root
-    from results.store import list_runs
+    from streamlab.lab.cli.stored_runs import LATEST, runs_root
+    from streamlab.results.store import list_runs
 
     return (LATEST, *(path.name for path in list_runs(runs_root())))
 
 
 def _datasets() -> Iterable[str]:
-    from workloads.datasets.catalog import Catalog
+    from streamlab.workloads.datasets.catalog import Catalog
 
     return (path.name for path in Catalog.default().entries())
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT
-from lab.cli.complete import ENGINES, WORKLOADS
+from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT
+from streamlab.lab.cli.complete import ENGINES, WORKLOADS
 
 if TYPE_CHECKING:
-    from lab.conform.suite import Conformance
+    from streamlab.lab.conform.suite import Conformance
 
 ROW = "{:<28}{:<12}{:>7}{:>9}{:>7}{:>7}"
 
@@ -39,9 +39,9 @@ def conform(
     Leaves with code 4 when an answer is wrong, 3 when a case ended without one, 2 when nothing is
     supported.
     """
-    from lab.conform.suite import TIMEOUT_S, variants_of
-    from lab.conform.suite import conform as try_one
-    from workloads.registry import names, workload
+    from streamlab.lab.conform.suite import TIMEOUT_S, variants_of
+    from streamlab.lab.conform.suite import conform as try_one
+    from streamlab.workloads.registry import names, workload
 
     chosen = variants_of(name, variants)
     for reference in workloads:
@@ -63,7 +63,7 @@ def conform(
 
 
 def _show(one: "Conformance") -> None:
-    from lab.conform.suite import State
+    from streamlab.lab.conform.suite import State
 
     click.echo(ROW.format(one.workload, one.variant, *(len(one.of(state)) for state in State)))
     for state in (State.REFUSED, State.WRONG, State.CRASH):
@@ -85,7 +85,7 @@ def _show_unsupported(found: Sequence["Conformance"]) -> None:
 
 
 def _code(found: Sequence["Conformance"]) -> int:
-    from lab.conform.suite import State
+    from streamlab.lab.conform.suite import State
 
     if any(one.of(State.WRONG) for one in found):
         return EXIT_WRONG_OUTPUT

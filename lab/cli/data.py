@@ -8,16 +8,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR
-from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
-from lab.cli.complete import DATASETS, WORKLOADS
-from lab.cli.data_import import ImportGroup
-from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
-from lab.cli.fit import print_fitting
-from lab.cli.once import Once
-from workloads.datasets.catalog import LARGEST_SEED
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.manifest import ID_SHOWN
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
+from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
+from streamlab.lab.cli.complete import DATASETS, WORKLOADS
+from streamlab.lab.cli.data_import import ImportGroup
+from streamlab.lab.cli.data_view import as_record, origin_words, print_dataset, print_id
+from streamlab.lab.cli.fit import print_fitting
+from streamlab.lab.cli.once import Once
+from streamlab.workloads.datasets.catalog import LARGEST_SEED
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.manifest import ID_SHOWN
 
 _LISTED = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
@@ -59,9 +59,9 @@ def build(
     root: Path | None,
 ) -> None:
     """Generate the input of WORKLOAD, unless the catalogue has it, and print its id."""
-    from workloads.datasets.build import ensure
-    from workloads.datasets.split import check_generated
-    from workloads.registry import workload
+    from streamlab.workloads.datasets.build import ensure
+    from streamlab.workloads.datasets.split import check_generated
+    from streamlab.workloads.registry import workload
 
     given: dict[str, object] = {}
     for text in params:
@@ -156,7 +156,7 @@ def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
     """
     if every and dataset_ids:
         raise click.UsageError("give either IDs or --all")
-    from workloads.datasets.verify import damages
+    from streamlab.workloads.datasets.verify import damages
 
     catalog = catalog_at(root)
     folders = [catalog.entry(given) for given in dict.fromkeys(dataset_ids)] or catalog.entries()

@@ -7,14 +7,14 @@ from typing import Any
 import click
 from rich.console import Console
 
-from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
-from lab.cli.columns import columns_of
-from lab.cli.data_table import table
-from lab.cli.data_view import print_id, print_rows, print_times
-from lab.cli.once import Once
-from lab.cli.paths import AbsolutePath
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
+from streamlab.lab.cli.columns import columns_of
+from streamlab.lab.cli.data_table import table
+from streamlab.lab.cli.data_view import print_id, print_rows, print_times
+from streamlab.lab.cli.once import Once
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 
 _OPTIONS = (
     click.option(
@@ -42,7 +42,7 @@ class ImportGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all kinds."""
-        from workloads.datasets.imports.registry import KINDS
+        from streamlab.workloads.datasets.imports.registry import KINDS
 
         return [str(table.name), *(kind.name for kind in KINDS)]
 
@@ -52,7 +52,7 @@ class ImportGroup(click.Group):
         Raises:
             DatasetError: there is no such kind.
         """
-        from workloads.datasets.imports.registry import import_kind
+        from streamlab.workloads.datasets.imports.registry import import_kind
 
         if cmd_name == table.name:
             return table
@@ -73,7 +73,7 @@ def _command(kind: ImportKind) -> click.Command:
         columns: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
-        from workloads.datasets.imports.run import import_files
+        from streamlab.workloads.datasets.imports.run import import_files
 
         options = ImportOptions(
             files=files,

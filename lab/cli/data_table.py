@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from lab.cli.catalogue import catalog_at, root_option, step_bar
-from lab.cli.columns import columns_of
-from lab.cli.complete import WORKLOADS
-from lab.cli.data_view import print_id, print_rows, print_times
-from lab.cli.once import Once
-from workloads.datasets.dataset import Dataset
+from streamlab.lab.cli.catalogue import catalog_at, root_option, step_bar
+from streamlab.lab.cli.columns import columns_of
+from streamlab.lab.cli.complete import WORKLOADS
+from streamlab.lab.cli.data_view import print_id, print_rows, print_times
+from streamlab.lab.cli.once import Once
+from streamlab.workloads.datasets.dataset import Dataset
 
 FORMATS = ("auto", "csv", "parquet", "arrow")
 HELP = "any table (CSV, Parquet, Arrow) for any workload"
@@ -120,9 +120,9 @@ def table(
 
     Rows are sorted by time. Each kind of the program has streams of its own.
     """
-    from workloads.datasets.tables import dataset_of
-    from workloads.datasets.tables.by_form import table_of_files
-    from workloads.registry import workload
+    from streamlab.workloads.datasets.tables import dataset_of
+    from streamlab.workloads.datasets.tables.by_form import table_of_files
+    from streamlab.workloads.registry import workload
 
     wanted = workload(reference)
     declared = table_of_files(

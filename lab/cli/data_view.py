@@ -7,12 +7,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.invented import invented_words
-from workloads.datasets.manifest import ID_SHOWN, dictionaries
-from workloads.datasets.text.records import NO_QUOTES
-from workloads.datasets.times import span_of
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.invented import invented_words
+from streamlab.workloads.datasets.manifest import ID_SHOWN, dictionaries
+from streamlab.workloads.datasets.text.records import NO_QUOTES
+from streamlab.workloads.datasets.times import span_of
 
 _MOST_FILES = 5
 """Files of an import that are named; `show --json` has all."""

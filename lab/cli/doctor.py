@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lab.cli.complete import ENGINES
+from streamlab.lab.cli.complete import ENGINES
 
 if TYPE_CHECKING:
-    from lab.doctor.generator import SourceCeiling
+    from streamlab.lab.doctor.generator import SourceCeiling
 
 COLOURS = {"ok": "green", "warn": "yellow", "missing": "red"}
 CEILING_ROW = "{:<40}{:>7}  {:>14}  {:>14}"
@@ -36,11 +36,11 @@ def doctor(as_json: bool, generator: bool, engines: tuple[str, ...]) -> None:
     if engines and not generator:
         raise click.UsageError("--engine goes with --generator")
     if generator:
-        from lab.doctor.generator import ceilings  # starts trials
+        from streamlab.lab.doctor.generator import ceilings  # starts trials
 
         _show_ceilings(ceilings(engines or None), as_json)
         return
-    from lab.doctor.checkup import examine  # the probes are needed by no other command
+    from streamlab.lab.doctor.checkup import examine  # the probes are needed by no other command
 
     findings = examine()
     if as_json:
@@ -58,7 +58,7 @@ def _show_ceilings(found: "Iterable[SourceCeiling]", as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(ceiling) for ceiling in found], indent=2))
         return
-    from reports.numbers import rate
+    from streamlab.reports.numbers import rate
 
     click.echo(CEILING_ROW.format("source of", "batch", "to null engine", "can be claimed"))
     for ceiling in found:

@@ -2,8 +2,8 @@
 
 import click
 
-from lab.cli import EXIT_OK
-from lab.cli.complete import ENGINES
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.complete import ENGINES
 
 
 @click.command("environment")
@@ -14,8 +14,8 @@ def make_environment(name: str) -> int:
     Needs the package index, once. `lab list engines` says which engines have an environment, and
     whether it is made.
     """
-    from engines import environment
-    from engines.registry import engine
+    from streamlab.engines import environment
+    from streamlab.engines.registry import engine
 
     wanted = environment.wanted_by(engine(name))
     if wanted is None:

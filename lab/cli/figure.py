@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli import EXIT_INTERRUPTED, EXIT_OK
-from lab.cli.complete import FIGURES, RUNS
-from lab.cli.paths import AbsolutePath
-from lab.cli.stored_runs import find_run, runs_root
-from lab.errors import FigureError
+from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK
+from streamlab.lab.cli.complete import FIGURES, RUNS
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.stored_runs import find_run, runs_root
+from streamlab.lab.errors import FigureError
 
 if TYPE_CHECKING:
-    from lab.figures.figure import Figure, FigureStage
-    from lab.figures.options import Options
-    from results.store import Run
+    from streamlab.lab.figures.figure import Figure, FigureStage
+    from streamlab.lab.figures.options import Options
+    from streamlab.results.store import Run
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -97,12 +97,12 @@ def figure(
     comparable; with --quick only what is indicated. The last line printed is the record. Exit
     codes: as of `lab run`; a verdict is no failure.
     """
-    from lab.cli.writing import check_folder, writing
-    from lab.figures.options import Options
-    from lab.figures.record import Made, claim_line, write
-    from lab.figures.registry import facts_of, find, lacking
-    from lab.figures.verdict import conclude
-    from workloads.control_group import usable_cores_here
+    from streamlab.lab.cli.writing import check_folder, writing
+    from streamlab.lab.figures.options import Options
+    from streamlab.lab.figures.record import Made, claim_line, write
+    from streamlab.lab.figures.registry import facts_of, find, lacking
+    from streamlab.lab.figures.verdict import conclude
+    from streamlab.workloads.control_group import usable_cores_here
 
     found = find(figure_id)
     chosen = Options(
@@ -167,7 +167,7 @@ def _check_counts(found: "Figure", runs: tuple[str, ...], resume: str | None) ->
 
 
 def _read(name: str) -> "Run":
-    from results.store import read_run
+    from streamlab.results.store import read_run
 
     return read_run(find_run(name, runs_root()))
 
@@ -180,8 +180,8 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
     """
     from dataclasses import fields, replace
 
-    from lab.figures.options import stamped
-    from results.machines import usable_cores
+    from streamlab.lab.figures.options import stamped
+    from streamlab.results.machines import usable_cores
 
     for run in runs:
         stamp = stamped(run.meta)
@@ -205,15 +205,15 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
 
 def _shares(found: "Figure", other_id: str) -> bool:
     """Tell whether two figures are drawn from the same runs, as a view and its zoom are."""
-    from lab.figures.registry import find
+    from streamlab.lab.figures.registry import find
 
     return find(other_id).stages == found.stages
 
 
 def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]") -> Any:
-    from lab.matrix.cells import expand
-    from lab.matrix.matrix import parse_matrix
-    from lab.parent.inputs import check_entries
+    from streamlab.lab.matrix.cells import expand
+    from streamlab.lab.matrix.matrix import parse_matrix
+    from streamlab.lab.parent.inputs import check_entries
 
     plan = stage.plan(options, done)
     text = found.text(stage, plan, options)
@@ -225,7 +225,7 @@ def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "lis
 def _check(
     found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]", run: "Run"
 ) -> None:
-    from lab.figures.reuse import check
+    from streamlab.lab.figures.reuse import check
 
     *_, cells = _cells(found, stage, options, done)
     check(run, cells, found.id, stage.name)
@@ -242,9 +242,9 @@ def _run(
     master: str,
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
-    from lab.cli.run import execute, show_cells
-    from lab.parent.whole import RunRequest
-    from results.store import read_run
+    from streamlab.lab.cli.run import execute, show_cells
+    from streamlab.lab.parent.whole import RunRequest
+    from streamlab.results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)
     if dry_run:

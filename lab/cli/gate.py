@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
-from lab.cli.complete import RUNS
-from lab.cli.paths import AbsolutePath
-from lab.cli.stored_runs import find_run, runs_option
-from lab.gate.errors import GateError
+from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
+from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.stored_runs import find_run, runs_option
+from streamlab.lab.gate.errors import GateError
 
 if TYPE_CHECKING:
-    from lab.gate.accept import Acceptance
-    from lab.gate.decide import GateCriteria
-    from lab.gate.outcome import GateReport
+    from streamlab.lab.gate.accept import Acceptance
+    from streamlab.lab.gate.decide import GateCriteria
+    from streamlab.lab.gate.outcome import GateReport
 
 METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
 BASELINES = Path("results/baselines")
@@ -125,7 +125,7 @@ def gate(**given: Any) -> int:
     that are unstable, or have too few processes or no number), 130 interrupted.
     """  # noqa: D301 - the backslash is click's mark for text that is not wrapped
     if given["self_test"]:
-        from lab.gate.self_test import run_self_test
+        from streamlab.lab.gate.self_test import run_self_test
 
         lines = run_self_test(
             rounds=given["rounds"],
@@ -137,12 +137,12 @@ def gate(**given: Any) -> int:
         for line in lines:
             click.echo(line)
         return EXIT_OK
-    from lab.cli.writing import check_file, writing
-    from lab.gate.accept import apply_accepted, read_accepted
-    from lab.gate.advice import advice
-    from lab.gate.outcome import Headline, legible
-    from lab.gate.page import write_page
-    from lab.gate.render import as_text, write_json, write_junit, write_markdown
+    from streamlab.lab.cli.writing import check_file, writing
+    from streamlab.lab.gate.accept import apply_accepted, read_accepted
+    from streamlab.lab.gate.advice import advice
+    from streamlab.lab.gate.outcome import Headline, legible
+    from streamlab.lab.gate.page import write_page
+    from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
 
     # All files that are given, before anything is measured for them.
     accepted = () if given["accept"] is None else read_accepted(given["accept"])
@@ -190,10 +190,10 @@ def _held(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRepor
 
 
 def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
-    from lab.gate.decide import GateCriteria
-    from lab.gate.metrics import GATED, WHERE_REPEATED
-    from lab.gate.metrics import METRICS as KNOWN
-    from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+    from streamlab.lab.gate.decide import GateCriteria
+    from streamlab.lab.gate.metrics import GATED, WHERE_REPEATED
+    from streamlab.lab.gate.metrics import METRICS as KNOWN
+    from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
     fewest = values_needed(1, TWO_STAGE)
     if not one_stage and given["repetitions"] < fewest:
@@ -218,8 +218,8 @@ def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteri
 
 
 def _against(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from lab.gate.against import against, instructions_against
-    from lab.gate.source import checkout, resolve, working_tree
+    from streamlab.lab.gate.against import against, instructions_against
+    from streamlab.lab.gate.source import checkout, resolve, working_tree
 
     if given["repo"] is not None:
         return _repository(given)
@@ -242,10 +242,10 @@ def _against(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRe
 
 
 def _repository(given: dict[str, Any]) -> "GateReport":
-    from lab.gate.against_repository import Subject, against_repository
-    from lab.gate.in_arm import PlanRequest
-    from lab.gate.repository import Recipe, repository
-    from lab.gate.source import resolve, working_tree
+    from streamlab.lab.gate.against_repository import Subject, against_repository
+    from streamlab.lab.gate.in_arm import PlanRequest
+    from streamlab.lab.gate.repository import Recipe, repository
+    from streamlab.lab.gate.source import resolve, working_tree
 
     counts = given["metrics"] == ("instructions",) and not given["advisory"]
     if counts and given["plant"]:
@@ -271,19 +271,19 @@ def _new_logs() -> Path:
 
 
 def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from lab.gate.advice import checks
-    from lab.gate.against import in_words
-    from lab.gate.decide import hold
-    from lab.gate.outcome import GateReport
-    from lab.gate.stored import (
+    from streamlab.lab.gate.advice import checks
+    from streamlab.lab.gate.against import in_words
+    from streamlab.lab.gate.decide import hold
+    from streamlab.lab.gate.outcome import GateReport
+    from streamlab.lab.gate.stored import (
         check_baseline,
         fresh_run,
         machine_notes,
         pair_runs,
         planted_notes,
     )
-    from lab.gate.trials import check_cells
-    from results.store import read_run
+    from streamlab.lab.gate.trials import check_cells
+    from streamlab.results.store import read_run
 
     if len(given["baseline"]) > 1:
         raise click.UsageError("one --baseline RUN, please")
@@ -319,7 +319,7 @@ def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRep
 
 
 def _instructions(given: dict[str, Any]) -> "GateReport":
-    from lab.gate.instructions import read_counts, report_counts
+    from streamlab.lab.gate.instructions import read_counts, report_counts
 
     if len(given["baseline"]) > 1:
         raise click.UsageError("one --baseline FILE, please")
@@ -329,11 +329,11 @@ def _instructions(given: dict[str, Any]) -> "GateReport":
 
 
 def _benchmarks(given: dict[str, Any]) -> "GateReport":
-    from lab.gate.against import in_words
-    from lab.gate.decide import GateCriteria, hold
-    from lab.gate.outcome import GateReport
-    from lab.gate.pytest_benchmark import METRIC, read_sides
-    from results.stats.decision import ONE_STAGE
+    from streamlab.lab.gate.against import in_words
+    from streamlab.lab.gate.decide import GateCriteria, hold
+    from streamlab.lab.gate.outcome import GateReport
+    from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
+    from streamlab.results.stats.decision import ONE_STAGE
 
     old, new = _files(given["baseline"], "--baseline"), _files(given["benchmarks"], "NEW")
     criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
@@ -364,11 +364,11 @@ def _matrix(
     """Return the matrix, its text and the cells that are asked for."""
     if given["matrix"] is None:
         raise click.UsageError("give a MATRIX, whose cells are run")
-    from lab.gate.accept import check_accepted
-    from lab.matrix.cells import expand
-    from lab.matrix.matrix import parse_matrix
-    from lab.matrix.toml_table import read_text
-    from lab.parent.inputs import check_entries
+    from streamlab.lab.gate.accept import check_accepted
+    from streamlab.lab.matrix.cells import expand
+    from streamlab.lab.matrix.matrix import parse_matrix
+    from streamlab.lab.matrix.toml_table import read_text
+    from streamlab.lab.parent.inputs import check_entries
 
     text = read_text(given["matrix"], "the matrix")
     matrix = parse_matrix(text, str(given["matrix"]), given["matrix"].parent)

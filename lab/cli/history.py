@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lab.cli import EXIT_OK
-from lab.cli.complete import RUNS
-from lab.cli.paths import AbsolutePath
-from lab.cli.stored_runs import find_run, runs_option, whole
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.stored_runs import find_run, runs_option, whole
 
 if TYPE_CHECKING:
-    from results.store import Run
+    from streamlab.results.store import Run
 
 METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "energy", "rss")
 
@@ -38,11 +38,11 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     those left out. With RUN (a directory, or a name below the folder of runs) only these are, and
     must be of one machine. Prints the path of the page.
     """
-    from lab.cli.compare import SEED
-    from lab.cli.writing import check_file, writing
-    from reports.page.history import write_history
-    from reports.steps import in_time, one_machine, refuse_other_machines
-    from results.machines import exact_fields
+    from streamlab.lab.cli.compare import SEED
+    from streamlab.lab.cli.writing import check_file, writing
+    from streamlab.reports.page.history import write_history
+    from streamlab.reports.steps import in_time, one_machine, refuse_other_machines
+    from streamlab.results.machines import exact_fields
 
     check_file(out, "the history")
     found, left_out = _named(runs, root) if runs else _stored(root)
@@ -62,7 +62,7 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
 
 
 def _named(names: tuple[str, ...], root: Path) -> tuple[list["Run"], list[str]]:
-    from results.store import read_run
+    from streamlab.results.store import read_run
 
     places = {path.resolve(): path for path in (find_run(name, root) for name in names)}
     return [read_run(path) for path in places.values()], []
@@ -74,9 +74,9 @@ def _stored(root: Path) -> tuple[list["Run"], list[str]]:
     Raises:
         LabError: there is none.
     """
-    from lab.errors import LabError
-    from results.errors import ResultsError
-    from results.store import list_runs, read_run
+    from streamlab.lab.errors import LabError
+    from streamlab.results.errors import ResultsError
+    from streamlab.results.store import list_runs, read_run
 
     found, left_out = [], []
     for path in list_runs(root):

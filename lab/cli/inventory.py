@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engines.protocol import Engine, Variant
-    from workloads.model.workload import Parameter
+    from streamlab.engines.protocol import Engine, Variant
+    from streamlab.workloads.model.workload import Parameter
 
 Record = dict[str, Any]
 
 
 def workloads() -> list[Record]:
     """Return the workloads that have a name, with their parameters."""
-    from workloads.registry import names
+    from streamlab.workloads.registry import names
 
     return [_workload(name) for name in names()]
 
 
 def _workload(name: str) -> Record:
-    from workloads.model import Dataflow, DGSProgram, ModelError, Pipeline, Query
-    from workloads.registry import workload
+    from streamlab.workloads.model import Dataflow, DGSProgram, ModelError, Pipeline, Query
+    from streamlab.workloads.registry import workload
 
     empty: Record = {
         "name": name,
@@ -61,8 +61,8 @@ def _parameters(given: "Mapping[str, Parameter]") -> list[Record]:
 
 def engines() -> list[Record]:
     """Return the installed engines, with their variants."""
-    from engines.errors import EngineError
-    from engines.registry import engine, names
+    from streamlab.engines.errors import EngineError
+    from streamlab.engines.registry import engine, names
 
     listed = []
     for name in names():
@@ -81,7 +81,7 @@ def engines() -> list[Record]:
 
 
 def _engine(found: "Engine", name: str) -> Record:
-    from engines import environment
+    from streamlab.engines import environment
 
     wanted = environment.wanted_by(found)
     own = None
@@ -97,7 +97,7 @@ def _engine(found: "Engine", name: str) -> Record:
 
 
 def _variant(variant: "Variant", among: "Iterable[Variant]") -> Record:
-    from engines.protocol import MODELS, default_variant
+    from streamlab.engines.protocol import MODELS, default_variant
 
     models = [model for model in MODELS if model in variant.models]
     chosen = [MODELS[m] for m in models if default_variant(tuple(among), m) is variant]
@@ -114,8 +114,8 @@ def _variant(variant: "Variant", among: "Iterable[Variant]") -> Record:
 
 def figures() -> list[Record]:
     """Return the figures of papers that can be made again, and packages' that cannot be loaded."""
-    from lab.figures.registry import figures as known
-    from lab.figures.registry import lacking, unusable
+    from streamlab.lab.figures.registry import figures as known
+    from streamlab.lab.figures.registry import lacking, unusable
 
     broken: list[Record] = [
         {"id": None, "title": None, "shows": None, "lacking": [], "error": why}
@@ -135,8 +135,8 @@ def figures() -> list[Record]:
 
 def runs(root: Path) -> list[Record]:
     """Return the runs below a folder, oldest name first."""
-    from results.errors import ResultsError
-    from results.store import list_runs, read_summary
+    from streamlab.results.errors import ResultsError
+    from streamlab.results.store import list_runs, read_summary
 
     listed = []
     for run_dir in list_runs(root):

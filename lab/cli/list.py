@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from lab.cli import EXIT_OK, inventory
-from lab.cli.inventory import Record
-from lab.cli.stored_runs import runs_option
+from streamlab.lab.cli import EXIT_OK, inventory
+from streamlab.lab.cli.inventory import Record
+from streamlab.lab.cli.stored_runs import runs_option
 
 
 @click.command("list")
@@ -43,7 +43,7 @@ def _workloads(found: Iterable[Record]) -> Iterator[str]:
 
 
 def _engines(found: Iterable[Record]) -> Iterator[str]:
-    from engines.protocol import MODELS
+    from streamlab.engines.protocol import MODELS
 
     if not found:
         yield "no engine is installed; run `make setup`"
@@ -80,7 +80,7 @@ def _figures(found: Iterable[Record]) -> Iterator[str]:
 
 
 def _runs(found: Iterable[Record]) -> Iterator[str]:
-    from reports.numbers import number_of
+    from streamlab.reports.numbers import number_of
 
     for one in found:
         if one["error"] is not None:

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lab.cli.fit import print_fitting
-from lab.parent.search.state import State
-from reports.numbers import duration, rate
-from results.query import CellSummary, Spread, by_cell
-from results.store import Row
+from streamlab.lab.cli.fit import print_fitting
+from streamlab.lab.parent.search.state import State
+from streamlab.reports.numbers import duration, rate
+from streamlab.results.query import CellSummary, Spread, by_cell
+from streamlab.results.store import Row
 
 _CELL = "cell"
 _LEFT = (_CELL, "status")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from lab.cli import EXIT_OK
-from lab.cli.paths import AbsolutePath
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.paths import AbsolutePath
 
 _in = click.option(
     "--in",
@@ -28,9 +28,9 @@ def new() -> None:
 @_in
 def engine(name: str, streaming: bool, place: Path) -> int:
     """Write an engine NAME: pyproject.toml, README, a class with one workload, and its test."""
-    from engines.protocol import INTERFACE
-    from engines.registry import names
-    from lab.new.package import BATCH, STREAMING, class_of, engine_files, write_package
+    from streamlab.engines.protocol import INTERFACE
+    from streamlab.engines.registry import names
+    from streamlab.lab.new.package import BATCH, STREAMING, class_of, engine_files, write_package
 
     module = _module("engine", name, names())
     kind = STREAMING if streaming else BATCH
@@ -45,8 +45,8 @@ def engine(name: str, streaming: bool, place: Path) -> int:
 @_in
 def workload(name: str, place: Path) -> int:
     """Write a workload NAME: pyproject.toml, README, a program over a CSV, an oracle, a test."""
-    from lab.new.package import workload_files, write_package
-    from workloads.registry import names
+    from streamlab.lab.new.package import workload_files, write_package
+    from streamlab.workloads.registry import names
 
     module = _module("workload", name, names())
     write_package(place / name, workload_files(module), {"name": name, "module": module})
@@ -56,8 +56,8 @@ def workload(name: str, place: Path) -> int:
 
 def _module(what: str, name: str, known: Collection[str]) -> str:
     """Return the module of a package, whose name is nobody's yet."""
-    from lab.errors import LabError
-    from lab.new.package import module_of
+    from streamlab.lab.errors import LabError
+    from streamlab.lab.new.package import module_of
 
     if name in known:
         raise LabError(f"{what} {name!r} is there already, see `lab list {what}s`: rename")

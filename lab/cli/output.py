@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TextIO
 
-_OURS = frozenset({"lab", "reports", "results"})
+_OURS = ("streamlab.lab.", "streamlab.reports.", "streamlab.results.")
 """Packages whose text is a command's output."""
 
 _WRITERS = frozenset({"click", "rich", "threading"})
@@ -39,10 +39,10 @@ class LabOutput:
 def _is_ours(frame: FrameType | None) -> bool:
     """Return whether the first caller outside `_WRITERS` belongs to the lab."""
     while frame is not None:
-        package = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if package in _OURS:
+        module = str(frame.f_globals.get("__name__"))
+        if module.startswith(_OURS):
             return True
-        if package not in _WRITERS:
+        if module.partition(".")[0] not in _WRITERS:
             return False
         frame = frame.f_back
     return True

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lab.cli import EXIT_OK
-from lab.cli.complete import DATASETS, WORKLOADS
-from lab.cli.paths import AbsolutePath
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.complete import DATASETS, WORKLOADS
+from streamlab.lab.cli.paths import AbsolutePath
 
 if TYPE_CHECKING:
-    from workloads.datasets.dataset import Dataset
-    from workloads.model import Dataflow, DGSProgram, Input, Workload
-    from workloads.model.dataflow.deployment import Deployment
-    from workloads.optimizers import Choice, Costs
+    from streamlab.workloads.datasets.dataset import Dataset
+    from streamlab.workloads.model import Dataflow, DGSProgram, Input, Workload
+    from streamlab.workloads.model.dataflow.deployment import Deployment
+    from streamlab.workloads.optimizers import Choice, Costs
 
 MOST_SAMPLED = 2_000_000
 """Events that are generated to measure costs with."""
@@ -75,9 +75,9 @@ def plan(
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
-    from workloads.model.dataflow.deployment import deploy
-    from workloads.model.narrow import dgs_program
-    from workloads.model.render import plan_dot, plan_text
+    from streamlab.workloads.model.dataflow.deployment import deploy
+    from streamlab.workloads.model.narrow import dgs_program
+    from streamlab.workloads.model.render import plan_dot, plan_text
 
     found, flow = _meant(workload)
     if flow is not None:
@@ -113,7 +113,7 @@ def plan(
     if dot is not None:
         _write(dot, plan_dot(chosen))
     if svg is not None:
-        from workloads.model.picture import plan_svg
+        from streamlab.workloads.model.picture import plan_svg
 
         _write(svg, plan_svg(chosen))
     return EXIT_OK
@@ -121,9 +121,9 @@ def plan(
 
 def _meant(reference: str) -> "tuple[Workload | None, Dataflow | None]":
     """Return the workload that is meant, and its typed dataflow graph; a graph may be by itself."""
-    from workloads import references
-    from workloads.model import Dataflow
-    from workloads.registry import workload
+    from streamlab.workloads import references
+    from streamlab.workloads.model import Dataflow
+    from streamlab.workloads.registry import workload
 
     if not references.is_name(reference):
         loaded = references.load(reference)
@@ -145,7 +145,7 @@ def _streams(
 
     A graph without a workload, which has no input, has one of each.
     """
-    from workloads.model.dataflow.deployment import streams_of
+    from streamlab.workloads.model.dataflow.deployment import streams_of
 
     if workload is None:
         for option, value in (("--param", params), ("--dataset", dataset)):
@@ -177,9 +177,9 @@ def _input_of(
     workload: "Workload", dataset: str | None, params: Sequence[str], events: int
 ) -> "Dataset":
     """Return the dataset that is meant; None: the one that a workload's own source makes."""
-    from lab.cli.progress import announce
-    from workloads.datasets.build import ensure
-    from workloads.datasets.catalog import Catalog
+    from streamlab.lab.cli.progress import announce
+    from streamlab.workloads.datasets.build import ensure
+    from streamlab.workloads.datasets.catalog import Catalog
 
     if dataset is None:
         with announce(f"dataset of {workload.name}") as progress:
@@ -196,13 +196,13 @@ def _input_of(
 
 
 def _show_deployment(deployed: "Deployment", dot: Path | None, svg: Path | None) -> int:
-    from workloads.model.dataflow.drawing import deployment_dot, deployment_text
+    from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
 
     click.echo(deployment_text(deployed))
     if dot is not None:
         _write(dot, deployment_dot(deployed))
     if svg is not None:
-        from workloads.model.dataflow.drawing_svg import deployment_svg
+        from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
 
         _write(svg, deployment_svg(deployed))
     return EXIT_OK
@@ -220,11 +220,11 @@ def plan_for_parameters(
     Of a program with events across keys, from its beginning: sizes do not say which keys a stream
     has, nor how many groups there are.
     """
-    from workloads.datasets.generated import generated
-    from workloads.model import Alphabet
-    from workloads.model.narrow import dgs_program
-    from workloads.model.profile import profile, profile_of_specs
-    from workloads.optimizers import DEFAULT, PlanRequest, choose
+    from streamlab.workloads.datasets.generated import generated
+    from streamlab.workloads.model import Alphabet
+    from streamlab.workloads.model.narrow import dgs_program
+    from streamlab.workloads.model.profile import profile, profile_of_specs
+    from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
     params = workload.params(given)
@@ -249,9 +249,9 @@ def plan_for_dataset(
     workload: "Workload", dataset: "Dataset", workers: int, optimizer: str | None = None
 ) -> "Choice":
     """Return the choice for a dataset, whose tags are counted."""
-    from workloads.model.narrow import dgs_program
-    from workloads.model.profile import profile
-    from workloads.optimizers import DEFAULT, PlanRequest, choose
+    from streamlab.workloads.model.narrow import dgs_program
+    from streamlab.workloads.model.profile import profile
+    from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
     data = dataset.load()
@@ -266,7 +266,9 @@ def plan_for_dataset(
 
 
 def _costs(program: "DGSProgram", data: "Input", workers: int) -> "Costs":
-    from engines.multicore.dgs.run import plan_costs  # heavy, and not what most plans need
+    from streamlab.engines.multicore.dgs.run import (
+        plan_costs,  # heavy, and not what most plans need
+    )
 
     return plan_costs(program, data, workers)
 

@@ -19,12 +19,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from lab.matrix.cells import Trial
-from reports.numbers import duration, memory, rate
-from results.schema import UNSUPPORTED, VERIFIED
-from results.store import Row
-from workloads.datasets import progress as datasets
-from workloads.datasets.dataset import Dataset
+from streamlab.lab.matrix.cells import Trial
+from streamlab.reports.numbers import duration, memory, rate
+from streamlab.results.schema import UNSUPPORTED, VERIFIED
+from streamlab.results.store import Row
+from streamlab.workloads.datasets import progress as datasets
+from streamlab.workloads.datasets.dataset import Dataset
 
 LINES_SHOWN = 4
 """Of why a trial has no number, here; a difference has up to twenty rows."""
@@ -74,7 +74,7 @@ def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[data
 
 
 class Terminal:
-    """Shows a run on a terminal, or in a log: a `lab.parent.whole.Audience`."""
+    """Shows a run on a terminal, or in a log: a `streamlab.lab.parent.whole.Audience`."""
 
     def __init__(self, verbosity: Verbosity) -> None:
         self._verbosity = verbosity
@@ -93,7 +93,7 @@ class Terminal:
 
 
 class TerminalWatcher:
-    """A progress bar on a terminal, one line a trial everywhere: a `lab.parent.runner.Watcher`."""
+    """A progress bar on a terminal, one line a trial everywhere: a `streamlab.lab.parent.runner.Watcher`."""
 
     def __init__(self, trials: int | None, verbosity: Verbosity = Verbosity.USUAL) -> None:
         """Prepare the bar; `trials` is None where searches decide how many there are."""

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from lab.cli.complete import RUNS
-from lab.cli.paths import AbsolutePath
-from lab.cli.stored_runs import find_run, runs_root
+from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.stored_runs import find_run, runs_root
 
 
 @click.command()
@@ -34,7 +34,7 @@ def write_pages(found: list[Path], out: Path | None = None) -> None:
     Raises:
         LabError: it cannot be written there.
     """
-    from lab.cli.writing import check_file, writing
+    from streamlab.lab.cli.writing import check_file, writing
 
     check_file(out, "the report")
     with writing("the report or a figure of it", found[-1] if out is None else out):
@@ -43,16 +43,16 @@ def write_pages(found: list[Path], out: Path | None = None) -> None:
 
 
 def _one(run_dir: Path, out: Path | None) -> Path:
-    from reports.page import write_report  # matplotlib is heavy
+    from streamlab.reports.page import write_report  # matplotlib is heavy
 
     return write_report(run_dir, out)
 
 
 def _several(run_dirs: list[Path], out: Path | None) -> Path:
-    from lab.cli.compare import SEED
-    from reports.page.comparison import write_comparison
-    from reports.side_by_side import LETTERS
-    from results.store import read_run
+    from streamlab.lab.cli.compare import SEED
+    from streamlab.reports.page.comparison import write_comparison
+    from streamlab.reports.side_by_side import LETTERS
+    from streamlab.results.store import read_run
 
     places = [path.resolve() for path in run_dirs]
     twice = [path.name for place, path in enumerate(places) if path in places[:place]]

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
-from lab.cli.complete import RUNS, WORKLOADS
-from lab.cli.paths import AbsolutePath
-from lab.cli.run_workload import is_workload, one_workload, refuse_options, workload_options
-from lab.cli.stored_runs import find_run, runs_option
-from workloads.meant import meant
+from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
+from streamlab.lab.cli.complete import RUNS, WORKLOADS
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.run_workload import (
+    is_workload,
+    one_workload,
+    refuse_options,
+    workload_options,
+)
+from streamlab.lab.cli.stored_runs import find_run, runs_option
+from streamlab.workloads.meant import meant
 
 if TYPE_CHECKING:
-    from lab.cli.progress import Verbosity
-    from lab.parent.whole import RunRequest
+    from streamlab.lab.cli.progress import Verbosity
+    from streamlab.lab.parent.whole import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +86,9 @@ def run(
         raise click.UsageError("--real-data goes with --demo")
     if quiet and verbose:
         raise click.UsageError("give either --quiet or --verbose")
-    from lab.cli.progress import Verbosity
-    from lab.cli.report import write_pages
-    from lab.parent.whole import RunRequest
+    from streamlab.lab.cli.progress import Verbosity
+    from streamlab.lab.cli.report import write_pages
+    from streamlab.lab.parent.whole import RunRequest
 
     resumed = None if resume is None else find_run(resume, out)
     is_one = what is not None and is_workload(what, asked)
@@ -95,7 +100,7 @@ def run(
     elif is_one and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
-        from lab.matrix.one_workload import left_undone, matrix_text
+        from streamlab.lab.matrix.one_workload import left_undone, matrix_text
 
         one = one_workload(what, asked)
         text = matrix_text(one)
@@ -109,10 +114,10 @@ def run(
         request = RunRequest(
             text=text, source=source, folder=folder, only=only, keep_outputs=keep_outputs
         )
-    from lab.matrix.cells import expand
-    from lab.matrix.matrix import parse_matrix
-    from lab.parent.inputs import check_entries, check_inputs
-    from lab.parent.whole import entries_of
+    from streamlab.lab.matrix.cells import expand
+    from streamlab.lab.matrix.matrix import parse_matrix
+    from streamlab.lab.parent.inputs import check_entries, check_inputs
+    from streamlab.lab.parent.whole import entries_of
 
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
@@ -136,15 +141,15 @@ def show_cells(cells: Sequence[Any]) -> None:
         often = f"x{cell.repetitions}" if cell.search is None else "search"
         query = "".join(f"  {name}={value}" for name, value in cell.query.items())
         click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}{query}")
-    from reports.numbers import number_of
+    from streamlab.reports.numbers import number_of
 
     click.echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
 
 
 def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
     """Print about how long a run would take, and what of that is not known."""
-    from lab.parent.estimate import estimate
-    from reports.numbers import number_of
+    from streamlab.lab.parent.estimate import estimate
+    from streamlab.reports.numbers import number_of
 
     found = estimate(cells, settings, out)
     known = len(cells) - len(found.unknown)
@@ -165,7 +170,7 @@ def _long(seconds: float) -> str:
 
 
 def _trials(cells: Sequence[Any]) -> str:
-    from reports.numbers import number_of
+    from streamlab.reports.numbers import number_of
 
     given = sum(cell.repetitions for cell in cells if cell.search is None)
     searches = sum(cell.search is not None for cell in cells)
@@ -185,13 +190,13 @@ def execute(
 ) -> Executed:
     """Find or make the datasets, run all cells, and print their results.
 
-    Arguments and errors are those of `lab.parent.whole.execute`.
+    Arguments and errors are those of `streamlab.lab.parent.whole.execute`.
     """
-    from lab.cli.progress import Terminal, Verbosity
-    from lab.cli.table import print_results
-    from lab.cli.writing import check_folder
-    from lab.parent.whole import execute as run_all
-    from reports.numbers import number_of
+    from streamlab.lab.cli.progress import Terminal, Verbosity
+    from streamlab.lab.cli.table import print_results
+    from streamlab.lab.cli.writing import check_folder
+    from streamlab.lab.parent.whole import execute as run_all
+    from streamlab.reports.numbers import number_of
 
     verbosity = verbosity or Verbosity.USUAL
     check_folder(resume or out, "the run")
@@ -222,7 +227,7 @@ def _exit_code(result: Any) -> int:
     A search asks for rates that engines cannot bear, so a failed trial of a search is an answer; a
     search that found no rate at all is a failure, unless the engine had refused.
     """
-    from results import schema
+    from streamlab.results import schema
 
     failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
     if any(row["status"] == schema.WRONG_OUTPUT for row in result.rows):
@@ -239,10 +244,10 @@ def _exit_code(result: Any) -> int:
 
 
 def _stored(run_dir: Path) -> "RunRequest":
-    from lab.parent.whole import RunRequest
-    from results.fit import with_bytes
-    from results.meta import check_meta
-    from results.store import read_meta
+    from streamlab.lab.parent.whole import RunRequest
+    from streamlab.results.fit import with_bytes
+    from streamlab.results.meta import check_meta
+    from streamlab.results.store import read_meta
 
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
@@ -261,17 +266,17 @@ def _matrix_text(
     if demo and matrix is not None:
         raise click.UsageError("give either MATRIX or --demo")
     if demo:
-        import lab
+        import streamlab.lab
 
-        path = Path(lab.__file__).parent / "demo.toml"
+        path = Path(streamlab.lab.__file__).parent / "demo.toml"
         text = path.read_text(encoding="utf-8")
         return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
     if matrix is None:
         raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
-    from lab.matrix.toml_table import read_text
+    from streamlab.lab.matrix.toml_table import read_text
 
     if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
-        from workloads.registry import names
+        from streamlab.workloads.registry import names
 
         remedy = meant(str(matrix), names(), "lab list workloads")
         raise click.UsageError(
@@ -282,8 +287,8 @@ def _matrix_text(
 
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables of the real input in a folder, imported now if need be."""
-    from lab.cli.progress import announce
-    from lab.parent.real_data import KNOWN, as_tables, find_real_input, import_real_input
+    from streamlab.lab.cli.progress import announce
+    from streamlab.lab.parent.real_data import KNOWN, as_tables, find_real_input, import_real_input
 
     found = find_real_input(folder)
     if not found:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli.complete import DATASETS, ENGINES
-from workloads import references
+from streamlab.lab.cli.complete import DATASETS, ENGINES
+from streamlab.workloads import references
 
 if TYPE_CHECKING:
-    from lab.matrix.one_workload import OneWorkload
+    from streamlab.lab.matrix.one_workload import OneWorkload
 
 _OPTIONS = (
     click.option(
@@ -72,7 +72,7 @@ def is_workload(given: str, asked: Mapping[str, Any]) -> bool:
         return True
     if given.endswith(".toml") or Path(given).is_file():
         return False
-    from workloads.registry import names
+    from streamlab.workloads.registry import names
 
     return ":" in given or given in names() or bool(asked["engines"])
 
@@ -97,7 +97,7 @@ def one_workload(reference: str, asked: Mapping[str, Any]) -> "OneWorkload":
     Raises:
         click.UsageError: no engine is given, or an option is malformed.
     """
-    from lab.matrix.one_workload import OneWorkload
+    from streamlab.lab.matrix.one_workload import OneWorkload
 
     if not asked["engines"]:
         raise click.UsageError(

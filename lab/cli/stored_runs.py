@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from lab.cli.paths import AbsolutePath
-from workloads.meant import meant
-from workloads.places import RUNS_VARIABLE, runs
+from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.workloads.meant import meant
+from streamlab.workloads.places import RUNS_VARIABLE, runs
 
 LATEST = "latest"
 _SHOWN = "$LAB_RUNS, else as docs/running.md says"
@@ -38,7 +38,7 @@ def find_run(name: str, *roots: Path) -> Path:
         click.UsageError: there is none, or several match.
         ResultsError: its run.json is damaged.
     """
-    from results.store import list_runs
+    from streamlab.results.store import list_runs
 
     if (Path(name) / "run.json").is_file():
         return whole(Path(name).absolute())
@@ -68,8 +68,8 @@ def whole(run_dir: Path) -> Path:
     Raises:
         ResultsError: it is damaged.
     """
-    from results.meta import check_meta
-    from results.store import read_meta
+    from streamlab.results.meta import check_meta
+    from streamlab.results.store import read_meta
 
     check_meta(run_dir, read_meta(run_dir))
     return run_dir

@@ -7,15 +7,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lab.cli.fit import print_fitting
-from lab.cli.load_table import print_loads, print_searches
-from lab.parent.search.state import State
-from reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
-from reports.numbers import Quantity, number_of
-from reports.run_warnings import warnings_of
-from reports.summary import BY_REFERENCE, REFERENCE, rounded_answers
-from reports.table import HeadlineRow, headline_table
-from results.store import Row
+from streamlab.lab.cli.fit import print_fitting
+from streamlab.lab.cli.load_table import print_loads, print_searches
+from streamlab.lab.parent.search.state import State
+from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
+from streamlab.reports.numbers import Quantity, number_of
+from streamlab.reports.run_warnings import warnings_of
+from streamlab.reports.summary import BY_REFERENCE, REFERENCE, rounded_answers
+from streamlab.reports.table import HeadlineRow, headline_table
+from streamlab.results.store import Row
 
 # A reason in a table is a hint; the log and the report have all of it.
 LONGEST_REASON = 400

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab.errors import LabError
+from streamlab.lab.errors import LabError
 
 _BLOCK = bytes(4096)
 

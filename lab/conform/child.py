@@ -1,6 +1,6 @@
 """The process in which one variant of an engine is tried on one workload.
 
-`python -m lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT` appends a JSON line to REPORT
+`python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT` appends a JSON line to REPORT
 when a case begins and one when it has ended, so that a case that ends the process is known.
 """
 
@@ -11,13 +11,13 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from engines.conformance import CASES, Case, CaseResult, Setting, run_case
-from engines.conformance_load import LOAD_CASES, LoadCase, run_load_case
-from engines.environment import activate
-from engines.protocol import Engine
-from engines.registry import engine as find_engine
-from workloads.model import Workload
-from workloads.registry import workload as find_workload
+from streamlab.engines.conformance import CASES, Case, CaseResult, Setting, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, LoadCase, run_load_case
+from streamlab.engines.environment import activate
+from streamlab.engines.protocol import Engine
+from streamlab.engines.registry import engine as find_engine
+from streamlab.workloads.model import Workload
+from streamlab.workloads.registry import workload as find_workload
 
 USUAL, MORE_WORKERS = "usual", "more-workers"
 GROUPS = (USUAL, MORE_WORKERS)

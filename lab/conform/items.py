@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from engines.errors import EngineError
-from engines.protocol import Variant
-from lab.conform.suite import TIMEOUT_S, Conformance, conform, variants_of
-from lab.errors import LabError
-from workloads.model import ModelError
-from workloads.registry import names
-from workloads.registry import workload as find_workload
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import Variant
+from streamlab.lab.conform.suite import TIMEOUT_S, Conformance, conform, variants_of
+from streamlab.lab.errors import LabError
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.registry import names
+from streamlab.workloads.registry import workload as find_workload
 
 
 def collected(

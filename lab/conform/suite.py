@@ -1,7 +1,6 @@
 """Tries an engine's variants on workloads, each in a process of its own, and says what was seen."""
 
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -9,14 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from engines.protocol import Variant
-from engines.registry import engine as find_engine
-from lab.conform.child import GROUPS
-from lab.errors import LabError
-from lab.isolate.process import run_isolated
-from lab.parent.host import SOURCE
-from workloads.meant import meant
-from workloads.registry import workload as find_workload
+from streamlab.engines.protocol import Variant
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.conform.child import GROUPS
+from streamlab.lab.errors import LabError
+from streamlab.lab.host.installation import python_path
+from streamlab.lab.isolate.process import run_isolated
+from streamlab.workloads.meant import meant
+from streamlab.workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0
 """For all cases of one workload; a Spark session alone takes ten of them."""
@@ -110,14 +109,20 @@ def _group(name: str, variant: str, reference: str, group: str, timeout_s: float
     """Yield what was seen of a group of cases."""
     with tempfile.TemporaryDirectory(prefix="lab-conform-") as folder:
         report, log = Path(folder) / "report", Path(folder) / "log"
-        known = os.environ.get("PYTHONPATH", "")
-        path = os.pathsep.join(filter(None, [str(SOURCE), known]))
-        child = [sys.executable, "-m", "lab.conform.child", name, variant, reference, group]
+        child = [
+            sys.executable,
+            "-m",
+            "streamlab.lab.conform.child",
+            name,
+            variant,
+            reference,
+            group,
+        ]
         outcome = run_isolated(
             [*child, str(report)],
             log=log,
             timeout_s=timeout_s,
-            env={"PYTHONPATH": path, "TMPDIR": folder},
+            env={"PYTHONPATH": python_path(), "TMPDIR": folder},
         )
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
         begun: str | None = "start"

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from lab.doctor import cpu, energy, memory, places, programs, virtual
-from lab.doctor.finding import Finding, warn
-from lab.host.machine import Machine
+from streamlab.lab.doctor import cpu, energy, memory, places, programs, virtual
+from streamlab.lab.doctor.finding import Finding, warn
+from streamlab.lab.host.machine import Machine
 
 Probe = Callable[[Machine], Finding]
 

@@ -2,11 +2,11 @@
 
 import math
 
-from lab.doctor.finding import Finding, ok, warn
-from lab.host import processor
-from lab.host.machine import Machine
-from lab.host.processor import CPU
-from workloads import control_group
+from streamlab.lab.doctor.finding import Finding, ok, warn
+from streamlab.lab.host import processor
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.host.processor import CPU
+from streamlab.workloads import control_group
 
 FAR_NS = 100.0
 """Between clusters of one socket 70 to 150 ns are usual, within a cluster 20 to 50."""

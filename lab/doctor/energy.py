@@ -1,15 +1,15 @@
 """Probes of the energy counters: what the providers of the measurement say about this machine."""
 
-from lab.doctor.finding import Finding, ok, warn
-from lab.host.machine import Machine
-from lab.measure.energy.choose import NONE, ProviderStatus, choose, probe
-from lab.measure.energy.hwmon import ROOT as HWMON_ROOT
-from lab.measure.energy.hwmon import Hwmon
-from lab.measure.energy.perf import Perf
-from lab.measure.energy.powercap import ROOT as POWERCAP_ROOT
-from lab.measure.energy.powercap import Powercap
-from lab.measure.energy.provider import BARE_METAL, Provider
-from lab.measure.energy.pyrapl import PyRapl
+from streamlab.lab.doctor.finding import Finding, ok, warn
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.measure.energy.choose import NONE, ProviderStatus, choose, probe
+from streamlab.lab.measure.energy.hwmon import ROOT as HWMON_ROOT
+from streamlab.lab.measure.energy.hwmon import Hwmon
+from streamlab.lab.measure.energy.perf import Perf
+from streamlab.lab.measure.energy.powercap import ROOT as POWERCAP_ROOT
+from streamlab.lab.measure.energy.powercap import Powercap
+from streamlab.lab.measure.energy.provider import BARE_METAL, Provider
+from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 
 def powercap(machine: Machine) -> Finding:

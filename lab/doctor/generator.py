@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engines.errors import EngineError
-from engines.protocol import Engine, Variant
-from engines.registry import engine, names
-from lab.parent.generators import CEILING_TIMEOUT_S, SAFE_SHARE
-from lab.parent.spawn import run_trial
-from lab.trial.spec import CeilingJob
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import Engine, Variant
+from streamlab.engines.registry import engine, names
+from streamlab.lab.parent.generators import CEILING_TIMEOUT_S, SAFE_SHARE
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)
 """From tuple-at-a-time to where the cost of a hand-over no longer shows."""

@@ -1,8 +1,8 @@
 """Probe of the memory that is there, and that a control group leaves."""
 
-from lab.doctor.finding import Finding, ok, warn
-from lab.host.machine import Machine
-from workloads import control_group
+from streamlab.lab.doctor.finding import Finding, ok, warn
+from streamlab.lab.host.machine import Machine
+from streamlab.workloads import control_group
 
 # Spark's driver, its Python workers and a 40 M event dataset (16 bytes an event) fit in this.
 WANTED_BYTES = 4 << 30

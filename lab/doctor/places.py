@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from engines import environment
-from engines.errors import EngineError
-from engines.registry import engine, names
-from lab.doctor.finding import Finding, missing, ok, warn
-from lab.host.machine import Machine
-from lab.isolate.process import why_unconfined
-from workloads.datasets.errors import DatasetError
-from workloads.places import (
+from streamlab.engines import environment
+from streamlab.engines.errors import EngineError
+from streamlab.engines.registry import engine, names
+from streamlab.lab.doctor.finding import Finding, missing, ok, warn
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.isolate.process import why_unconfined
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.places import (
     ROOT_VARIABLE,
     RUNS_VARIABLE,
     cache_folder,

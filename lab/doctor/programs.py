@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from lab.doctor.finding import Finding, missing, ok, warn
-from lab.host.machine import Machine
-from lab.isolate.engine import sockets
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.java import find_java
+from streamlab.lab.doctor.finding import Finding, missing, ok, warn
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.isolate.engine import sockets
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.java import find_java
 
 # The first releases whose C++20 library has what the core uses (atomic wait, span, bit operations).
 _OLDEST = {"gcc": 11, "clang": 14}

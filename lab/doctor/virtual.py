@@ -1,7 +1,7 @@
 """Probe of whether other tenants may share the hardware: virtual machine, container, or neither."""
 
-from lab.doctor.finding import Finding, ok, warn
-from lab.host.machine import Machine
+from streamlab.lab.doctor.finding import Finding, ok, warn
+from streamlab.lab.host.machine import Machine
 
 # Product names by which hypervisors announce themselves where the processor flag is hidden.
 _VENDORS = ("QEMU", "VMware", "VirtualBox", "innotek", "Xen", "Amazon EC2", "Google", "KVM")

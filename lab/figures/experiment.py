@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lab.figures.figure import FigureStage, Plan, Runs
-from lab.figures.judge import PublishedClaim
-from lab.figures.measured import Series
-from lab.figures.options import Options
-from reports.figures.paper import Point
-from reports.published import Fact
+from streamlab.lab.figures.figure import FigureStage, Plan, Runs
+from streamlab.lab.figures.judge import PublishedClaim
+from streamlab.lab.figures.measured import Series
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Point
+from streamlab.reports.published import Fact
 
 BATCH = 64
 
 REPETITIONS = 8
 """Fresh processes a cell: with fewer, one that stalled leaves a claim open, as it is not trimmed
-(`results.stats.estimates.TRIMMED`); and the order statistics of eight hold for up to six claims
+(`streamlab.results.stats.estimates.TRIMMED`); and the order statistics of eight hold for up to six claims
 together. Most papers average over five runs."""
 
 

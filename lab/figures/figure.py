@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from lab.figures.options import Options, stamp
-from lab.figures.verdict import Claim
-from results.store import Run
+from streamlab.lab.figures.options import Options, stamp
+from streamlab.lab.figures.verdict import Claim
+from streamlab.results.store import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -14,9 +14,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lab.figures.needs import Need, shortfalls
-from lab.figures.systems import System, absent, stand_in
-from lab.figures.verdict import (
+from streamlab.lab.figures.needs import Need, shortfalls
+from streamlab.lab.figures.systems import System, absent, stand_in
+from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
     MET,
     MISSED,
@@ -27,9 +27,9 @@ from lab.figures.verdict import (
     VALUE,
     Claim,
 )
-from reports.numbers import number_of
-from results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
-from results.stats.intervals import CONFIDENCE
+from streamlab.reports.numbers import number_of
+from streamlab.results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
+from streamlab.results.stats.intervals import CONFIDENCE
 
 MOST_REPETITIONS = 100
 """More than these are not a reasonable number, and are not counted for a reader."""
@@ -91,9 +91,9 @@ class Posed:
 class PublishedClaim:
     """A claim before it is judged.
 
-    `between` or `of` say whose systems it is about (`lab.figures.systems`), `given` what must have
-    happened in the run for it to be judged (`lab.figures.needs`). `relation` is that of the
-    published number (`reports.published`): a value claim on a ratio has two bounds.
+    `between` or `of` say whose systems it is about (`streamlab.lab.figures.systems`), `given` what must have
+    happened in the run for it to be judged (`streamlab.lab.figures.needs`). `relation` is that of the
+    published number (`streamlab.reports.published`): a value claim on a ratio has two bounds.
     """
 
     text: str

@@ -2,7 +2,7 @@
 
 Of a DGS program also which of them are its parallelization: what it says of dependence, forks and
 joins, and the functions that only these call. All else is the sequential program. For the papers'
-figures, and for people: `python -m lab.figures.lines`.
+figures, and for people: `python -m streamlab.lab.figures.lines`.
 """
 
 import ast
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-from workloads.registry import names
+from streamlab.workloads.registry import names
 
 _PROGRAM = "DGSProgram"
 _PARALLEL = ("depends", "parallel", "across")
@@ -39,7 +39,7 @@ def lines_of(module: ModuleType) -> int:
 
 def parts_of(workload: str) -> Parts:
     """Return the lines of a workload's DGS program, with the modules beside it that it imports."""
-    package = f"workloads.suite.{workload}"
+    package = f"streamlab.workloads.suite.{workload}"
     source = inspect.getsource(import_module(f"{package}.program"))
     code, tree = _code(source), ast.parse(source)
     beside = {
@@ -60,7 +60,7 @@ def programs() -> tuple[str, ...]:
     found = []
     for name in names():
         try:
-            module = import_module(f"workloads.suite.{name}.program")
+            module = import_module(f"streamlab.workloads.suite.{name}.program")
         except ModuleNotFoundError:
             continue
         if _calls(ast.parse(inspect.getsource(module))):

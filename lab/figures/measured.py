@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from reports.run_warnings import warnings_of
-from results.query import CellSummary, Spread, by_cell, spread
-from results.schema import VERIFIED
-from results.stats.estimates import Estimate, Extreme, Product, one, ratio
-from results.store import Row, Run
+from streamlab.reports.run_warnings import warnings_of
+from streamlab.results.query import CellSummary, Spread, by_cell, spread
+from streamlab.results.schema import VERIFIED
+from streamlab.results.stats.estimates import Estimate, Extreme, Product, one, ratio
+from streamlab.results.store import Row, Run
 
 _REASON = 160
 """Characters of a reason that stand beside a figure."""
 
 Value = Callable[[CellSummary], Spread | None]
 Measured = Product | Extreme
-"""A cell's quantity, the best of several cells', or a quotient of such; see `results.stats`."""
+"""A cell's quantity, the best of several cells', or a quotient of such; see `streamlab.results.stats`."""
 
 
 @dataclass(frozen=True, slots=True)

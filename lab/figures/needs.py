@@ -9,16 +9,16 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.figures.measured import Series
-from lab.figures.options import Options
-from lab.figures.timeline import ElasticTimeline
-from results.query import by_cell
-from results.schema import UNSUSTAINED, VERIFIED
-from results.store import Row, Run
+from streamlab.lab.figures.measured import Series
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.timeline import ElasticTimeline
+from streamlab.results.query import by_cell
+from streamlab.results.schema import UNSUSTAINED, VERIFIED
+from streamlab.results.store import Row, Run
 
 MEDIAN_OUTPUTS = 20
 """Fewest outputs for a median: ten on either side, as for every other percentile
-(`lab.measure.latency`)."""
+(`streamlab.lab.measure.latency`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

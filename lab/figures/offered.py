@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from lab.errors import FigureError
-from lab.figures.figure import Plan, Runs, Tree
-from lab.figures.measured import troubles
-from lab.figures.options import Options
-from results.query import CellSummary, by_cell
-from results.schema import VERIFIED
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.figure import Plan, Runs, Tree
+from streamlab.lab.figures.measured import troubles
+from streamlab.lab.figures.options import Options
+from streamlab.results.query import CellSummary, by_cell
+from streamlab.results.schema import VERIFIED
 
 LATENCY_SHARE = 0.7
 """Latency is measured at this share of a cell's own highest rate: queues are short, work is not."""

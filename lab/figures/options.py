@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lab.errors import FigureError
+from streamlab.lab.errors import FigureError
 
 _STAMP = "# figure: "
 
@@ -19,7 +19,7 @@ class Options:
         workers: degrees of parallelism; None: powers of two up to the cores, and the cores.
         repetitions: fresh processes a cell.
         scale: share of the paper's lengths: inputs, phases and windows, all together; above 0.
-        cores_within_ns: trials wait until the cores are so close (`lab.matrix.matrix.Settings`).
+        cores_within_ns: trials wait until the cores are so close (`streamlab.lab.matrix.matrix.Settings`).
         quick: as short as still says something; for trying things out. It has no verdict.
     """
 

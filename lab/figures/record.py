@@ -8,14 +8,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.options import Options
-from lab.figures.systems import System, absent, named
-from lab.figures.verdict import INCONCLUSIVE, INDICATION, NOT_COMPARABLE, Claim, FigureVerdict
-from reports.numbers import number_of
-from reports.published import Facts
-from results.machines import usable_cores
-from results.stats.intervals import CONFIDENCE
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.systems import System, absent, named
+from streamlab.lab.figures.verdict import (
+    INCONCLUSIVE,
+    INDICATION,
+    NOT_COMPARABLE,
+    Claim,
+    FigureVerdict,
+)
+from streamlab.reports.numbers import number_of
+from streamlab.reports.published import Facts
+from streamlab.results.machines import usable_cores
+from streamlab.results.stats.intervals import CONFIDENCE
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -67,7 +73,7 @@ def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
         folder: made if need be.
         formats: among FORMATS; the record is always written.
     """
-    from reports.figures.paper import add_notes, save_as, subtitle
+    from streamlab.reports.figures.paper import add_notes, save_as, subtitle
 
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / made.figure.slug

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-from lab.errors import FigureError
-from lab.figures.figure import Figure
-from reports.published import Facts
-from workloads.announced import announced
-from workloads.meant import meant
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.figure import Figure
+from streamlab.reports.published import Facts
+from streamlab.workloads.announced import announced
+from streamlab.workloads.meant import meant
 
 GROUP = "lab.figures"
 
 PAPERS: dict[str, str] = {
-    "stretch": "lab.figures.stretch",
-    "ordered": "lab.figures.ordered",
-    "viper": "lab.figures.viper",
-    "datatrace": "lab.figures.datatrace",
-    "flumina": "lab.figures.flumina",
-    "lab": "lab.figures.own",
+    "stretch": "streamlab.lab.figures.stretch",
+    "ordered": "streamlab.lab.figures.ordered",
+    "viper": "streamlab.lab.figures.viper",
+    "datatrace": "streamlab.lab.figures.datatrace",
+    "flumina": "streamlab.lab.figures.flumina",
+    "lab": "streamlab.lab.figures.own",
 }
 """Module by paper, of ours: it gives `FIGURES`, and its published numbers by `facts()`. `lab` is
 of no paper."""
@@ -65,9 +65,9 @@ def facts_of(figure: Figure) -> Facts:
 
 def lacking(figure: Figure) -> tuple[str, ...]:
     """Return what the figure needs and this lab does not have, in words; empty: it can be made."""
-    from engines.errors import EngineError
-    from engines.registry import engine
-    from workloads.registry import names
+    from streamlab.engines.errors import EngineError
+    from streamlab.engines.registry import engine
+    from streamlab.workloads.registry import names
 
     found = []
     for need in figure.needs:
@@ -107,7 +107,7 @@ def _wrong(paper: str, module: ModuleType) -> str | None:
         return "have the name of a paper of the lab's: announce them under another"
     made = getattr(module, "FIGURES", None)
     if not isinstance(made, tuple) or not all(isinstance(one, Figure) for one in made):
-        return "have no FIGURES, a tuple of lab.figure.Figure"
+        return "have no FIGURES, a tuple of streamlab.figure.Figure"
     strange = [figure.id for figure in made if not figure.id.startswith(f"{paper}:")]
     if strange:
         return f"have the id {strange[0]!r}, which must begin with {paper}:"

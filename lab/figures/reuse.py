@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.errors import FigureError
-from lab.matrix.cells import Cell, describe
-from results.store import Run
+from streamlab.lab.errors import FigureError
+from streamlab.lab.matrix.cells import Cell, describe
+from streamlab.results.store import Run
 
 _FREE = ("repetitions", "timeout_s")
 """What may differ from the figure's own matrix: it makes results more certain, not other ones."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import Reconfiguration
-from results.seal import read_sealed
-from results.store import Row, Run
-from results.table import table_of
+from streamlab.engines.protocol import Reconfiguration
+from streamlab.results.seal import read_sealed
+from streamlab.results.store import Row, Run
+from streamlab.results.table import table_of
 
 STEP_S = 0.1
 Values = npt.NDArray[np.float64]
@@ -118,7 +118,7 @@ def longest_above(values: Values, bound: float) -> float:
 
 
 def _changes(run: Run, row: Row) -> tuple[Reconfiguration, ...]:
-    from lab.measure.elastic import read_reconfigurations
+    from streamlab.lab.measure.elastic import read_reconfigurations
 
     if row["reconfigurations"] is None:
         return ()

@@ -14,9 +14,9 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from lab.gate.errors import GateError
-from lab.gate.outcome import GateReport, Line, Word
-from lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from lab.gate.decide import Pair
-from lab.gate.outcome import GateReport, Headline, Word
-from lab.gate.status import STATUS
-from reports.summary import BY_REFERENCE, REFERENCE
-from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
-from results.stats.methods import INDEPENDENT, PAIRED
+from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.outcome import GateReport, Headline, Word
+from streamlab.lab.gate.status import STATUS
+from streamlab.reports.summary import BY_REFERENCE, REFERENCE
+from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+from streamlab.results.stats.methods import INDEPENDENT, PAIRED
 
 
 def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lab.gate.advice import checks
-from lab.gate.arm import Arm
-from lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
-from lab.gate.decide import GateCriteria, Pair, hold
-from lab.gate.instructions import Counts, count_tree, report_counts
-from lab.gate.metrics import METRICS
-from lab.gate.outcome import GateReport
-from lab.gate.outputs import describe_outputs
-from lab.gate.outside import check_inside
-from lab.gate.source import Revision
-from lab.gate.trials import (
+from streamlab.lab.gate.advice import checks
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
+from streamlab.lab.gate.decide import GateCriteria, Pair, hold
+from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
+from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.outcome import GateReport
+from streamlab.lab.gate.outputs import describe_outputs
+from streamlab.lab.gate.outside import check_inside
+from streamlab.lab.gate.source import Revision
+from streamlab.lab.gate.trials import (
     Bench,
     Say,
     Work,
@@ -25,8 +25,8 @@ from lab.gate.trials import (
     warm_up,
     works,
 )
-from lab.matrix.cells import Cell
-from results.stats.decision import Rule
+from streamlab.lab.matrix.cells import Cell
+from streamlab.results.stats.decision import Rule
 
 
 def against(
@@ -171,6 +171,6 @@ def _energy(criteria: GateCriteria) -> str:
     """Return the provider for the trials: counters are left alone unless energy is gated."""
     if not any(metric is METRICS["energy"] for metric in criteria.metrics):
         return "none"
-    from lab.measure.energy.choose import choose
+    from streamlab.lab.measure.energy.choose import choose
 
     return choose("auto").name

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab.gate.against import bench_of, gate_arms, notes_of
-from lab.gate.arm import Arm
-from lab.gate.cell_instructions import check_valgrind, count_arms
-from lab.gate.decide import GateCriteria
-from lab.gate.gaps import find_gaps
-from lab.gate.in_arm import Code, CodeRequest, Plan, PlanRequest, ask
-from lab.gate.installed_code import check_different, check_installed
-from lab.gate.outcome import GateReport, Line, Word
-from lab.gate.outside import check_arm
-from lab.gate.projects import projects
-from lab.gate.repository import Recipe, built
-from lab.gate.source import Revision
-from lab.gate.trials import Say, Work
-from lab.host.git import git
+from streamlab.lab.gate.against import bench_of, gate_arms, notes_of
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
+from streamlab.lab.gate.decide import GateCriteria
+from streamlab.lab.gate.gaps import find_gaps
+from streamlab.lab.gate.in_arm import Code, CodeRequest, Plan, PlanRequest, ask
+from streamlab.lab.gate.installed_code import check_different, check_installed
+from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outside import check_arm
+from streamlab.lab.gate.projects import projects
+from streamlab.lab.gate.repository import Recipe, built
+from streamlab.lab.gate.source import Revision
+from streamlab.lab.gate.trials import Say, Work
+from streamlab.lab.host.git import git
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

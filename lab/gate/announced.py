@@ -8,7 +8,7 @@ import tomllib
 from configparser import ConfigParser
 from pathlib import Path
 
-from lab.gate.errors import GateError
+from streamlab.lab.gate.errors import GateError
 
 
 def announce(source: Path, site: Path) -> None:

@@ -21,21 +21,27 @@ from typing import Any
 
 import msgspec
 
-from lab.gate.errors import GateError
-from lab.host.git import environment
-from lab.isolate.process import FileAccess, run_isolated
-from lab.judge.client import judge_of
-from lab.parent.spawn import answers_of, classify, own_places
-from lab.parent.trial_folder import trial_folder
-from lab.parent.witness import Witness
-from lab.trial.evidence import EVIDENCE
-from lab.trial.spec import EngineTrial, OracleJob, fields_of
-from workloads.places import cache_folder
-from workloads.references import file_of
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.host.git import environment
+from streamlab.lab.isolate.process import FileAccess, run_isolated
+from streamlab.lab.judge.client import judge_of
+from streamlab.lab.parent.spawn import answers_of, classify, own_places
+from streamlab.lab.parent.trial_folder import trial_folder
+from streamlab.lab.parent.witness import Witness
+from streamlab.lab.trial.evidence import EVIDENCE
+from streamlab.lab.trial.spec import EngineTrial, OracleJob, fields_of
+from streamlab.workloads.places import cache_folder
+from streamlab.workloads.references import file_of
 
 Result = dict[str, Any]
 
-OWN_MODULES = ("engines.multicore._core", "lab", "lab.trial", "results.schema", "workloads")
+OWN_MODULES = (
+    "streamlab.engines.multicore._core",
+    "streamlab",
+    "streamlab.lab.trial",
+    "streamlab.results.schema",
+    "streamlab.workloads",
+)
 """Of this lab: one of each package, and what is compiled."""
 
 _PROBE = """
@@ -79,11 +85,6 @@ class Arm:
         folders = ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
         return found | {name: str(self.cache / name.lower()) for name in folders}
 
-    def has_judge(self) -> bool:
-        """Return whether this revision judges trials in a process of its own."""
-        found = (place / "lab" / "judge" / "server.py" for place in self.path)
-        return any(path.is_file() for path in found)
-
     def localised(self, reference: str | None) -> str | None:
         """Return a workload's reference as it holds in this arm.
 
@@ -105,6 +106,11 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
     Raises:
         GateError: it does not import, or something else is imported in its place.
     """
+    if not (folder / "streamlab").is_dir():
+        raise GateError(
+            f"{revision} has no package `streamlab`: it is older than this gate can measure; run the gate of "
+            f"that revision, or give a newer one"
+        )
     python = Path(getattr(sys, "_base_executable", None) or sys.executable)
     packages = dict.fromkeys(Path(sysconfig.get_path(key)) for key in ("purelib", "platlib"))
     arm = Arm(
@@ -152,31 +158,29 @@ def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
 def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
     """Run one trial, or its oracle, in a fresh process of an arm and return its columns.
 
-    A job that the arm's revision does not know a field of ends as a crash that says so. Revisions
-    without `lab.judge` judge in the trial's own process.
+    A job with a field that the arm's revision lacks ends as a crash that names the field.
     """
     with log.open("a", encoding="utf-8") as file:
         file.write(f"# arm {arm.name}\n")
     begin = log.stat().st_size
     environ = environment() | arm.environment()
-    judge = judge_of(str(arm.python), arm.environment()) if arm.has_judge() else None
+    judge = judge_of(str(arm.python), arm.environment())
     with trial_folder() as folder:
         own = own_places(folder)
         access: FileAccess | None = None
-        if judge is not None and isinstance(job, EngineTrial):
+        if isinstance(job, EngineTrial):
             size = judge.expected_rows(job, log=log, environ=environ)
             job = msgspec.structs.replace(job, expected_outputs=size)
             cache = arm.cache or cache_folder()
             cache.mkdir(parents=True, exist_ok=True)
             access = FileAccess(writable=(folder, cache), hidden=answers_of(job))
         request, spec_path = folder / "request.json", folder / "spec.json"
-        result_path = folder / "result.json"
         request.write_text(
             json.dumps({"spawned_ns": time.monotonic_ns(), **fields_of(job)}), encoding="utf-8"
         )
         with Witness(folder) as witness:
             outcome = run_isolated(
-                [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path, result_path)],
+                [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path)],
                 log=log,
                 timeout_s=timeout_s,
                 env={**own, **arm.environment()},
@@ -184,12 +188,8 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
                 access=access,
             )
         result: Result | None = None
-        if outcome.timed_out:
-            pass
-        elif judge is not None and (folder / EVIDENCE).exists():
+        if not outcome.timed_out and (folder / EVIDENCE).exists():
             result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
-        elif judge is None and result_path.exists():
-            result = json.loads(result_path.read_text(encoding="utf-8"))
     with log.open("rb") as text:
         text.seek(begin)
         said = text.read().decode("utf-8", errors="replace")

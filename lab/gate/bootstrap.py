@@ -1,73 +1,45 @@
-"""Runs one trial from a request, with whatever lab it is started in: a file, not a module.
+"""Runs one trial from a request, with the lab of the revision that it is started in: a file, not a module.
 
-    python bootstrap.py REQUEST.json SPEC.json RESULT.json
+    python bootstrap.py REQUEST.json SPEC.json
 
-The form of a trial's specification changes from revision to revision; its fields change less. So
-the request has fields by name, and the arm writes the specification that its own `lab.trial` reads.
-It imports only what every revision has.
+The form of a trial's specification changes between revisions; its fields change less. The request has fields by
+name, and the arm writes the specification that its own `streamlab.lab.trial` reads. The trial leaves its evidence
+in the folder of SPEC.json.
 """
 
 import json
 import sys
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-# Of revisions in which an oracle's job was a trial whose engine was not run.
-NO_ENGINE = {"engine": "", "variant": "", "workers": 1, "batch": 1, "options": {}}
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.trial import process
+from streamlab.lab.trial.spec import EngineTrial, OracleJob, write_job
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.model import Alphabet
 
 
-def main(request_path: str, spec_path: str, result_path: str) -> None:
+def main(request_path: str, spec_path: str) -> None:
     """Write the specification and run the trial; this process ends with it."""
-    process = _first("lab.trial.process", "lab.trial")
-    # A trial leaves evidence in its folder; in older revisions it judged itself.
-    leaves = str(Path(result_path).parent) if hasattr(process, "gather") else result_path
-    request: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
-    write, kind, fields = _job(request)
+    fields: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
+    if fields.pop("type") == "OracleJob":
+        del fields["spawned_ns"]
+        kind: Any = OracleJob
+    else:
+        kind = EngineTrial
     fields["dataset"] = _dataset(fields["dataset"])
     if fields.get("load") is not None:
-        load = _first("lab.load.spec", "lab.matrix.load.spec")
-        fields["load"] = load.LoadSpec(**fields["load"])
-    if "expected_outputs" not in signature(kind).parameters:
-        fields.pop("expected_outputs", None)  # older revisions look that up themselves
+        fields["load"] = LoadSpec(**fields["load"])
     unknown = sorted(set(fields) - set(signature(kind).parameters))
     if unknown:
         raise SystemExit(f"this revision does not know {', '.join(unknown)} of a trial")
-    write(kind(**fields), Path(spec_path))
-    process.main([spec_path, leaves])
+    write_job(kind(**fields), Path(spec_path))
+    process.main([spec_path, str(Path(spec_path).parent)])
 
 
-def _job(request: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """Return what writes a job in this revision, the job's type, and its fields."""
-    spec = _first("lab.trial.spec", "lab.trial_spec")
-    fields = dict(request)
-    runs_oracle = fields.pop("type") == "OracleJob"
-    if not hasattr(spec, "TrialSpec"):
-        if runs_oracle:
-            del fields["spawned_ns"]
-        return spec.write_job, spec.OracleJob if runs_oracle else spec.EngineTrial, fields
-    if runs_oracle:
-        fields = {**NO_ENGINE, **fields, "runs_oracle_only": True}
-    return spec.write_spec, spec.TrialSpec, fields
-
-
-def _first(*modules: str) -> Any:
-    """Return the first of these modules that there is: where this revision has it, or an older."""
-    for name in modules:
-        try:
-            return import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
-                raise  # it is there, and lacks something else
-    raise SystemExit(f"this revision has none of the modules {', '.join(modules)}")
-
-
-def _dataset(content: dict[str, Any]) -> Any:
-    """Return the input; what this revision does not know of a stream, it does without."""
-    from workloads.datasets.dataset import Dataset, DatasetStream
-    from workloads.model import Alphabet
-
+def _dataset(content: dict[str, Any]) -> Dataset:
+    """Return the input, without the fields of a stream that this revision lacks."""
     known = set(signature(DatasetStream).parameters)
     streams = tuple(
         DatasetStream(

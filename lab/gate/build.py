@@ -24,11 +24,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lab.gate.arm import Arm, site_arm
-from lab.gate.errors import GateError
-from lab.gate.source import Revision, check_out
-from lab.host.git import GitError, git
-from lab.isolate.process import run_isolated
+from streamlab.lab.gate.arm import Arm, site_arm
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.source import Revision, check_out
+from streamlab.lab.host.git import GitError, git
+from streamlab.lab.isolate.process import run_isolated
 
 Say = Callable[[str], None]
 

@@ -11,17 +11,17 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab.gate.advice import checks
-from lab.gate.arm import Arm
-from lab.gate.counted_run import MACHINE
-from lab.gate.errors import GateError
-from lab.gate.instructions import COUNT_TIMEOUT_S, FLOOR, count_line
-from lab.gate.metrics import INSTRUCTIONS
-from lab.gate.outcome import GateReport, Line, Word
-from lab.gate.status import fault_line
-from lab.gate.trials import Bench, Say, Work, warm_up
-from lab.isolate.process import run_isolated
-from lab.trial.spec import EngineTrial, write_job
+from streamlab.lab.gate.advice import checks
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.counted_run import MACHINE
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.instructions import COUNT_TIMEOUT_S, FLOOR, count_line
+from streamlab.lab.gate.metrics import INSTRUCTIONS
+from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.status import fault_line
+from streamlab.lab.gate.trials import Bench, Say, Work, warm_up
+from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.trial.spec import EngineTrial, write_job
 
 COUNTS = 2
 """Of each arm, in turn: how far they differ says whether an engine's instructions repeat."""
@@ -108,7 +108,7 @@ def count(job: EngineTrial, arm: Arm, *, log: Path) -> int | str:
             [
                 *("valgrind", "--tool=callgrind", "--instr-atstart=no"),
                 f"--callgrind-out-file={folder}/counts.%p",
-                *(str(arm.python), "-m", "lab.gate.counted_run", str(spec)),
+                *(str(arm.python), "-m", "streamlab.lab.gate.counted_run", str(spec)),
             ],
             log=log,
             timeout_s=COUNT_TIMEOUT_S,

@@ -1,6 +1,6 @@
 """Runs an engine once under valgrind, which counts the instructions of the timed part alone.
 
-    valgrind --tool=callgrind --instr-atstart=no ... python -m lab.gate.counted_run SPEC
+    valgrind --tool=callgrind --instr-atstart=no ... python -m streamlab.lab.gate.counted_run SPEC
 
 No clock is read and no answer is compared: a trial of its own has done both. All threads count, and
 the processes that the engine forks; programs that it starts do not.
@@ -12,15 +12,15 @@ import os
 import sys
 from pathlib import Path
 
-from engines.environment import activate
-from engines.errors import UnsupportedError
-from engines.protocol import Task
-from engines.registry import engine as find_engine
-from lab.gate.errors import GateError
-from lab.trial.collector import collect_from_now_on
-from lab.trial.scratch import temporary_folder
-from lab.trial.spec import EngineTrial, read_job, workload_of
-from workloads.datasets.integrity import verified
+from streamlab.engines.environment import activate
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.protocol import Task
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.trial.collector import collect_from_now_on
+from streamlab.lab.trial.scratch import temporary_folder
+from streamlab.lab.trial.spec import EngineTrial, read_job, workload_of
+from streamlab.workloads.datasets.integrity import verified
 
 MACHINE = "x86_64"
 """The request below is machine code of this architecture."""

@@ -6,10 +6,16 @@ from statistics import median
 
 import numpy as np
 
-from lab.gate.metrics import Metric, Result
-from lab.gate.outcome import Line, Word
-from lab.gate.status import StatusFinding, fault_line, find_status, is_verified, status_line
-from results.stats.decision import (
+from streamlab.lab.gate.metrics import Metric, Result
+from streamlab.lab.gate.outcome import Line, Word
+from streamlab.lab.gate.status import (
+    StatusFinding,
+    fault_line,
+    find_status,
+    is_verified,
+    status_line,
+)
+from streamlab.results.stats.decision import (
     Arms,
     Decision,
     GateVerdict,
@@ -20,8 +26,8 @@ from results.stats.decision import (
     screen,
     suspects,
 )
-from results.stats.methods import INDEPENDENT, PAIRED
-from results.stats.pairs import pair_difference, pair_difference_interval
+from streamlab.results.stats.methods import INDEPENDENT, PAIRED
+from streamlab.results.stats.pairs import pair_difference, pair_difference_interval
 
 NS_PER_MS = 1e6
 

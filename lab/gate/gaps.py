@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lab.gate.source import is_sparse, left_out_clones
-from lab.host.git import GitError, git
-from workloads.datasets.imports.raw import LFS_POINTER, is_lfs_pointer
+from streamlab.lab.gate.source import is_sparse, left_out_clones
+from streamlab.lab.host.git import GitError, git
+from streamlab.workloads.datasets.imports.raw import LFS_POINTER, is_lfs_pointer
 
 _LINK = "160000"
 """The mode of an entry that is a commit of another repository."""

@@ -1,6 +1,6 @@
 """What only an arm's own process can tell of a repository: its cells, their input, where code lies.
 
-    python -m lab.gate.in_arm REQUEST ANSWER
+    python -m streamlab.lab.gate.in_arm REQUEST ANSWER
 
 The engines and workloads that a matrix names are importable there and nowhere else. The lab is the
 same in parent and child, so what they tell each other is pickled.
@@ -15,16 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engines.errors import EngineError
-from lab.errors import LabError
-from lab.gate.arm import Arm
-from lab.gate.errors import GateError
-from lab.gate.gaps import find_gaps
-from lab.gate.outside import Place, loaded_below, places, strays
-from lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, works
-from lab.isolate.process import run_isolated
-from workloads.datasets.errors import DatasetError
-from workloads.model import ModelError
+from streamlab.engines.errors import EngineError
+from streamlab.lab.errors import LabError
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.gaps import find_gaps
+from streamlab.lab.gate.outside import Place, loaded_below, places, strays
+from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, works
+from streamlab.lab.isolate.process import run_isolated
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.model import ModelError
 
 _LAST_LINES = 5
 
@@ -52,9 +52,9 @@ class PlanRequest:
 
     def answered(self) -> Plan:
         """Expand the matrix and make its inputs."""
-        from lab.matrix.cells import expand
-        from lab.matrix.matrix import read_matrix
-        from lab.parent.inputs import check_entries
+        from streamlab.lab.matrix.cells import expand
+        from streamlab.lab.matrix.matrix import read_matrix
+        from streamlab.lab.parent.inputs import check_entries
 
         matrix = read_matrix(self.matrix)
         check_entries(matrix)
@@ -87,7 +87,7 @@ class CodeRequest:
     Attributes:
         parts: engine and workload by cell's id.
         checkout: where people work on the repository.
-        projects: that have their source there (`lab.gate.projects`).
+        projects: that have their source there (`streamlab.lab.gate.projects`).
         folder: the arm's folder.
     """
 
@@ -124,7 +124,7 @@ def ask(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
         asked, answer = folder / "request", folder / "answer"
         asked.write_bytes(pickle.dumps(request))
         outcome = run_isolated(
-            [str(word) for word in (arm.python, "-m", "lab.gate.in_arm", asked, answer)],
+            [str(word) for word in (arm.python, "-m", "streamlab.lab.gate.in_arm", asked, answer)],
             log=log,
             timeout_s=ORACLE_TIMEOUT_S,
             env=arm.environment(),
@@ -162,6 +162,6 @@ def main(arguments: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     # Not as __main__: the answer's types are those that the parent knows.
-    from lab.gate.in_arm import main as run
+    from streamlab.lab.gate.in_arm import main as run
 
     run(sys.argv[1:])

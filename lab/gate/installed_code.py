@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from lab.gate.arm import Arm
-from lab.gate.errors import GateError
-from lab.gate.projects import foreign_files, projects
-from lab.host.git import git
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.projects import foreign_files, projects
+from streamlab.lab.host.git import git
 
 _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
 _VERSION = re.compile(

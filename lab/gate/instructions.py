@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from lab.gate.errors import GateError
-from lab.gate.metrics import INSTRUCTIONS
-from lab.gate.outcome import GateReport, Line, Word
-from lab.isolate.process import run_isolated
-from results.stats.noise import UNSTABLE_ABOVE
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.metrics import INSTRUCTIONS
+from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.isolate.process import run_isolated
+from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
 """Changes up to 1 % are not called. Counts have no noise, but unrelated edits move inlining."""

@@ -70,4 +70,4 @@ WHERE_REPEATED = ("rss", "p99")
 """Gated as well unless others are named, in cells where they repeat."""
 
 INSTRUCTIONS = "instructions"
-"""Counted, not timed: see `lab.gate.instructions`."""
+"""Counted, not timed: see `streamlab.lab.gate.instructions`."""

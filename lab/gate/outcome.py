@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from results.fit import encodable
-from results.stats.intervals import Interval
+from streamlab.results.fit import encodable
+from streamlab.results.stats.intervals import Interval
 
 
 class Word(StrEnum):

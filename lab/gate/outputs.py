@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
-from lab.gate.decide import Pair
-from lab.gate.metrics import Metric
+from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.metrics import Metric
 
 TAIL_ERROR = 0.1
 """Standard error that chance alone may give to the share of outputs beyond a quantile."""

@@ -8,16 +8,16 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from engines.registry import GROUP
-from engines.registry import engine as find_engine
-from lab.gate.arm import Arm
-from lab.gate.errors import GateError
-from lab.gate.projects import installed_files
-from lab.matrix.cells import Cell
-from lab.parent.host import SOURCE
-from workloads.announced import announced
-from workloads.registry import places as places_of
-from workloads.registry import workload as find_workload
+from streamlab.engines.registry import GROUP
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.projects import installed_files
+from streamlab.lab.host.installation import SOURCE
+from streamlab.lab.matrix.cells import Cell
+from streamlab.workloads.announced import announced
+from streamlab.workloads.registry import places as places_of
+from streamlab.workloads.registry import workload as find_workload
 
 OWN_PACKAGES = ("lab", "workloads", "engines", "results", "reports")
 
@@ -66,7 +66,7 @@ def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
 
     Args:
         checkout: the user's checkout of the repository.
-        projects: that have their source there (`lab.gate.projects`).
+        projects: that have their source there (`streamlab.lab.gate.projects`).
     """
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
     copies = installed_files(projects, checkout)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lab.gate.outcome import GateReport
-from lab.gate.render import headline, meanings, table_of
+from streamlab.lab.gate.outcome import GateReport
+from streamlab.lab.gate.render import headline, meanings, table_of
 
 TEMPLATE = "page.html.j2"
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from results.stats.decision import Arms, GateVerdict, Rule, confirm, screen, suspects
-from results.stats.methods import INDEPENDENT, Method
-from results.stats.statuses import compare_statuses
+from streamlab.results.stats.decision import Arms, GateVerdict, Rule, confirm, screen, suspects
+from streamlab.results.stats.methods import INDEPENDENT, Method
+from streamlab.results.stats.statuses import compare_statuses
 
 DEALS = 200
 """Resampled gates per round; they cost a second and no trial."""

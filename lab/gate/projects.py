@@ -10,7 +10,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from lab.host.git import git
+from streamlab.lab.host.git import git
 
 _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")

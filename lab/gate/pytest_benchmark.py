@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.gate.decide import Pair
-from lab.gate.errors import GateError
-from lab.gate.metrics import Metric
-from results import schema
-from results.fit import encodable
+from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.metrics import Metric
+from streamlab.results import schema
+from streamlab.results.fit import encodable
 
 MEDIAN = "median"
 LEAST_S, MOST_S = 1e-12, 1e9

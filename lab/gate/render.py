@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from lab.gate.errors import GateError
-from lab.gate.outcome import WORDS, GateReport, Headline, Line, Word
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.outcome import WORDS, GateReport, Headline, Line, Word
 
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
 

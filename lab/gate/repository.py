@@ -18,19 +18,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.gate.announced import announce
-from lab.gate.arm import Arm, imported
-from lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
-from lab.gate.errors import GateError
-from lab.gate.gaps import find_gaps
-from lab.gate.source import Revision, check_out
-from lab.host.git import GitError, git
-from lab.isolate.process import run_isolated
-from lab.parent.host import SOURCE
+from streamlab.lab.gate.announced import announce
+from streamlab.lab.gate.arm import Arm, imported
+from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.gaps import find_gaps
+from streamlab.lab.gate.source import Revision, check_out
+from streamlab.lab.host.git import GitError, git
+from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
+from streamlab.lab.isolate.process import run_isolated
 
 SITE, FOLDER = "{site}", "{source}"
 _LAST_LINES = 20
-_OF_THE_LAB = ("engines.registry", "lab", "lab.trial", "reports", "results.schema", "workloads")
+_OF_THE_LAB = (
+    "streamlab.engines.registry",
+    "streamlab",
+    "streamlab.lab.trial",
+    "streamlab.results.schema",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +105,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     if recipe.command is None or SITE not in recipe.command:
         announce(source, site)
     # A lab that runs from its source without being installed is found by nothing else.
-    lab = [SOURCE] if (SOURCE / "pyproject.toml").is_file() else []
+    lab = [IMPORT_ROOT] if (SOURCE / "pyproject.toml").is_file() else []
     known = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,

@@ -18,22 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from lab.gate.arm import Arm, Result
-from lab.gate.errors import GateError
-from lab.gate.instructions import Counts, compare_counts, count_tree
-from lab.gate.metrics import INSTRUCTIONS, METRICS
-from lab.gate.outcome import Word
-from lab.gate.power import Block, Values, costs_called, rate, statuses_called
-from lab.gate.render import aligned
-from lab.gate.status import STATUS, is_fault, is_verified
-from lab.gate.trials import Bench, Say, find_inputs, works
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from lab.parent.host import SOURCE
-from results.stats.decision import TWO_STAGE, Rule
-from results.stats.methods import INDEPENDENT, PAIRED, Method
-from results.stats.noise import DRAWS
-from results.stats.statuses import level
+from streamlab.lab.gate.arm import Arm, Result
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
+from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
+from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.power import Block, Values, costs_called, rate, statuses_called
+from streamlab.lab.gate.render import aligned
+from streamlab.lab.gate.status import STATUS, is_fault, is_verified
+from streamlab.lab.gate.trials import Bench, Say, find_inputs, works
+from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.results.stats.decision import TWO_STAGE, Rule
+from streamlab.results.stats.methods import INDEPENDENT, PAIRED, Method
+from streamlab.results.stats.noise import DRAWS
+from streamlab.results.stats.statuses import level
 
 SEED = 1
 SIZES = (0.05, 0.10)
@@ -216,7 +216,11 @@ def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[
     )
     arms = tuple(
         Arm(
-            name=name, revision="this lab", python=Path(sys.executable), path=(SOURCE,), tree=SOURCE
+            name=name,
+            revision="this lab",
+            python=Path(sys.executable),
+            path=(IMPORT_ROOT,),
+            tree=SOURCE,
         )
         for name in (*_SAME, *experiment.plants)
     )

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.gate.errors import GateError
-from lab.host.git import GitError, git, git_bytes
-from lab.parent.host import SOURCE
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.host.git import GitError, git, git_bytes
+from streamlab.lab.host.installation import SOURCE
 
 _NOBODY = {
     f"GIT_{who}_{what}": value

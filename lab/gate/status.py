@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.gate.metrics import Result
-from lab.gate.outcome import Line, Word
-from results import schema
-from results.stats.statuses import FAULTS, ORDER, StatusTest, compare_statuses, level
+from streamlab.lab.gate.metrics import Result
+from streamlab.lab.gate.outcome import Line, Word
+from streamlab.results import schema
+from streamlab.results.stats.statuses import FAULTS, ORDER, StatusTest, compare_statuses, level
 
 if TYPE_CHECKING:
-    from lab.gate.decide import Pair
+    from streamlab.lab.gate.decide import Pair
 
 STATUS = "status"
 """The metric of a line on statuses; that of a line on a fault is empty."""

@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab.gate.decide import Pair
-from lab.gate.errors import GateError
-from lab.gate.trials import Say, find_inputs
-from lab.matrix.cells import Cell
-from lab.matrix.matrix import Matrix
-from lab.parent.host import host
-from results.compare import CELL
-from results.differences import by_cell, differences, told
-from results.machines import compare_machines
-from results.store import Row, Run, read_run
+from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.trials import Say, find_inputs
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.matrix import Matrix
+from streamlab.lab.parent.host import host
+from streamlab.results.compare import CELL
+from streamlab.results.differences import by_cell, differences, told
+from streamlab.results.machines import compare_machines
+from streamlab.results.store import Row, Run, read_run
 
 
 def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
@@ -82,9 +82,9 @@ def fresh_run(
     Raises:
         KeyboardInterrupt: it was interrupted; what was measured is kept.
     """
-    from lab.parent.run_dir import new_meta, record_dataset, start
-    from lab.parent.runner import run
-    from lab.parent.session import surroundings
+    from streamlab.lab.parent.run_dir import new_meta, record_dataset, start
+    from streamlab.lab.parent.runner import run
+    from streamlab.lab.parent.session import surroundings
 
     repeated = [replace(cell, repetitions=n) for cell in cells]
     meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
@@ -102,7 +102,7 @@ def fresh_run(
 
 
 class Quiet:
-    """A `lab.parent.runner.Watcher` that says nothing."""
+    """A `streamlab.lab.parent.runner.Watcher` that says nothing."""
 
     def advised(self, text: str) -> None:
         """Say nothing."""

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab.errors import LabError
+from streamlab.lab.errors import LabError
 
 TIMEOUT_S = 300
 _SETTINGS = (

@@ -63,7 +63,7 @@ def _core_to_core() -> float | None:
     """Measure from the first usable core to others; a millisecond each on an idle machine."""
     if not hasattr(os, "sched_getaffinity"):
         return None
-    from engines.multicore import _core
+    from streamlab.engines.multicore import _core
 
     first, *others = sorted(os.sched_getaffinity(0))
     step = -(-len(others) // MOST_PARTNERS) or 1

@@ -5,7 +5,7 @@ The doctor turns them into findings, and each trial's look at the machine into w
 
 from dataclasses import dataclass
 
-from lab.host.machine import Machine
+from streamlab.lab.host.machine import Machine
 
 CPU = "/sys/devices/system/cpu"
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.isolate.container import run_in
-from lab.isolate.engine import BOOT_ID, address_of, connect, sweep
-from lab.isolate.errors import IsolationError
-from lab.isolate.isolation import IMAGE, Isolation
-from lab.isolate.source import source_digest
+from streamlab.lab.isolate.container import run_in
+from streamlab.lab.isolate.engine import BOOT_ID, address_of, connect, sweep
+from streamlab.lab.isolate.errors import IsolationError
+from streamlab.lab.isolate.isolation import IMAGE, Isolation
+from streamlab.lab.isolate.source import source_digest
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -22,8 +22,8 @@ LABEL_SOURCE = "lab.source"
 
 _FIND = """
 import json, sys
-from engines.registry import engine
-from workloads.registry import workload
+from streamlab.engines.registry import engine
+from streamlab.workloads.registry import workload
 
 for what, names in json.loads(sys.argv[1]).items():
     for name in names:

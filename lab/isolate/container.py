@@ -3,7 +3,7 @@
 The root file system is read-only, there is no network, every capability is dropped, and what is
 mounted is mounted read-only unless it says otherwise. The container is not the engine's to remove
 (`--rm` loses output on Podman): it is waited for and then removed by name, whatever happens; when
-this process is killed, by its guard; when even that fails, by the next `lab.isolate.check`.
+this process is killed, by its guard; when even that fails, by the next `streamlab.lab.isolate.check`.
 """
 
 import os
@@ -15,13 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.interrupt import check, interruptible
-from lab.isolate.engine import LABEL_OWNER, REPLY_TIMEOUT_S, connect, is_rootless, owner, remove
-from lab.isolate.errors import IsolationError
-from lab.isolate.isolation import Isolation
-from lab.isolate.process import Outcome, guarded, oom_kills
-from lab.isolate.source import SOURCE
-from workloads.places import cache_folder
+from streamlab.lab.host.installation import IMPORT_ROOT
+from streamlab.lab.interrupt import check, interruptible
+from streamlab.lab.isolate.engine import (
+    LABEL_OWNER,
+    REPLY_TIMEOUT_S,
+    connect,
+    is_rootless,
+    owner,
+    remove,
+)
+from streamlab.lab.isolate.errors import IsolationError
+from streamlab.lab.isolate.isolation import Isolation
+from streamlab.lab.isolate.process import Outcome, guarded, oom_kills
+from streamlab.workloads.places import cache_folder
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -61,7 +68,7 @@ def run_contained(
 ) -> Outcome:
     """Run a command in a container, its output appended to `log`; the container is gone afterwards.
 
-    The same promises as `lab.isolate.process.run_isolated`: also when this is left by an exception
+    The same promises as `streamlab.lab.isolate.process.run_isolated`: also when this is left by an exception
     or this process is killed. What the command leaves running ends with it, and is not in `left`.
     A command that was killed by a signal has a negative return code, as there.
 
@@ -92,8 +99,8 @@ def run_contained(
     try:
         with guarded(
             folder,
-            [sys.executable, "-m", "lab.isolate.container", name],
-            {"PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path])},
+            [sys.executable, "-m", "streamlab.lab.isolate.container", name],
+            {"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},
         ):
             code, timed_out, _ = _run(
                 client,

@@ -1,6 +1,6 @@
 """The branch of the error tree (`lab/errors.py`) for the surroundings of trials."""
 
-from lab.errors import LabError
+from streamlab.lab.errors import LabError
 
 
 class IsolationError(LabError):

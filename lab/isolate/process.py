@@ -1,6 +1,6 @@
 """Runs one command as a process tree that is ended whole.
 
-A supervisor process (`lab.isolate.supervisor`) starts it, finds everything that comes of it, and
+A supervisor process (`streamlab.lab.isolate.supervisor`) starts it, finds everything that comes of it, and
 ends that: when the command has ended, when its time is up, when the lab says so, and when the lab
 is gone. Should the supervisor be killed, what was below it becomes this process's, which ends it.
 """
@@ -19,11 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from lab.host.git import environment
-from lab.interrupt import LOOK_S, check, deferred
-from lab.isolate import confine, supervisor
-from lab.isolate.errors import IsolationError
-from workloads.places import here
+from streamlab.lab.host.git import environment
+from streamlab.lab.interrupt import LOOK_S, check, deferred
+from streamlab.lab.isolate import confine, supervisor
+from streamlab.lab.isolate.errors import IsolationError
+from streamlab.workloads.places import here
 
 PATIENCE_S = 30.0
 """For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""
@@ -31,7 +31,7 @@ PATIENCE_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAccess:
-    """What a command can write to and see; see `lab.isolate.confine`.
+    """What a command can write to and see; see `streamlab.lab.isolate.confine`.
 
     Attributes:
         writable: folders that it may write to, which exist; it may write nowhere else.
@@ -101,13 +101,13 @@ def run_isolated(
         command: the command and its arguments.
         log: the file that the command's output is appended to.
         timeout_s: the time after which the command is ended.
-        env: variables in addition to those of `lab.host.git.environment`.
+        env: variables in addition to those of `streamlab.lab.host.git.environment`.
         folder: a folder to remove if this process is killed.
         access: what it can write to and see, where this system can confine it; None: everything.
 
     Raises:
         IsolationError: what it has started cannot be ended.
-        KeyboardInterrupt: a signal came (`lab.interrupt`).
+        KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
     """
     oom_before = oom_kills()
     if access is not None and why_unconfined() is None:
@@ -161,7 +161,7 @@ def _supervised(
 ) -> Iterator[int]:
     """Have a supervisor in the block, gone after it with all below it; gives its report to read.
 
-    In the block nothing is raised for a signal, but where `lab.interrupt.check` is called.
+    In the block nothing is raised for a signal, but where `streamlab.lab.interrupt.check` is called.
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()

@@ -8,8 +8,9 @@ import hashlib
 import os
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2]
+_HERE = Path(__file__).resolve().parents[2]  # as a script it imports nothing of the lab
 PARTS = (
+    "streamlab",
     "lab",
     "workloads",
     "engines",
@@ -26,7 +27,7 @@ _DATA = ("results/runs", "results/baselines", "reports/out")
 _COMPILED = (".pyc", ".so")
 
 
-def source_digest(root: Path = SOURCE) -> str:
+def source_digest(root: Path = _HERE) -> str:
     """Return the SHA-256, in hex, of the names and contents of all source files below `root`.
 
     Hidden files, compiled ones, runs and baselines do not count; parts that are absent
@@ -53,6 +54,10 @@ def source_bytes(path: Path) -> bytes:
 
 def _files(root: Path) -> list[tuple[str, Path]]:
     found = [(part, root / part) for part in PARTS if (root / part).is_file()]
+    if not (
+        root / "streamlab"
+    ).is_dir():  # an installed package: its own modules lie beside the other folders
+        found += [(f"streamlab/{path.name}", path) for path in root.glob("*.py")]
     for part in PARTS:
         for folder, below, names in os.walk(root / part):
             here = Path(folder)

@@ -17,7 +17,7 @@ Without a COMMAND it only waits for the lab. Imports little: it starts with ever
 
 Loses: what another process starts on request (a container engine, systemd, cron). If it is killed
 itself, the command is killed with it (PR_SET_PDEATHSIG), and what that has started becomes the
-lab's (`lab.isolate.process`); if the lab is killed at the same moment, that goes on.
+lab's (`streamlab.lab.isolate.process`); if the lab is killed at the same moment, that goes on.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
-"""`python -m lab.judge`: see `lab.judge.server`."""
+"""`python -m streamlab.lab.judge`: see `streamlab.lab.judge.server`."""
 
-from lab.judge.server import serve
+from streamlab.lab.judge.server import serve
 
 if __name__ == "__main__":
     serve()

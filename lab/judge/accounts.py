@@ -1,12 +1,12 @@
 """Compares a trial's own readings with what the lab saw from outside.
 
 An engine runs in the process that reads the clock and the CPU time, and can change both readings.
-The lab's own (`lab.parent.witness`) bound them; a trial whose readings are outside is `invalid`.
+The lab's own (`streamlab.lab.parent.witness`) bound them; a trial whose readings are outside is `invalid`.
 """
 
 import msgspec
 
-from lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
+from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
 
 CLOCK_SLACK_S, CLOCK_SLACK_SHARE = 1e-3, 1e-3
 """Between the clock of the stamps, which may be adjusted meanwhile, and the trial's."""
@@ -20,7 +20,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """One report of a trial, as the lab saw it.
 
     Attributes:
-        name: of the phase that begins, or of a stamp (`lab.trial.report`).
+        name: of the phase that begins, or of a stamp (`streamlab.lab.trial.report`).
         at_ns: the lab's monotonic clock when it was sent.
         cpu_s: CPU time of the trial's processes until then, to the kernel's tick (10 ms); None:
             not read.

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from engines.protocol import OfferedLoad
-from lab.load.spec import LoadSpec
-from lab.trial.evidence import Timed
-from workloads.datasets.dataset import Dataset
-from workloads.model import Workload
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.trial.evidence import Timed
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

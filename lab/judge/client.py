@@ -1,6 +1,6 @@
 """Has trials judged by a server process that lives as long as the lab.
 
-The server (`lab.judge.server`) is started for the first trial and ends with the lab.
+The server (`streamlab.lab.judge.server`) is started for the first trial and ends with the lab.
 """
 
 import atexit
@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from lab.interrupt import LOOK_S, check
-from lab.judge.accounts import Sighting
-from lab.trial.spec import Job, fields_of
-from results import schema
-from workloads.places import here
+from streamlab.lab.interrupt import LOOK_S, check
+from streamlab.lab.judge.accounts import Sighting
+from streamlab.lab.trial.spec import Job, fields_of
+from streamlab.results import schema
+from streamlab.workloads.places import here
 
 Result = dict[str, Any]
 
@@ -34,7 +34,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Asks for a judgement, or before the trial for the size of the expected answer.
 
     Attributes:
-        job: its fields (`lab.trial.spec.fields_of`).
+        job: its fields (`streamlab.lab.trial.spec.fields_of`).
         folder: of the trial, with its evidence; None: the size is asked for.
         sightings: what the lab saw of the trial; None: it was not observed.
         log: the file to which what the judgement prints is appended.
@@ -85,7 +85,7 @@ class Judge:
             environ: variables of the trial's process.
 
         Raises:
-            KeyboardInterrupt: a signal came (`lab.interrupt`).
+            KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
         """
         found, ended = self._reply(job, folder, sightings, log=log, environ=environ)
         if isinstance(found, dict):
@@ -104,7 +104,7 @@ class Judge:
             environ: as for `judge`.
 
         Raises:
-            KeyboardInterrupt: a signal came (`lab.interrupt`).
+            KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
         """
         found, _ = self._reply(job, None, None, log=log, environ=environ)
         return found if isinstance(found, int) else None
@@ -190,7 +190,7 @@ class Judge:
             self.close()
         if self._server is None:
             self._server = subprocess.Popen(
-                [self._python, "-P", "-m", "lab.judge"],
+                [self._python, "-P", "-m", "streamlab.lab.judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 # A signal for the lab's process group must leave it alone: the lab ends it.

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import OfferedLoad, Progress
-from workloads.datasets.cut import event_times
-from workloads.datasets.dataset import Dataset
+from streamlab.engines.protocol import OfferedLoad, Progress
+from streamlab.workloads.datasets.cut import event_times
+from streamlab.workloads.datasets.dataset import Dataset
 
 
 def early_outputs(

@@ -9,25 +9,25 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engines.protocol import OfferedLoad
-from lab.errors import LoadError
-from lab.judge import record, verdict
-from lab.judge.accounts import Sighting, accounts, contradictions
-from lab.judge.case import Case
-from lab.judge.client import LACKED_SPACE
-from lab.load.schedule import offer
-from lab.measure import elastic
-from lab.measure.hdr import write_log
-from lab.measure.series import Phases, Recorded, write_series
-from lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
-from lab.trial.spec import EditedError, EngineTrial, Job, workload_of
-from results import schema
-from results.fit import fitted
-from workloads.datasets.arrow import arrow_array
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.oracle_cache import expected_rows
-from workloads.model import Columns, ModelError, Workload
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.lab.errors import LoadError
+from streamlab.lab.judge import record, verdict
+from streamlab.lab.judge.accounts import Sighting, accounts, contradictions
+from streamlab.lab.judge.case import Case
+from streamlab.lab.judge.client import LACKED_SPACE
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.measure import elastic
+from streamlab.lab.measure.hdr import write_log
+from streamlab.lab.measure.series import Phases, Recorded, write_series
+from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
+from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
+from streamlab.results import schema
+from streamlab.results.fit import fitted
+from streamlab.workloads.datasets.arrow import arrow_array
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.oracle_cache import expected_rows
+from streamlab.workloads.model import Columns, ModelError, Workload
 
 Result = dict[str, Any]
 

@@ -5,10 +5,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from engines.errors import EngineCrashError
-from engines.protocol import Histogram, Measured, OfferedLoad, Sent
-from lab.measure import hdr
-from lab.measure.latency import percentiles
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.protocol import Histogram, Measured, OfferedLoad, Sent
+from streamlab.lab.measure import hdr
+from streamlab.lab.measure.latency import percentiles
 
 Result = dict[str, Any]
 

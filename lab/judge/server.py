@@ -1,4 +1,4 @@
-"""Judges trials, each in a forked process: `python -m lab.judge`.
+"""Judges trials, each in a forked process: `python -m streamlab.lab.judge`.
 
 The server never loads an engine or a workload, so a fork of it is as good as a fresh process, and
 costs milliseconds. It reads a request a line from its standard input and writes the judgement to
@@ -17,9 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from lab.judge.client import Request
-from lab.judge.judgement import expected_size, judge
-from lab.trial.spec import job_of
+from streamlab.lab.judge.client import Request
+from streamlab.lab.judge.judgement import expected_size, judge
+from streamlab.lab.trial.spec import job_of
 
 _PR_SET_PDEATHSIG = 1
 

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from engines.protocol import OfferedLoad, Progress
-from lab.judge.case import Case
-from lab.judge.early_outputs import early_outputs
-from lab.judge.verify import Verification, verify
-from lab.load.spec import LoadSpec
-from lab.measure.latency import percentiles
-from lab.measure.load_window import FEWEST_POINTS, POINT_NS
-from lab.measure.objective import parse_objective
-from lab.measure.steady import TOO_SHORT, steady_state
-from lab.measure.sustained import Criteria
-from lab.measure.sustained import judge as judge_load
-from results import schema
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.oracle_cache import expected
-from workloads.model import Columns, Dataflow, Workload
-from workloads.model.workload import REFERENCE
+from streamlab.engines.protocol import OfferedLoad, Progress
+from streamlab.lab.judge.case import Case
+from streamlab.lab.judge.early_outputs import early_outputs
+from streamlab.lab.judge.verify import Verification, verify
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.measure.latency import percentiles
+from streamlab.lab.measure.load_window import FEWEST_POINTS, POINT_NS
+from streamlab.lab.measure.objective import parse_objective
+from streamlab.lab.measure.steady import TOO_SHORT, steady_state
+from streamlab.lab.measure.sustained import Criteria
+from streamlab.lab.measure.sustained import judge as judge_load
+from streamlab.results import schema
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.model import Columns, Dataflow, Workload
+from streamlab.workloads.model.workload import REFERENCE
 
 # Below this, starting and stopping threads weighs more than the work itself.
 SHORTEST_S = 1e-3

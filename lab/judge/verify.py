@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.load import load_column
-from workloads.model import Columns, ModelError, Workload
-from workloads.model.floats import Tolerances, tolerances_of
-from workloads.model.trace import Difference, compare
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.load import load_column
+from streamlab.workloads.model import Columns, ModelError, Workload
+from streamlab.workloads.model.floats import Tolerances, tolerances_of
+from streamlab.workloads.model.trace import Difference, compare
 
 ROUNDING = (
     "the answers differ in the last bits of floats only: these depend on the order of additions, "
-    "and exceed the bound ({bounds}) where values cancel; add with workloads.model.exact_sum, or "
+    "and exceed the bound ({bounds}) where values cancel; add with streamlab.workloads.model.exact_sum, or "
     "declare a tolerance (docs/model.md, Floats)"
 )
 FIXED = (

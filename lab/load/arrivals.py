@@ -14,7 +14,16 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lab.load.spec import ARRIVALS, BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from streamlab.lab.load.spec import (
+    ARRIVALS,
+    BURSTS,
+    CONSTANT,
+    PHASES,
+    POISSON,
+    REPLAY,
+    STEP,
+    LoadSpec,
+)
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import OfferedLoad
-from lab.errors import LoadError
-from lab.load.arrivals import (
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.lab.errors import LoadError
+from streamlab.lab.load.arrivals import (
     NS_PER_S,
     due_times,
     expected_events,
@@ -24,12 +24,12 @@ from lab.load.arrivals import (
     parameters,
     replay_times,
 )
-from lab.load.spec import REPLAY, SHORTEST_HEARTBEAT_MS, LoadSpec
-from workloads.datasets.cut import before, event_times
-from workloads.datasets.dataset import Dataset
-from workloads.model import DGSProgram
-from workloads.model.optimizer import synchronizing_events
-from workloads.model.profile import profile
+from streamlab.lab.load.spec import REPLAY, SHORTEST_HEARTBEAT_MS, LoadSpec
+from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import DGSProgram
+from streamlab.workloads.model.optimizer import synchronizing_events
+from streamlab.workloads.model.profile import profile
 
 IntArray = npt.NDArray[np.int64]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from engines.protocol import ADAPTIVE
+from streamlab.engines.protocol import ADAPTIVE
 
 CONSTANT = "constant"
 POISSON = "poisson"
@@ -46,7 +46,7 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             rate); None for `replay`.
         warm_up_s, window_s: the steady window follows the warm-up; the input is cut to their sum.
         seed: of random arrivals.
-        batching: see `engines.protocol.OfferedLoad`.
+        batching: see `streamlab.engines.protocol.OfferedLoad`.
         heartbeat_ms: period of the heartbeats that every stream gets while others go on.
         heartbeats_per_barrier: how many of them come, on the mean, from one synchronizing event to
             the next, whatever the rate; None: their period is `heartbeat_ms`.

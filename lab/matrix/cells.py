@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from engines import conditions
-from engines.conditions import Conditions
-from engines.protocol import Engine, Variant, default_variant
-from engines.registry import engine as find_engine
-from lab.errors import MatrixError
-from lab.load.spec import LoadSpec
-from lab.matrix.load_entry import CATCH_UP, SearchSettings, specs
-from lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
-from workloads.meant import meant
+from streamlab.engines import conditions
+from streamlab.engines.conditions import Conditions
+from streamlab.engines.protocol import Engine, Variant, default_variant
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.matrix.load_entry import CATCH_UP, SearchSettings, specs
+from streamlab.lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
+from streamlab.workloads.meant import meant
 
 CELL = "cell"
 """Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""

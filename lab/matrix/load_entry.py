@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engines.protocol import ADAPTIVE
-from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, LoadSpec
+from streamlab.engines.protocol import ADAPTIVE
+from streamlab.lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, LoadSpec
 
 CATCH_UP = "catch-up"
 OPEN = "open"

@@ -42,12 +42,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from engines.protocol import ADAPTIVE, BATCHINGS
-from lab.errors import MatrixError
-from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, SHORTEST_HEARTBEAT_MS
-from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings
-from lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
-from lab.measure.objective import EXPECTED, parse_objective
+from streamlab.engines.protocol import ADAPTIVE, BATCHINGS
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, SHORTEST_HEARTBEAT_MS
+from streamlab.lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings
+from streamlab.lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
+from streamlab.lab.measure.objective import EXPECTED, parse_objective
 
 MOST_VOTES = 999
 MOST = 1e15

@@ -44,11 +44,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from lab.errors import MatrixError
-from lab.isolate.isolation import KINDS, PROCESS, Isolation
-from lab.matrix.load_entry import CATCH_UP, LoadEntry
-from lab.matrix.load_table import parse_loads
-from lab.matrix.toml_table import (
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.isolate.isolation import KINDS, PROCESS, Isolation
+from streamlab.lab.matrix.load_entry import CATCH_UP, LoadEntry
+from streamlab.lab.matrix.load_table import parse_loads
+from streamlab.lab.matrix.toml_table import (
     LONGEST_LABEL_BYTES,
     LONGEST_S,
     REQUIRED,
@@ -56,14 +56,14 @@ from lab.matrix.toml_table import (
     parse_toml,
     read_text,
 )
-from lab.measure.energy.choose import AUTO, NAMES
-from workloads import references
-from workloads.control_group import usable_cores_here
-from workloads.datasets.dataset import Dataset
-from workloads.model import ModelError, Workload
-from workloads.places import here
-from workloads.registry import short_name
-from workloads.registry import workload as find_workload
+from streamlab.lab.measure.energy.choose import AUTO, NAMES
+from streamlab.workloads import references
+from streamlab.workloads.control_group import usable_cores_here
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import ModelError, Workload
+from streamlab.workloads.places import here
+from streamlab.workloads.registry import short_name
+from streamlab.workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
 DOUBLING = "doubling"
@@ -114,7 +114,7 @@ class WorkloadEntry:
 
     @property
     def found_by(self) -> str:
-        """What `workloads.registry` finds it by."""
+        """What `streamlab.workloads.registry` finds it by."""
         return self.reference or self.name
 
     def asked_for(self, dataset: Dataset) -> str | None:
@@ -142,10 +142,10 @@ class Settings:
     """What holds for all trials of a run.
 
     Attributes:
-        energy: one of `lab.measure.energy.choose.NAMES`.
+        energy: one of `streamlab.lab.measure.energy.choose.NAMES`.
         idle_s: how long the idle machine is measured before and after a session; 0: not at all.
         cores_within_ns: a trial waits, for a while, until the cores are so close to each other;
-            None: it does not (`lab.measure.machine.await_near`).
+            None: it does not (`streamlab.lab.measure.machine.await_near`).
         isolation: where trials run.
         planted_slowdown: share of a trial's own time that is added to it, to try a gate.
     """

@@ -6,10 +6,10 @@ from typing import Any
 
 import tomli_w
 
-from lab.errors import LabError
-from workloads import references
-from workloads.places import here
-from workloads.registry import short_name
+from streamlab.lab.errors import LabError
+from streamlab.workloads import references
+from streamlab.workloads.places import here
+from streamlab.workloads.registry import short_name
 
 ONE_WORKER = frozenset({"reference"})
 """Engines that are sequential whatever is asked: more workers would be cells without a number."""
@@ -20,7 +20,7 @@ class OneWorkload:
     """What is asked of one workload. What is None or empty is left to the defaults of a matrix.
 
     Attributes:
-        reference: the workload (`workloads.registry`); files are relative to the current folder.
+        reference: the workload (`streamlab.workloads.registry`); files are relative to the current folder.
         engines: names, or `name/variant`; several variants of one engine are several of these.
         workers: for each engine that is not sequential.
         batch: for the variants that take one.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.errors import MatrixError
-from workloads.datasets.catalog import LARGEST_SEED
-from workloads.model.workload import LARGEST_WHOLE
+from streamlab.lab.errors import MatrixError
+from streamlab.workloads.datasets.catalog import LARGEST_SEED
+from streamlab.workloads.model.workload import LARGEST_WHOLE
 
 LONGEST_LABEL_BYTES = 64
 """Of a label as UTF-8: a cell's id has up to three of them, and names a table's row."""

@@ -1,6 +1,6 @@
 """What a trial says of an elastic operator: figures of its row, and the list of its changes.
 
-The list stands beside the series as Parquet, one row a `engines.protocol.Reconfiguration`, with its
+The list stands beside the series as Parquet, one row a `streamlab.engines.protocol.Reconfiguration`, with its
 fields as columns.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from engines.protocol import Elasticity, Reconfiguration
-from results.table import table_of
+from streamlab.engines.protocol import Elasticity, Reconfiguration
+from streamlab.results.table import table_of
 
 Result = dict[str, Any]
 

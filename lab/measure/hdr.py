@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from engines.protocol import Histogram
+from streamlab.engines.protocol import Histogram
 
 LATENCY = "latency"
 WARM_UP = "warm_up_latency"

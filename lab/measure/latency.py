@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.protocol import Histogram
+from streamlab.engines.protocol import Histogram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

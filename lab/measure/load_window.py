@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.protocol import OfferedLoad, Progress
-from lab.measure.steady import FloatArray
+from streamlab.engines.protocol import OfferedLoad, Progress
+from streamlab.lab.measure.steady import FloatArray
 
 POINT_NS = 1_000_000_000
 FEWEST_POINTS = 20

@@ -7,10 +7,10 @@ that something is known to be wrong.
 import math
 from dataclasses import dataclass, replace
 
-from lab.host import processor
-from lab.host.machine import Machine
-from lab.host.processor import Ticks
-from workloads import control_group
+from streamlab.lab.host import processor
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.host.processor import Ticks
+from streamlab.workloads import control_group
 
 # A load average also counts what the lab itself ran in the last minute; so it is believed only
 # when something runs now, while the lab waits.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from lab.measure.latency import Percentiles
+from streamlab.lab.measure.latency import Percentiles
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max")
 _NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}

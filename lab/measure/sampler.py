@@ -7,8 +7,8 @@ from types import TracebackType
 
 import psutil
 
-from lab.measure.tree import descendants, rss_bytes
-from lab.measure.usage import used
+from streamlab.lab.measure.tree import descendants, rss_bytes
+from streamlab.lab.measure.usage import used
 
 PERIOD_S = 0.1
 # A look for new processes costs more than reading known ones; five a second find all that matter.

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import Elasticity, Progress
-from workloads.datasets.arrow import array_with_nulls
+from streamlab.engines.protocol import Elasticity, Progress
+from streamlab.workloads.datasets.arrow import array_with_nulls
 
 STEP_NS = 100_000_000
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engines.protocol import Histogram, OfferedLoad, Progress, Sent
-from lab.measure.latency import Percentiles
-from lab.measure.load_window import Window, window
-from lab.measure.objective import Objective
-from lab.measure.steady import (
+from streamlab.engines.protocol import Histogram, OfferedLoad, Progress, Sent
+from streamlab.lab.measure.latency import Percentiles
+from streamlab.lab.measure.load_window import Window, window
+from streamlab.lab.measure.objective import Objective
+from streamlab.lab.measure.steady import (
     TOO_SHORT,
     UNSTEADY,
     SteadyCriteria,
@@ -48,7 +48,7 @@ class Criteria:
         most_drain_s: from the end of the load to the last output.
         shortest_window_s, shortest_warm_up_s: below these the verdict is a quick one.
         long_window_s: what a paper should use.
-        steady: see `lab.measure.steady`.
+        steady: see `streamlab.lab.measure.steady`.
     """
 
     least_emitted_share: float = 0.999

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jinja2
 
-from lab.errors import LabError
+from streamlab.lab.errors import LabError
 
 TEMPLATES = Path(__file__).with_name("templates")
 

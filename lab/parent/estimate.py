@@ -12,16 +12,16 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from lab.matrix.cells import Cell, describe
-from lab.matrix.matrix import Settings
-from lab.parent.host import host
-from lab.parent.inputs import is_made
-from results.errors import ResultsError
-from results.fit import encodable
-from results.machines import compare_machines
-from results.meta import check_meta
-from results.schema import CRASH, OOM
-from results.store import Row, finished, list_runs, read_meta
+from streamlab.lab.matrix.cells import Cell, describe
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.parent.host import host
+from streamlab.lab.parent.inputs import is_made
+from streamlab.results.errors import ResultsError
+from streamlab.results.fit import encodable
+from streamlab.results.machines import compare_machines
+from streamlab.results.meta import check_meta
+from streamlab.results.schema import CRASH, OOM
+from streamlab.results.store import Row, finished, list_runs, read_meta
 
 NAMED = 3
 """Of the cells without a time, these are named."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.isolate.isolation import Isolation
-from lab.matrix.cells import Cell
-from lab.parent.spawn import run_trial
-from lab.trial.spec import CeilingJob
+from streamlab.lab.isolate.isolation import Isolation
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import CeilingJob
 
 SAFE_SHARE = 0.5
 """Of the ceiling: a null engine at twice the claimed rate shows that the source is not what was

@@ -10,14 +10,13 @@ from typing import Any
 
 import psutil
 
-from lab.host.git import GitError, git, git_bytes
-from lab.isolate.source import source_bytes
-from workloads import control_group
-
-SOURCE = Path(__file__).resolve().parents[2]
-"""The folder that holds the packages: the checkout, or the folder that they are installed in."""
+from streamlab.lab.host.git import GitError, git, git_bytes
+from streamlab.lab.host.installation import SOURCE
+from streamlab.lab.isolate.source import source_bytes
+from streamlab.workloads import control_group
 
 SOURCE_PARTS = (
+    "streamlab",
     "lab",
     "workloads",
     "engines",
@@ -30,7 +29,7 @@ SOURCE_PARTS = (
 
 
 def host() -> dict[str, Any]:
-    """Return the machine's properties for `results.machines`; None for what cannot be read."""
+    """Return the machine's properties for `streamlab.results.machines`; None for what cannot be read."""
     return {
         "cpu_model": _cpu_field("model name"),
         "microcode": _cpu_field("microcode"),

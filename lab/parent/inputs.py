@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from lab.errors import MatrixError
-from lab.matrix.matrix import DEFAULT_EVENTS, Matrix, WorkloadEntry
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.integrity import verified
-from workloads.datasets.limits import beyond_limits
-from workloads.datasets.progress import Progress
-from workloads.datasets.tables import Table
-from workloads.model import ModelError, StreamSpec, Workload
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.matrix.matrix import DEFAULT_EVENTS, Matrix, WorkloadEntry
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.limits import beyond_limits
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.model import ModelError, StreamSpec, Workload
 
 
 def check_entries(matrix: Matrix) -> None:
@@ -61,7 +61,7 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
         ModelError: an unknown workload or a bad parameter.
         DatasetError: it has not; names both sizes.
     """
-    from workloads.datasets.room import check_room
+    from streamlab.workloads.datasets.room import check_room
 
     specs: list[StreamSpec] = []
     for entry in entries:
@@ -77,7 +77,7 @@ def is_made(entry: WorkloadEntry) -> bool:
     Raises:
         ModelError: an unknown workload or a bad parameter.
     """
-    from workloads.datasets.build import recipe_of
+    from streamlab.workloads.datasets.build import recipe_of
 
     workload = entry.workload()
     if entry.dataset is not None or workload.source is not None:
@@ -148,7 +148,7 @@ def _generated(
     progress: Progress | None,
     say: Callable[[str], None],
 ) -> Dataset:
-    from workloads.datasets.build import ensure, recipe_of
+    from streamlab.workloads.datasets.build import ensure, recipe_of
 
     if workload.source is not None:
         made = ensure(workload, entry.params, entry.events, entry.seed, progress=progress)

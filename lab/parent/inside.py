@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from lab.isolate.container import Mount
-from lab.trial.spec import CeilingJob, Job
-from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.datasets.oracle_cache import answers_folder
-from workloads.references import file_of
+from streamlab.lab.isolate.container import Mount
+from streamlab.lab.trial.spec import CeilingJob, Job
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.datasets.oracle_cache import answers_folder
+from streamlab.workloads.references import file_of
 
 FOLDER = PurePosixPath("/trial")
 WORKLOAD = PurePosixPath("/workload")

@@ -9,22 +9,22 @@ from typing import Any
 
 import msgspec
 
-from lab.isolate.isolation import PROCESS
-from lab.load.spec import LoadSpec
-from lab.matrix.cells import Trial
-from lab.matrix.matrix import Settings
-from lab.measure.machine import Look, await_near, look
-from lab.measure.usage import core_warnings, kernel_warnings
-from lab.parent.run_dir import fingerprint, now
-from lab.parent.session import Session
-from lab.parent.spawn import Ended, run_trial
-from lab.trial.spec import EngineTrial
-from results import schema
-from results.seal import move_sealed
-from results.store import Row
-from workloads.control_group import usable_cores_here
-from workloads.datasets.dataset import Dataset
-from workloads.places import runs
+from streamlab.lab.isolate.isolation import PROCESS
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.matrix.cells import Trial
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.measure.machine import Look, await_near, look
+from streamlab.lab.measure.usage import core_warnings, kernel_warnings
+from streamlab.lab.parent.run_dir import fingerprint, now
+from streamlab.lab.parent.session import Session
+from streamlab.lab.parent.spawn import Ended, run_trial
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.results import schema
+from streamlab.results.seal import move_sealed
+from streamlab.results.store import Row
+from streamlab.workloads.control_group import usable_cores_here
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.places import runs
 
 MOST_ATTEMPTS = 5
 """Of a trial that is to have its cores near each other (`cores_within_ns`)."""

@@ -4,9 +4,9 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.progress import Progress
 
 # Views or edits are split among so many streams, so that two workers have something to share.
 STREAMS = 2
@@ -66,9 +66,9 @@ def import_real_input(
     found = _imported(known, path)
     if found is not None:
         return found
-    from workloads.datasets.imports.kind import ImportOptions
-    from workloads.datasets.imports.registry import import_kind
-    from workloads.datasets.imports.run import import_files
+    from streamlab.workloads.datasets.imports.kind import ImportOptions
+    from streamlab.workloads.datasets.imports.registry import import_kind
+    from streamlab.workloads.datasets.imports.run import import_files
 
     options = ImportOptions(files=(path,), streams=STREAMS, sort=known.sort)
     return import_files(import_kind(known.kind), options, master=master, progress=progress)

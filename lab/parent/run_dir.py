@@ -13,17 +13,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lab.errors import LabError, ResumeError
-from lab.matrix.cells import Cell, describe
-from lab.matrix.matrix import Matrix, WorkloadEntry
-from lab.parent.host import host, revision, software
-from results import fingerprints
-from results.fit import encodable
-from results.machines import compare_machines
-from results.meta import check_meta
-from results.store import read_meta, write_meta
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.invented import invented_words
+from streamlab.lab.errors import LabError, ResumeError
+from streamlab.lab.matrix.cells import Cell, describe
+from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
+from streamlab.lab.parent.host import host, revision, software
+from streamlab.results import fingerprints
+from streamlab.results.fit import encodable
+from streamlab.results.machines import compare_machines
+from streamlab.results.meta import check_meta
+from streamlab.results.store import read_meta, write_meta
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.invented import invented_words
 
 LOCK = ".lock"
 """File of a run that the process that works on it has locked."""

@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from lab.errors import LabError
-from lab.interrupt import pause
-from lab.isolate.errors import DiskFullError
-from lab.load.arrivals import feasible_eps
-from lab.matrix.cells import Cell, Trial, interleave
-from lab.matrix.matrix import Settings, WorkloadEntry
-from lab.parent.one_trial import run_one
-from lab.parent.run_dir import close_session, open_session, run_fingerprint
-from lab.parent.search.record import Recorder
-from lab.parent.search.run import Searches
-from lab.parent.search.state import State
-from lab.parent.session import Session, begin, finish
-from lab.parent.spawn import run_trial
-from lab.trial.spec import OracleJob
-from results import schema
-from results.seal import compact, seal_files, seal_old_run, verify_run
-from results.store import Row, finished, write_meta, write_table, write_trial
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.oracle_cache import move_old_answers
+from streamlab.lab.errors import LabError
+from streamlab.lab.interrupt import pause
+from streamlab.lab.isolate.errors import DiskFullError
+from streamlab.lab.load.arrivals import feasible_eps
+from streamlab.lab.matrix.cells import Cell, Trial, interleave
+from streamlab.lab.matrix.matrix import Settings, WorkloadEntry
+from streamlab.lab.parent.one_trial import run_one
+from streamlab.lab.parent.run_dir import close_session, open_session, run_fingerprint
+from streamlab.lab.parent.search.record import Recorder
+from streamlab.lab.parent.search.run import Searches
+from streamlab.lab.parent.search.state import State
+from streamlab.lab.parent.session import Session, begin, finish
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import OracleJob
+from streamlab.results import schema
+from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
+from streamlab.results.store import Row, finished, write_meta, write_table, write_trial
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import move_old_answers
 
 # The oracle is slow on purpose; it has to be made once for every dataset.
 ORACLE_TIMEOUT_S = 3600.0
@@ -77,7 +77,7 @@ def run(
     """Run every trial that the run directory does not have yet.
 
     Args:
-        run_dir: a directory from `lab.parent.run_dir`.
+        run_dir: a directory from `streamlab.lab.parent.run_dir`.
         meta: its run.json, changed here and written at the start and the end.
         cells: the cells.
         datasets: by workload key.

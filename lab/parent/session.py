@@ -11,19 +11,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engines.registry import engine as find_engine
-from lab.interrupt import pause
-from lab.isolate.isolation import CONTAINER
-from lab.isolate.process import why_unconfined
-from lab.matrix.cells import Cell
-from lab.matrix.matrix import Settings
-from lab.measure.energy import idle
-from lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
-from lab.parent.generators import Generators
-from lab.parent.trial_folder import remove_orphaned_folders
-from results.store import Row, write_trial
-from workloads.references import file_of
-from workloads.registry import places
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.interrupt import pause
+from streamlab.lab.isolate.isolation import CONTAINER
+from streamlab.lab.isolate.process import why_unconfined
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.measure.energy import idle
+from streamlab.lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
+from streamlab.lab.parent.generators import Generators
+from streamlab.lab.parent.trial_folder import remove_orphaned_folders
+from streamlab.results.store import Row, write_trial
+from streamlab.workloads.references import file_of
+from streamlab.workloads.registry import places
 
 Watts = Mapping[str, float] | None
 
@@ -86,7 +86,7 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
     """
     if settings.isolation.kind != CONTAINER:
         return None
-    from lab.isolate.check import check, check_holds
+    from streamlab.lab.isolate.check import check, check_holds
 
     facts = check(settings.isolation)
     references = dict.fromkeys(cell.entry.found_by for cell in cells)
@@ -100,7 +100,9 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
 
 def _ours(modules: Iterable[str]) -> bool:
     """Tell whether modules are of the lab's own source, which every image holds."""
-    return all(module.partition(".")[0] in ("engines", "workloads") for module in modules)
+    return all(
+        module.startswith(("streamlab.engines.", "streamlab.workloads.")) for module in modules
+    )
 
 
 def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:

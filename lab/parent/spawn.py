@@ -14,22 +14,22 @@ from typing import Any
 
 import msgspec
 
-from engines.errors import EngineError
-from engines.protocol import KeepsFolders
-from engines.registry import engine as find_engine
-from lab.host.git import environment
-from lab.isolate.errors import DiskFullError
-from lab.isolate.isolation import CONTAINER, Isolation
-from lab.isolate.process import FileAccess, Outcome, run_isolated
-from lab.judge.client import LACKED_SPACE, judge_of
-from lab.parent.host import SOURCE
-from lab.parent.trial_folder import trial_folder
-from lab.parent.witness import Witness
-from lab.trial.evidence import EVIDENCE
-from lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
-from results import schema
-from workloads.datasets.oracle_cache import answers_folder
-from workloads.places import cache_folder, here
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import KeepsFolders
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.host.git import environment
+from streamlab.lab.host.installation import SOURCE, python_path
+from streamlab.lab.isolate.errors import DiskFullError
+from streamlab.lab.isolate.isolation import CONTAINER, Isolation
+from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
+from streamlab.lab.judge.client import LACKED_SPACE, judge_of
+from streamlab.lab.parent.trial_folder import trial_folder
+from streamlab.lab.parent.witness import Witness
+from streamlab.lab.trial.evidence import EVIDENCE
+from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
+from streamlab.results import schema
+from streamlab.workloads.datasets.oracle_cache import answers_folder
+from streamlab.workloads.places import cache_folder, here
 
 Result = dict[str, Any]
 # As much of a log as helps in a table; the whole log is kept.
@@ -70,7 +70,7 @@ def run_trial(
         job: the trial (or what serves one), with this machine's paths.
         log: appended to.
         timeout_s: it is stopped after so long.
-        isolate: where it runs; None: in a process. A container wants `lab.isolate.check` first.
+        isolate: where it runs; None: in a process. A container wants `streamlab.lab.isolate.check` first.
         hidden: further folders that a trial in a process must not see; one never sees the kept
             answers for its input.
 
@@ -86,7 +86,8 @@ def run_trial(
         begin = log.stat().st_size
         with trial_folder() as folder:
             kept = kept_folders(job)
-            judge, environ = judge_of(sys.executable, _variables()), environment() | _variables()
+            variables = {"PYTHONPATH": python_path()}
+            judge, environ = judge_of(sys.executable, variables), environment() | variables
             if isinstance(job, EngineTrial):
                 size = judge.expected_rows(job, log=log, environ=environ)
                 job = msgspec.structs.replace(job, expected_outputs=size)
@@ -153,10 +154,10 @@ def _run_process(
         )
     write_job(_spawned_now(job), folder / SPEC)
     return run_isolated(
-        [sys.executable, "-m", "lab.trial", str(folder / SPEC), str(folder)],
+        [sys.executable, "-m", "streamlab.lab.trial", str(folder / SPEC), str(folder)],
         log=log,
         timeout_s=timeout_s,
-        env={"LAB_CACHE": str(cache), **_variables(), **own},
+        env={"LAB_CACHE": str(cache), "PYTHONPATH": python_path(), **own},
         folder=folder,
         access=access,
     )
@@ -203,13 +204,13 @@ def _run_contained(
     timeout_s: float,
     isolate: Isolation,
 ) -> Outcome:
-    from lab.isolate.container import run_contained
-    from lab.parent.inside import FOLDER, translate
+    from streamlab.lab.isolate.container import run_contained
+    from streamlab.lab.parent.inside import FOLDER, translate
 
     inside = translate(job, folder)
     write_job(_spawned_now(inside.job), folder / SPEC)
     return run_contained(
-        ["python", "-m", "lab.trial", str(FOLDER / SPEC), str(FOLDER)],
+        ["python", "-m", "streamlab.lab.trial", str(FOLDER / SPEC), str(FOLDER)],
         isolation=isolate,
         mounts=inside.mounts,
         log=log,
@@ -310,13 +311,3 @@ def _text(path: Path, begin: int = 0) -> str:
     with path.open("rb") as file:
         file.seek(begin)
         return file.read().decode("utf-8", errors="replace")
-
-
-def _variables() -> dict[str, str]:
-    return {"PYTHONPATH": _python_path()}
-
-
-def _python_path() -> str:
-    """Let the trial import what this process imports, wherever it was started."""
-    known = os.environ.get("PYTHONPATH", "")
-    return os.pathsep.join(filter(None, [str(SOURCE), known]))

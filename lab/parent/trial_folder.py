@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lab.trial.scratch import temporary_folder
+from streamlab.lab.trial.scratch import temporary_folder
 
 PREFIX = "lab-job-"
 _YOUNGEST_S = 60.0

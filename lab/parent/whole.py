@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from lab.matrix.cells import Cell
-from lab.matrix.matrix import Matrix, WorkloadEntry
-from lab.parent.inputs import check_inputs, check_room_for, find_dataset
-from lab.parent.run_dir import hold, new_meta, record_dataset, reopen, start
-from lab.parent.runner import RunResult, Watcher, run
-from lab.parent.session import surroundings
-from workloads.datasets.progress import Progress
-from workloads.places import catalogue, check_text
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
+from streamlab.lab.parent.inputs import check_inputs, check_room_for, find_dataset
+from streamlab.lab.parent.run_dir import hold, new_meta, record_dataset, reopen, start
+from streamlab.lab.parent.runner import RunResult, Watcher, run
+from streamlab.lab.parent.session import surroundings
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.places import catalogue, check_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,10 @@ from types import TracebackType
 
 import psutil
 
-from lab.judge.accounts import Sighting
-from lab.measure.tree import descendants
-from lab.measure.usage import used_by
-from lab.trial.report import ANSWER, CLOCK, PHASES
+from streamlab.lab.judge.accounts import Sighting
+from streamlab.lab.measure.tree import descendants
+from streamlab.lab.measure.usage import used_by
+from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES
 
 _SO_TIMESTAMPNS = 35
 """From <asm-generic/socket.h>; Python's module lacks it. The stamp is a `struct timespec`."""

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from engines.errors import UnsupportedError
-from engines.protocol import Engine, Measured, Task
-from lab.measure.energy.choose import by_name
-from lab.measure.energy.recorder import EnergyRecorder
-from lab.measure.sampler import ResourceSampler
-from lab.measure.tree import descendants
-from lab.measure.usage import used_by, used_here
-from lab.trial.collector import collect_from_now_on
-from lab.trial.leftovers import left_behind
-from lab.trial.plants import ballast, burn, delayed
-from lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
-from lab.trial.spec import EngineTrial
-from workloads.model import Columns, ListColumn
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.protocol import Engine, Measured, Task
+from streamlab.lab.measure.energy.choose import by_name
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.measure.tree import descendants
+from streamlab.lab.measure.usage import used_by, used_here
+from streamlab.lab.trial.collector import collect_from_now_on
+from streamlab.lab.trial.leftovers import left_behind
+from streamlab.lab.trial.plants import ballast, burn, delayed
+from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.workloads.model import Columns, ListColumn
 
 Result = dict[str, Any]
 

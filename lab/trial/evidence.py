@@ -5,7 +5,7 @@ A trial states no status of success and no rate. It writes two things into its f
     evidence.json      `Evidence`: why it failed, or the readings of its timed part
     answer/            the answer, one or two `.npy` files a column
 
-`lab.judge` reads them in another process and sets status and rates.
+`streamlab.lab.judge` reads them in another process and sets status and rates.
 """
 
 import json
@@ -20,9 +20,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import Measured
-from lab.measure.series import Track
-from workloads.model import Columns, ListColumn
+from streamlab.engines.protocol import Measured
+from streamlab.lab.measure.series import Track
+from streamlab.workloads.model import Columns, ListColumn
 
 EVIDENCE, ANSWER = "evidence.json", "answer"
 NUMBERS, LISTS = "numbers", "lists"

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from lab.measure.tree import descendants
+from streamlab.lab.measure.tree import descendants
 
 # An engine that has been told to close may need a moment until its processes are gone.
 CLOSE_GRACE_S = 2.0

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from engines.protocol import Histogram, Measured
-from lab.measure.sampler import ResourceSampler
-from lab.measure.tree import rss_bytes
+from streamlab.engines.protocol import Histogram, Measured
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.measure.tree import rss_bytes
 
 TAIL = 100
 """One output of so many is late: the share beyond the 99th percentile."""

@@ -1,7 +1,7 @@
-"""The measured process: `python -m lab.trial SPEC.json EVIDENCE_FOLDER`.
+"""The measured process: `python -m streamlab.lab.trial SPEC.json EVIDENCE_FOLDER`.
 
 Loads one engine, prepares, times, takes the answer and stops the engine. It writes what it found as
-evidence (`lab.trial.evidence`) whatever happens to the engine's own Python code; when the process
+evidence (`streamlab.lab.trial.evidence`) whatever happens to the engine's own Python code; when the process
 dies, the lab that started it sees that. It judges nothing: the expected answer is out of its reach.
 """
 
@@ -17,18 +17,18 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from engines.environment import activate
-from engines.errors import UnsupportedError
-from engines.protocol import Engine, OfferedLoad, Task
-from engines.registry import engine as find_engine
-from lab.errors import LoadError
-from lab.measure.series import Track
-from lab.trial.collector import collect_from_now_on
-from lab.trial.drive import Driven, drive, print_traceback
-from lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
-from lab.trial.report import Reporter
-from lab.trial.scratch import temporary_folder
-from lab.trial.spec import (
+from streamlab.engines.environment import activate
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.protocol import Engine, OfferedLoad, Task
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.errors import LoadError
+from streamlab.lab.measure.series import Track
+from streamlab.lab.trial.collector import collect_from_now_on
+from streamlab.lab.trial.drive import Driven, drive, print_traceback
+from streamlab.lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
+from streamlab.lab.trial.report import Reporter
+from streamlab.lab.trial.scratch import temporary_folder
+from streamlab.lab.trial.spec import (
     CeilingJob,
     EditedError,
     EngineTrial,
@@ -37,10 +37,10 @@ from lab.trial.spec import (
     read_job,
     workload_of,
 )
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DamagedError
-from workloads.datasets.integrity import verified
-from workloads.model import Workload
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DamagedError
+from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.model import Workload
 
 Result = dict[str, Any]
 
@@ -148,7 +148,7 @@ def _offered(
     dataset = verified(spec.dataset)
     if spec.load is None:
         return dataset, None
-    from lab.load.schedule import offer
+    from streamlab.lab.load.schedule import offer
 
     reporter.phase("offer")
     offered = offer(spec.load, dataset, grid=workload.output.grid, program=workload.program)
@@ -189,7 +189,7 @@ def _timed(driven: Driven, folder: Path) -> Timed:
 
 
 def _prepare_oracle(job: OracleJob, reporter: Reporter) -> None:
-    from workloads.datasets.oracle_cache import expected
+    from streamlab.workloads.datasets.oracle_cache import expected
 
     reporter.phase("oracle")
     collect_from_now_on()

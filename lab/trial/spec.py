@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from lab.load.spec import LoadSpec
-from workloads.datasets.dataset import Dataset
-from workloads.model import Workload
-from workloads.registry import workload as find_workload
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Workload
+from streamlab.workloads.registry import workload as find_workload
 
 
 class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
@@ -20,7 +20,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         engine, variant, workers, batch, options: as in the cell; batch is 1 where there is no
         such notion.
         dataset: the input, whole.
-        workload: a reference to it (`workloads.registry`); None: the name of the dataset's.
+        workload: a reference to it (`streamlab.workloads.registry`); None: the name of the dataset's.
         query: query parameters of the workload; those that are left out are at their defaults.
         code: `Workload.code` of what is to be run; None: whatever is found.
         load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
@@ -30,11 +30,11 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         planted_delay_ns: by how much one output in a hundred is reported late, to try a gate.
         spawned_ns: monotonic clock when the lab started the process, set by the launcher;
             that clock is the machine's.
-        series: where to write the series (`lab.measure.series`, Parquet).
+        series: where to write the series (`streamlab.lab.measure.series`, Parquet).
         reconfigurations: where to write those of an elastic operator (Parquet).
-        histograms: where to write the latency histograms (`lab.measure.hdr`).
+        histograms: where to write the latency histograms (`streamlab.lab.measure.hdr`).
         outputs: where to write the answer (Parquet), None when it is not kept.
-        expected_outputs: as in `engines.protocol.Task`.
+        expected_outputs: as in `streamlab.engines.protocol.Task`.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why it is `none`; None otherwise.
     """

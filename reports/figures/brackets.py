@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from reports.figures.panel import grid, new_panel
-from reports.figures.series import place_names
-from reports.figures.spots import Panel, with_spots
-from reports.figures.time_axis import Range, log_ticks
-from reports.numbers import count, rate
-from reports.palette import INK, MUTED, PAPER, Colour
-from reports.search import Search
+from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.series import place_names
+from streamlab.reports.figures.spots import Panel, with_spots
+from streamlab.reports.figures.time_axis import Range, log_ticks
+from streamlab.reports.numbers import count, rate
+from streamlab.reports.palette import INK, MUTED, PAPER, Colour
+from streamlab.reports.search import Search
 
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from reports.figures.panel import grid, new_panel
-from reports.figures.spots import Panel, with_spots
-from reports.numbers import joules
-from reports.palette import INK, MUTED, PAPER, Colour
+from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.spots import Panel, with_spots
+from streamlab.reports.numbers import joules
+from streamlab.reports.palette import INK, MUTED, PAPER, Colour
 
 _ROW_IN = 0.46
 _MARGIN_IN = 0.98

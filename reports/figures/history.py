@@ -9,8 +9,8 @@ from html import escape
 
 from matplotlib.ticker import MaxNLocator
 
-from reports.numbers import Quantity, short
-from reports.steps import Point, Step, Track
+from streamlab.reports.numbers import Quantity, short
+from streamlab.reports.steps import Point, Step, Track
 
 WIDTH, HEIGHT = 340, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 16, 22

@@ -5,13 +5,13 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from reports.figures.panel import grid, new_panel
-from reports.figures.series import short_names
-from reports.figures.spots import Panel, told, with_spots
-from reports.figures.time_axis import Range, beside, range_of, time_ticks
-from reports.numbers import counted_workers, duration
-from reports.palette import INK, PAPER, Colour
-from reports.summary import Cell
+from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.series import short_names
+from streamlab.reports.figures.spots import Panel, told, with_spots
+from streamlab.reports.figures.time_axis import Range, beside, range_of, time_ticks
+from streamlab.reports.numbers import counted_workers, duration
+from streamlab.reports.palette import INK, PAPER, Colour
+from streamlab.reports.summary import Cell
 
 _ROW_IN = 0.36
 _AROUND = 0.4  # rows of room above the first, for its label

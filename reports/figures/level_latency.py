@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from reports.figures.labels import spread as place
-from reports.figures.panel import grid, new_panel
-from reports.figures.series import place_names
-from reports.figures.spots import Panel, told, with_spots
-from reports.figures.time_axis import Range, time_ticks
-from reports.numbers import duration, rate
-from reports.palette import INK, PAPER, Colour
-from reports.search import Level, Search
-from reports.verdicts import sign
-from results.query import Spread
+from streamlab.reports.figures.labels import spread as place
+from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.series import place_names
+from streamlab.reports.figures.spots import Panel, told, with_spots
+from streamlab.reports.figures.time_axis import Range, time_ticks
+from streamlab.reports.numbers import duration, rate
+from streamlab.reports.palette import INK, PAPER, Colour
+from streamlab.reports.search import Level, Search
+from streamlab.reports.verdicts import sign
+from streamlab.results.query import Spread
 
 _LABEL_GAP_IN = 0.155
 _HEIGHT_IN = 3.3

@@ -5,15 +5,15 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from reports.figures.panel import grid, new_panel
-from reports.figures.series import short_names
-from reports.figures.spots import Mark, Panel, told, with_spots
-from reports.figures.time_axis import Range, beside, range_of, time_ticks
-from reports.numbers import counted_workers, duration
-from reports.palette import INK, MUTED, PAPER, Colour
-from reports.summary import Cell
-from reports.verdicts import marked
-from results.query import Spread
+from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.series import short_names
+from streamlab.reports.figures.spots import Mark, Panel, told, with_spots
+from streamlab.reports.figures.time_axis import Range, beside, range_of, time_ticks
+from streamlab.reports.numbers import counted_workers, duration
+from streamlab.reports.palette import INK, MUTED, PAPER, Colour
+from streamlab.reports.summary import Cell
+from streamlab.reports.verdicts import marked
+from streamlab.results.query import Spread
 
 _ROW_IN = 0.6
 _MARGIN_IN = 0.98

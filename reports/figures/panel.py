@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.palette import GRID, INK, MUTED, PAPER
+from streamlab.reports.palette import GRID, INK, MUTED, PAPER
 
 WIDTH_IN = 4.4
 

@@ -18,10 +18,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from reports.figures.panel import RC, grid
-from reports.figures.time_axis import log_ticks
-from reports.numbers import count
-from reports.palette import INK, MUTED, PAPER, slot
+from streamlab.reports.figures.panel import RC, grid
+from streamlab.reports.figures.time_axis import log_ticks
+from streamlab.reports.numbers import count
+from streamlab.reports.palette import INK, MUTED, PAPER, slot
 
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.54, 0.62

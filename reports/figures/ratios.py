@@ -7,9 +7,9 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.panel import grid, new_panel, save
-from reports.figures.spots import Panel, with_spots
-from reports.palette import INK, MUTED, PAPER, Colour
+from streamlab.reports.figures.panel import grid, new_panel, save
+from streamlab.reports.figures.spots import Panel, with_spots
+from streamlab.reports.palette import INK, MUTED, PAPER, Colour
 
 BETTER = Colour(light="#00805d", dark="#3ac79b")
 WORSE = Colour(light="#c05200", dark="#f08a3c")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from reports.summary import Cell
+from streamlab.reports.summary import Cell
 
 Series = tuple[str, str, int | None, str]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.numbers import Quantity
-from results.query import Spread
+from streamlab.reports.numbers import Quantity
+from streamlab.results.query import Spread
 
 _POINTS_PER_INCH = 72  # matplotlib's SVG files are in points
 

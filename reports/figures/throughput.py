@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from reports.figures.labels import spread
-from reports.figures.panel import grid, new_panel
-from reports.figures.series import Series, short_names
-from reports.figures.spots import Mark, Panel, told, with_spots
-from reports.numbers import count, counted_workers, rate
-from reports.palette import INK, PAPER, Colour
-from reports.summary import Cell
+from streamlab.reports.figures.labels import spread
+from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.series import Series, short_names
+from streamlab.reports.figures.spots import Mark, Panel, told, with_spots
+from streamlab.reports.numbers import count, counted_workers, rate
+from streamlab.reports.palette import INK, PAPER, Colour
+from streamlab.reports.summary import Cell
 
 _LABEL_GAP_IN = 0.155
 _LETTER_IN = 0.062  # width of one, on average, at 8 points

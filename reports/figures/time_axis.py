@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from reports.numbers import duration
-from reports.palette import MUTED
+from streamlab.reports.numbers import duration
+from streamlab.reports.palette import MUTED
 
 Range = tuple[float, float]
 

@@ -11,8 +11,8 @@ from html import escape
 
 from matplotlib.ticker import MaxNLocator
 
-from reports.numbers import Quantity, count, digits, duration, memory, short
-from reports.trial_series import Span, TrialTimeline, Values
+from streamlab.reports.numbers import Quantity, count, digits, duration, memory, short
+from streamlab.reports.trial_series import Span, TrialTimeline, Values
 
 WIDTH = 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 20, 30

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.figures.panel import as_svg
-from reports.figures.ratios import BETTER as BETTER_COLOUR
-from reports.figures.ratios import WORSE as WORSE_COLOUR
-from reports.figures.ratios import Bar, ratio_panel
-from reports.numbers import number_of
-from reports.page.frame import fill, write_whole
-from reports.page.inline_svg import inline
-from reports.page.provenance import sections
-from reports.side_by_side import (
+from streamlab.reports.figures.panel import as_svg
+from streamlab.reports.figures.ratios import BETTER as BETTER_COLOUR
+from streamlab.reports.figures.ratios import WORSE as WORSE_COLOUR
+from streamlab.reports.figures.ratios import Bar, ratio_panel
+from streamlab.reports.numbers import number_of
+from streamlab.reports.page.frame import fill, write_whole
+from streamlab.reports.page.inline_svg import inline
+from streamlab.reports.page.provenance import sections
+from streamlab.reports.side_by_side import (
     LETTERS,
     SideBySide,
     Table,
@@ -20,9 +20,9 @@ from reports.side_by_side import (
     side_by_side,
     what_differs,
 )
-from reports.summary import BY_REFERENCE, cells_by_reference
-from results.compare import BETTER, WORSE
-from results.store import Run
+from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
+from streamlab.results.compare import BETTER, WORSE
+from streamlab.results.store import Run
 
 _COLOURS = {"better": BETTER_COLOUR, "worse": WORSE_COLOUR}
 

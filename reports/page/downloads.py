@@ -4,8 +4,8 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.store import Row
-from results.table import csv_of, parquet_of
+from streamlab.results.store import Row
+from streamlab.results.table import csv_of, parquet_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

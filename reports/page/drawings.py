@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.baseline import label
-from reports.figures.latency import latency_panel, shared_range
-from reports.figures.throughput import shared_scale, throughput_panel
-from reports.numbers import latency, rate
-from reports.page.inline_svg import drawn
-from reports.palette import Colour
-from reports.summary import Cell
-from reports.table import Group, in_groups, title
+from streamlab.reports.baseline import label
+from streamlab.reports.figures.latency import latency_panel, shared_range
+from streamlab.reports.figures.throughput import shared_scale, throughput_panel
+from streamlab.reports.numbers import latency, rate
+from streamlab.reports.page.inline_svg import drawn
+from streamlab.reports.palette import Colour
+from streamlab.reports.summary import Cell
+from streamlab.reports.table import Group, in_groups, title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

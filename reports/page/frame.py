@@ -11,8 +11,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reports.page.inline_svg import engine_variable, variables
-from reports.palette import Colour
+from streamlab.reports.page.inline_svg import engine_variable, variables
+from streamlab.reports.palette import Colour
 
 _HERE = Path(__file__).parent
 _OTHER = re.compile(r"[^A-Za-z0-9_./@-]")

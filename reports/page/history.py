@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reports.figures.history import draw_history
-from reports.page.frame import fill, write_whole
-from reports.page.provenance import sections
-from reports.side_by_side import code_of, noted, what_differs, write_value
-from reports.steps import History, Track, began, history
-from reports.summary import BY_REFERENCE, cells_by_reference
-from results.compare import METRICS
-from results.stats.decision import ONE_STAGE
-from results.store import Run
+from streamlab.reports.figures.history import draw_history
+from streamlab.reports.page.frame import fill, write_whole
+from streamlab.reports.page.provenance import sections
+from streamlab.reports.side_by_side import code_of, noted, what_differs, write_value
+from streamlab.reports.steps import History, Track, began, history
+from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
+from streamlab.results.compare import METRICS
+from streamlab.results.stats.decision import ONE_STAGE
+from streamlab.results.store import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def write_history(
     Args:
         runs: at least one, of one machine, in order of time.
         target: the file.
-        metric: of `results.compare.METRICS`; not that of searches.
+        metric: of `streamlab.results.compare.METRICS`; not that of searches.
         seed: of the noise that the floor of a step is made of.
         machine: the fields by which runs are of one machine.
         left_out: runs that are not in it, each with the reason.

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from reports.figures.panel import save
-from reports.figures.spots import Panel, Spot
-from reports.palette import GRID, INK, MUTED, PAPER, Colour
+from streamlab.reports.figures.panel import save
+from streamlab.reports.figures.spots import Panel, Spot
+from streamlab.reports.palette import GRID, INK, MUTED, PAPER, Colour
 
 _REACH = 5
 """Radius in points within which a pointer is on a mark."""

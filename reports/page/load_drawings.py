@@ -4,20 +4,24 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from reports.baseline import label
-from reports.energy import Used
-from reports.figures.brackets import bracket_panel, bracket_range
-from reports.figures.energy_bars import Bar, energy_panel
-from reports.figures.level_latency import level_panel, level_range
-from reports.figures.offered_latency import has_latency, offered_latency_panel, offered_range
-from reports.numbers import duration, joules, rate
-from reports.page.drawings import Drawing, slug
-from reports.page.inline_svg import drawn
-from reports.palette import Colour
-from reports.search import Level, Search
-from reports.summary import Cell
-from reports.table import Group, group_of, in_groups, title
-from reports.verdicts import marked
+from streamlab.reports.baseline import label
+from streamlab.reports.energy import Used
+from streamlab.reports.figures.brackets import bracket_panel, bracket_range
+from streamlab.reports.figures.energy_bars import Bar, energy_panel
+from streamlab.reports.figures.level_latency import level_panel, level_range
+from streamlab.reports.figures.offered_latency import (
+    has_latency,
+    offered_latency_panel,
+    offered_range,
+)
+from streamlab.reports.numbers import duration, joules, rate
+from streamlab.reports.page.drawings import Drawing, slug
+from streamlab.reports.page.inline_svg import drawn
+from streamlab.reports.palette import Colour
+from streamlab.reports.search import Level, Search
+from streamlab.reports.summary import Cell
+from streamlab.reports.table import Group, group_of, in_groups, title
+from streamlab.reports.verdicts import marked
 
 Colours = Mapping[str, Colour]
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from reports.numbers import number_of
-from reports.search import Search
-from reports.summary import BY_REFERENCE, REFERENCE, Cell
-from reports.verdicts import MARKS, sign
-from results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
+from streamlab.reports.numbers import number_of
+from streamlab.reports.search import Search
+from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell
+from streamlab.reports.verdicts import MARKS, sign
+from streamlab.results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
 
 _NO_ANSWER = (CRASH, OOM, TIMEOUT)
 _NO_RATE = "search without a rate"

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.figures.timeline import draw_timeline
-from reports.page.inline_svg import engine_variable
-from reports.palette import Colour
-from reports.trial_series import read_timeline
-from results.errors import ResultsError
-from results.schema import OK, VERIFIED
-from results.store import Row, Run
+from streamlab.reports.figures.timeline import draw_timeline
+from streamlab.reports.page.inline_svg import engine_variable
+from streamlab.reports.palette import Colour
+from streamlab.reports.trial_series import read_timeline
+from streamlab.results.errors import ResultsError
+from streamlab.results.schema import OK, VERIFIED
+from streamlab.results.store import Row, Run
 
 MOST = 40
 """Each is some 10 kB of the page; a long search has a hundred trials."""

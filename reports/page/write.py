@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reports.baseline import Baseline, baselines
-from reports.counters import counted
-from reports.energy import energy
-from reports.energy import reasons as energy_reasons
-from reports.numbers import (
+from streamlab.reports.baseline import Baseline, baselines
+from streamlab.reports.counters import counted
+from streamlab.reports.energy import energy
+from streamlab.reports.energy import reasons as energy_reasons
+from streamlab.reports.numbers import (
     count,
     duration,
     growth,
@@ -22,36 +22,36 @@ from reports.numbers import (
     share,
     watts,
 )
-from reports.offered import remarks
-from reports.page.downloads import downloads
-from reports.page.drawings import latency_drawings, throughput_drawings
-from reports.page.frame import fill, write_whole
-from reports.page.load_drawings import (
+from streamlab.reports.offered import remarks
+from streamlab.reports.page.downloads import downloads
+from streamlab.reports.page.drawings import latency_drawings, throughput_drawings
+from streamlab.reports.page.frame import fill, write_whole
+from streamlab.reports.page.load_drawings import (
     bracket_drawings,
     energy_drawings,
     level_drawings,
     offered_drawings,
     search_groups,
 )
-from reports.page.provenance import invented, sections
-from reports.page.statement import kinds, not_run, statement
-from reports.page.timelines import timelines
-from reports.palette import Colour, engine_colours
-from reports.run_warnings import ceilings, warnings_of
-from reports.scaling import slower
-from reports.search import Search
-from reports.searches import searches
-from reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
-from reports.table import (
+from streamlab.reports.page.provenance import invented, sections
+from streamlab.reports.page.statement import kinds, not_run, statement
+from streamlab.reports.page.timelines import timelines
+from streamlab.reports.palette import Colour, engine_colours
+from streamlab.reports.run_warnings import ceilings, warnings_of
+from streamlab.reports.scaling import slower
+from streamlab.reports.search import Search
+from streamlab.reports.searches import searches
+from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
+from streamlab.reports.table import (
     HeadlineRow,
     in_groups,
     rows_of,
     status_text,
     title,
 )
-from reports.verdicts import MARKS
-from results.schema import OK, STATUSES
-from results.store import Run, read_run
+from streamlab.reports.verdicts import MARKS
+from streamlab.results.schema import OK, STATUSES
+from streamlab.results.store import Run, read_run
 
 Colours = Mapping[str, Colour]
 

@@ -14,6 +14,6 @@
 Only what a text or table states stands here: nothing was read off a curve.
 """
 
-from reports.published.facts import Fact, Facts, published
+from streamlab.reports.published.facts import Fact, Facts, published
 
 __all__ = ["Fact", "Facts", "published"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.errors import ResultsError
+from streamlab.results.errors import ResultsError
 
 FOLDER = Path(__file__).parent
 COLUMNS = (
@@ -18,7 +18,7 @@ RELATIONS = ("value", "ratio", "difference", "range", "at most", "at least")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One published number: a row of the CSV, described in `reports.published`.
+    """One published number: a row of the CSV, described in `streamlab.reports.published`.
 
     `high` is infinite where the text gives no upper bound.
     """

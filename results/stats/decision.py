@@ -17,8 +17,8 @@ from itertools import count
 
 import numpy as np
 
-from results.stats.methods import INDEPENDENT, Method
-from results.stats.noise import DRAWS, UNSTABLE_ABOVE, Noise
+from streamlab.results.stats.methods import INDEPENDENT, Method
+from streamlab.results.stats.noise import DRAWS, UNSTABLE_ABOVE, Noise
 
 Key = tuple[str, str]
 """A cell and a metric."""

@@ -27,7 +27,7 @@ from typing import Protocol, assert_never
 
 from scipy.special import stdtrit
 
-from results.stats.intervals import order_rank
+from streamlab.results.stats.intervals import order_rank
 
 Ends = tuple[float, float]
 UNKNOWN: Ends = (-math.inf, math.inf)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from results.stats.intervals import Interval, ratio_interval, ratio_of_medians
-from results.stats.mann_whitney import Alternative, mann_whitney, smallest_p
-from results.stats.noise import Noise, resampled_noise
-from results.stats.pairs import (
+from streamlab.results.stats.intervals import Interval, ratio_interval, ratio_of_medians
+from streamlab.results.stats.mann_whitney import Alternative, mann_whitney, smallest_p
+from streamlab.results.stats.noise import Noise, resampled_noise
+from streamlab.results.stats.pairs import (
     pair_interval,
     pair_noise,
     pair_ratio,

@@ -13,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from results.stats.intervals import CONFIDENCE, Interval
-from results.stats.mann_whitney import Alternative
-from results.stats.noise import Noise, noise_of
+from streamlab.results.stats.intervals import CONFIDENCE, Interval
+from streamlab.results.stats.mann_whitney import Alternative
+from streamlab.results.stats.noise import Noise, noise_of
 
 Floats = npt.NDArray[np.float64]
 

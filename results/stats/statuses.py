@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from results import schema
+from streamlab.results import schema
 
 ORDER = (
     schema.OK,

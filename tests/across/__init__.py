@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import Across, DGSProgram, ForkJoin, OutputType, StateType
+from streamlab.workloads.model import Across, DGSProgram, ForkJoin, OutputType, StateType
 
 READ, RESET, HOUSE, SLICE = range(4)
 KINDS = ("read", "reset", "house", "slice")

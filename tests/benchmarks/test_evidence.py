@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import evidence, ordered_log, reordering
-from engines.small_dataset import write_dataset
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.registry import workload
 from tests.benchmarks.test_targets import row, target
 from tests.workloads.suite.streams import generated
-from workloads.registry import workload
 
 CELL = "wordcount/multicore/vsn/w2/b4096"
 

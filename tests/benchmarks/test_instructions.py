@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import instructions
 from benchmarks.instructions import CountError, Counts, differing, main, read, write
-from engines.multicore import _bench
+from streamlab.engines.multicore import _bench
 from tests.too_long import SHARED_S
 
 ROOT = Path(__file__).parents[2]

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from benchmarks.reconfiguration import TooFewError, switch_times_ns
-from engines.small_dataset import write_dataset
-from lab.load.spec import LoadSpec
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.registry import workload
 
 SPEC = LoadSpec(rate_eps=20_000.0, warm_up_s=0.05, window_s=0.5)
 ROUNDS = 4

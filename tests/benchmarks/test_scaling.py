@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.keyed_count import WORKLOAD
 from benchmarks.scaling import MATRIX, NEEDED, TREE, curves, missing, write_entry_points
-from lab.matrix.cells import expand
-from lab.matrix.matrix import read_matrix
-from workloads.control_group import usable_cores_here
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import read_matrix
+from streamlab.workloads.control_group import usable_cores_here
 
 
 def row(workers, eps, *, workload="wordcount", status="ok", apart_ns=40.0):
@@ -76,7 +76,7 @@ def test_a_machine_that_lacks_a_package_gets_the_command_that_installs_it(packag
 
 
 def test_the_keyed_count_is_what_a_dictionary_counts():
-    from workloads.datasets.generated import generated
+    from streamlab.workloads.datasets.generated import generated
 
     params = WORKLOAD.params({"keys": 7, "streams": 3})
     data = generated(WORKLOAD, params, 700_000, seed=3)

@@ -12,11 +12,11 @@ from benchmarks.generator import percentile_ns
 from benchmarks.ordered_log import FORMS
 from benchmarks.reordering import SCHEMES
 from benchmarks.targets import in_short, show
-from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from results import schema
-from workloads.registry import workload
+from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.results import schema
+from streamlab.workloads.registry import workload
 
 CELL = "event_window/multicore/dgs/w2/b4096"
 

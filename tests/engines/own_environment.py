@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engines import environment
-from engines.protocol import Engine
-from lab.conform.suite import State, conform, variants_of
+from streamlab.engines import environment
+from streamlab.engines.protocol import Engine
+from streamlab.lab.conform.suite import State, conform, variants_of
 from tests.examples import examples
 
 ROOT = Path(__file__).parents[2]

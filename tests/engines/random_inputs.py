@@ -14,14 +14,14 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.environment import activate
-from engines.protocol import Engine, Task
-from engines.registry import engine as find_engine
-from engines.small_dataset import write_dataset
+from streamlab.engines.environment import activate
+from streamlab.engines.protocol import Engine, Task
+from streamlab.engines.registry import engine as find_engine
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.model import Input, Workload
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.small_inputs import small_inputs
-from workloads.model import Input, Workload
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 SMALL = {
     "wa_ms": st.integers(1, 7),

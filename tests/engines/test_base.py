@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import lab.engine
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.protocol import Task
-from engines.registry import engine
-from engines.small_dataset import write_dataset
-from lab.engine import BatchEngine, StreamingEngine
-from workloads.datasets.total_order import total_order
-from workloads.registry import workload
+from streamlab import engine as public
+from streamlab.engine import BatchEngine, StreamingEngine
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.protocol import Task
+from streamlab.engines.registry import engine
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.registry import workload
 
 
 def running_sums(task, data):
@@ -112,7 +112,7 @@ def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
 
     class OfQueries(Sums):
         queries = None
-        known_variants = (replace(variant, models=(lab.engine.Query,)),)
+        known_variants = (replace(variant, models=(public.Query,)),)
 
     for made, changes, reason in (
         (Sums, {"variant": "fast"}, "no variant 'fast'; engine sums has batch"),
@@ -222,15 +222,15 @@ def installed(folder, name, code):
 
 
 def test_an_engine_for_a_newer_lab_is_refused_with_both_versions(tmp_path, monkeypatch):
-    code = (
-        "from engines.fake.adapter import FakeEngine\nclass Made(FakeEngine):\n    interface = {}"
-    )
-    installed(tmp_path, "newer", code.format(lab.engine.INTERFACE + 1))
-    installed(tmp_path, "same", code.format(lab.engine.INTERFACE))
+    code = "from streamlab.engines.fake.adapter import FakeEngine\nclass Made(FakeEngine):\n    interface = {}"
+    installed(tmp_path, "newer", code.format(public.INTERFACE + 1))
+    installed(tmp_path, "same", code.format(public.INTERFACE))
     installed(tmp_path, "odd", code.format("'two'"))
     monkeypatch.syspath_prepend(str(tmp_path))
     assert engine("same").name == "fake"
-    with pytest.raises(EngineError, match=r"'newer' .*interface 2 of lab.engine.*has 1: update"):
+    with pytest.raises(
+        EngineError, match=r"'newer' .*interface 2 of streamlab.engine.*has 1: update"
+    ):
         engine("newer")
     with pytest.raises(EngineError, match="interface is 'two', not a whole number"):
         engine("odd")
@@ -238,15 +238,16 @@ def test_an_engine_for_a_newer_lab_is_refused_with_both_versions(tmp_path, monke
 
 @pytest.mark.parametrize("name", ["duckdb", "polars"])
 def test_an_engine_that_people_use_is_built_on_the_interface_alone(name):
-    folder = Path(lab.__file__).parents[1] / "engines" / name
+    folder = Path(__file__).parents[2] / "engines" / name
     imported = [
         (node.module, alias.name)
         for path in sorted(folder.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module is not None
         for alias in node.names
-        if node.module.startswith("engines.") and not node.module.startswith(f"engines.{name}")
+        if node.module.startswith("streamlab.engines.")
+        and not node.module.startswith(f"streamlab.engines.{name}")
     ]
     assert imported
     for module, what in imported:
-        assert getattr(lab.engine, what) is getattr(import_module(module), what), (module, what)
+        assert getattr(public, what) is getattr(import_module(module), what), (module, what)

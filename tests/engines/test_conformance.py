@@ -12,20 +12,20 @@ import psutil
 import pyarrow
 import pytest
 
-from engines import conditions
-from engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.dataframe.adapter import DataframeEngine
-from engines.flink.adapter import FlinkEngine
-from engines.registry import engine, names
-from engines.small_dataset import write_dataset
-from engines.spark.refusal import PROGRAMS as WRITTEN_FOR_SPARK
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial
+from streamlab.engines import conditions
+from streamlab.engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.dataframe.adapter import DataframeEngine
+from streamlab.engines.flink.adapter import FlinkEngine
+from streamlab.engines.registry import engine, names
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.spark.refusal import PROGRAMS as WRITTEN_FOR_SPARK
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.workloads.model import DGSProgram
+from streamlab.workloads.registry import names as workload_names
+from streamlab.workloads.registry import workload
 from tests.engines.own_environment import made
-from workloads.model import DGSProgram
-from workloads.registry import names as workload_names
-from workloads.registry import workload
 
 NATIVE = {
     "fake": Setting(variant="correct", options={"real_time": True}),
@@ -269,7 +269,9 @@ def family(monkeypatch):
         for process in psutil.process_iter():
             try:
                 carries = process.environ().get("CONFORMANCE_TEST") == mark
-                judges = process.cmdline()[-1:] == ["lab.judge"]  # it lives as long as the lab
+                judges = process.cmdline()[-1:] == [
+                    "streamlab.lab.judge"
+                ]  # it lives as long as the lab
                 if carries and not judges and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except psutil.Error:
@@ -333,7 +335,7 @@ def kill_in_prepare(log: Path, family, has_java: bool):
                 running = family()
                 if not has_java or any("java" in process.name() for process in running):
                     for process in running:  # not the supervisor, which names it too
-                        if process.cmdline()[1:3] == ["-m", "lab.trial"]:
+                        if process.cmdline()[1:3] == ["-m", "streamlab.lab.trial"]:
                             process.kill()
                             return
         time.sleep(0.002)

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.dataframe import kept_memory
-from engines.dataframe.adapter import DataframeEngine
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from workloads.model import Alphabet, Input, Stream
-from workloads.model.trace import compare
-from workloads.registry import workload
-from workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.dataframe import kept_memory
+from streamlab.engines.dataframe.adapter import DataframeEngine
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 
 CUT_BY_MARKERS = [name for name in DataframeEngine.queries if name != "scale_join"]
 
@@ -135,11 +135,11 @@ _FAULTS = """
 import resource
 import sys
 from pathlib import Path
-from engines.dataframe.adapter import DataframeEngine
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from workloads.model import Alphabet, Input, Stream
-from workloads.registry import workload
+from streamlab.engines.dataframe.adapter import DataframeEngine
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.registry import workload
 import numpy as np
 
 page_view_join, rows = workload("page_view_join"), 500_000

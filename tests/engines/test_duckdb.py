@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.duckdb.adapter import DuckdbEngine
 from tests.engines.own_environment import made
 
 pytestmark = made(DuckdbEngine)
@@ -11,12 +11,12 @@ pytestmark = made(DuckdbEngine)
 IN_A_PROCESS = """
 import sys
 from pathlib import Path
-from engines.conformance import ordinary_input
-from engines.duckdb.adapter import DuckdbEngine
-from engines.environment import activate
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from workloads.registry import workload
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.environment import activate
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.registry import workload
 
 activate("duckdb")
 found, folder = workload("event_window"), Path(sys.argv[1])

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from engines import environment
-from engines.conformance import ordinary_input
-from engines.environment import Environment
-from engines.errors import EngineError
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.doctor.finding import State
-from lab.doctor.places import environments
-from lab.engine import BatchEngine
-from lab.host.machine import Machine
-from workloads.registry import workload
+from streamlab.engine import BatchEngine
+from streamlab.engines import environment
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.environment import Environment
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.doctor.finding import State
+from streamlab.lab.doctor.places import environments
+from streamlab.lab.host.machine import Machine
+from streamlab.workloads.registry import workload
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_process_that_activates_it_finds_its_packages_first(place):
     (place / "elsewhere" / "opinion.py").write_text("VERSION = 'not this one'")
     code = (
         f"import sys; sys.path.insert(0, {str(place / 'elsewhere')!r})\n"
-        "from engines import environment; environment.activate('mine')\n"
+        "from streamlab.engines import environment; environment.activate('mine')\n"
         "import opinion; print(opinion.VERSION)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -207,7 +207,7 @@ def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
     place, monkeypatch, capsys
 ):
     wanted = locked(place, "1.0")
-    for module in ("engines.registry", "lab.doctor.places"):
+    for module in ("streamlab.engines.registry", "streamlab.lab.doctor.places"):
         monkeypatch.setattr(f"{module}.names", lambda: ("mine",))
         monkeypatch.setattr(f"{module}.engine", lambda name: an_engine_with(wanted, name))
     finding = environments(Machine())

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.errors import UnsupportedError
-from engines.fake.adapter import VIRTUAL, FakeEngine
-from engines.fake.options import FakeOptions, parse_options
-from engines.fake.server import serve
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from lab.load.schedule import offer
-from lab.load.spec import CONSTANT, POISSON, LoadSpec
-from lab.measure.latency import percentiles
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.fake.adapter import VIRTUAL, FakeEngine
+from streamlab.engines.fake.options import FakeOptions, parse_options
+from streamlab.engines.fake.server import serve
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import CONSTANT, POISSON, LoadSpec
+from streamlab.lab.measure.latency import percentiles
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 MS = 1_000_000
 FOUND = workload("event_window")

@@ -8,9 +8,9 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.paced import SPIN_NS, Pacer
-from engines.protocol import OfferedLoad
-from engines.recorded import OpenRun, histogram, measured, progress
+from streamlab.engines.paced import SPIN_NS, Pacer
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.engines.recorded import OpenRun, histogram, measured, progress
 from tests.engines.clock import FakeClock
 
 MS = 1_000_000
@@ -77,7 +77,9 @@ def test_histograms_have_the_buckets_of_hdrhistogram_with_three_digits(values):
 
 
 def test_histograms_have_the_buckets_of_the_core():
-    core = pytest.importorskip("engines.multicore._core", reason="the native core is not built")
+    core = pytest.importorskip(
+        "streamlab.engines.multicore._core", reason="the native core is not built"
+    )
     found = histogram(2 ** np.arange(42, dtype=np.int64), "a test")
     highest = {core.bucket_value(index) for index in range(40_000)}
     assert set(found.values_ns.tolist()) <= highest

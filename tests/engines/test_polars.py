@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from engines.polars.adapter import PolarsEngine
+from streamlab.engines.polars.adapter import PolarsEngine
 from tests.engines.own_environment import made
 
 pytestmark = made(PolarsEngine)
@@ -11,10 +11,10 @@ pytestmark = made(PolarsEngine)
 IN_A_PROCESS = """
 import sys
 from pathlib import Path
-from engines.conformance import CASES, Setting, run_case
-from engines.environment import activate
-from engines.polars.adapter import PolarsEngine
-from workloads.registry import workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.environment import activate
+from streamlab.engines.polars.adapter import PolarsEngine
+from streamlab.workloads.registry import workload
 
 activate("polars")
 assert "polars" not in sys.modules

@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineCrashError, UnsupportedError
-from engines.paced import Pacer
-from engines.protocol import OfferedLoad, Task
-from engines.reference.adapter import PreparedReference, ReferenceEngine
-from engines.small_dataset import write_dataset
-from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
-from lab.measure.latency import percentiles
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.paced import Pacer
+from streamlab.engines.protocol import OfferedLoad, Task
+from streamlab.engines.reference.adapter import PreparedReference, ReferenceEngine
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.measure.latency import percentiles
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.model import Alphabet, Input, Stream, Workload
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
+from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from tests.engines.clock import FakeClock
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.oracle_cache import expected
-from workloads.model import Alphabet, Input, Stream, Workload
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import names, workload
-from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 
 MS = 1_000_000
 STALL_NS = 200 * MS

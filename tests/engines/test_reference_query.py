@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineCrashError
-from engines.paced import Pacer
-from engines.protocol import OfferedLoad
-from engines.reference.adapter import PreparedReference
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.paced import Pacer
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.workloads.model import Input, Query, Window
+from streamlab.workloads.model.oplus import answer
 from tests.engines.clock import FakeClock
 from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import Tuple
 from tests.workloads.model.test_oplus import chain
-from workloads.model import Input, Query, Window
-from workloads.model.oplus import answer
 
 MS = 1_000_000
 TUMBLING = Window(advance=10, size=10)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from engines.duckdb.adapter import DuckdbEngine
-from engines.polars.adapter import PolarsEngine
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.polars.adapter import PolarsEngine
+from streamlab.workloads.model import Dataflow, DGSProgram
+from streamlab.workloads.registry import names, workload
 from tests.engines.own_environment import check_conformance, check_random_inputs, made
-from workloads.model import Dataflow, DGSProgram
-from workloads.registry import names, workload
 
 ROOT = Path(__file__).parents[2]
 ENGINES = (PolarsEngine, DuckdbEngine)

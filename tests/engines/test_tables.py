@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from lab.engine import FILE, MEMORY, Query, TableEngine, modules_in
-from workloads.registry import workload
+from streamlab.engine import FILE, MEMORY, Query, TableEngine, modules_in
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.registry import workload
 
 
 def forwarded(tables):

@@ -72,7 +72,7 @@ def test_an_import_makes_an_arrow_and_one_against_the_others_is_set_apart():
 
 def test_the_picture_of_a_small_tree_has_its_imports_needs_and_includes(tmp_path):
     files = {
-        "lab/cli/run.py": "from engines.multicore import _core\nfrom lab.errors import LabError\n",
+        "lab/cli/run.py": "from streamlab.engines.multicore import _core\nfrom streamlab.lab.errors import LabError\n",
         "lab/errors.py": "import json\n",
         "engines/multicore/bindings/dgs.cc": '#include "dgs/run.h"\n#include <span>\n',
         "engines/multicore/core/dgs/run.h": "",

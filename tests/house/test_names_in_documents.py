@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.git import git
+from streamlab.lab.host.git import git
 
 ROOT = Path(__file__).parents[2]
 THIS = "tests/house/test_names_in_documents.py"
@@ -164,11 +164,11 @@ def test_paths_are_found_in_prose(text, found):
 @pytest.mark.parametrize(
     ("name", "there"),
     [
-        ("lab.errors", True),
-        ("lab.errors.LabError", True),
-        ("lab.errors.NoSuchError", False),
+        ("streamlab.lab.errors", True),
+        ("streamlab.lab.errors.LabError", True),
+        ("streamlab.lab.errors.NoSuchError", False),
         ("lab.no_such", False),
-        ("engines.multicore._core", True),
+        ("streamlab.engines.multicore._core", True),
     ],
 )
 def test_dotted_names_are_looked_up_in_the_module_itself(name, there):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.git import git
+from streamlab.lab.host.git import git
 
 ROOT = Path(__file__).parents[2]
 

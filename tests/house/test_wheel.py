@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.git import git
+from streamlab.lab.host.git import git
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("lab", "workloads", "engines", "reports", "results")

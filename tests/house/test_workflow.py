@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli.gate import gate
+from streamlab.lab.cli.gate import gate
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / "docs" / "ci" / "github-actions.yml").read_text()

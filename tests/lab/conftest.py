@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from engines.conformance import kept, ordinary_input
-from engines.small_dataset import write_dataset
-from lab.cli import call
+from streamlab.engines.conformance import kept, ordinary_input
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.cli import call
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.registry import workload
 from tests.lab.isolate.podman import NoEngineError, podman
 from tests.lab.parent.published import publish
-from workloads.datasets.catalog import Catalog
-from workloads.registry import workload
 
 
 def pytest_configure(config):
@@ -130,5 +130,5 @@ def write_matrix(
 def same_source(monkeypatch):
     """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
     pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
-    monkeypatch.setattr("lab.parent.run_dir.revision", lambda: dict(pinned))
+    monkeypatch.setattr("streamlab.lab.parent.run_dir.revision", lambda: dict(pinned))
     return pinned

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
-from lab.gate.announced import announce
+from streamlab.lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.gate.announced import announce
 from tests.examples_folder import EXAMPLES
 from tests.lab.test_new import install
 
@@ -42,7 +42,7 @@ def lab(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     known = os.environ.get("PYTHONPATH", "")
     path = os.pathsep.join(filter(None, [str(site), known]))
     return subprocess.run(
-        [sys.executable, "-m", "lab", *arguments],
+        [sys.executable, "-m", "streamlab", *arguments],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,

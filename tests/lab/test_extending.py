@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, call
-from lab.gate.announced import announce
+from streamlab.lab.cli import EXIT_OK, call
+from streamlab.lab.gate.announced import announce
 from tests.examples_folder import EXAMPLES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def test_the_engine_of_the_tutorial_conforms(name, cls, lines, workloads, tmp_pa
     environ = os.pathsep.join(filter(None, [str(tmp_path / name), known]))
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "lab", "conform", name),
+            *(sys.executable, "-m", "streamlab", "conform", name),
             *(part for workload in workloads for part in ("--workload", workload)),
         ],
         env={**os.environ, "PYTHONPATH": environ},

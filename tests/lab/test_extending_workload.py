@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.cli import EXIT_OK, call
+from streamlab.lab.cli import EXIT_OK, call
 from tests.examples_folder import EXAMPLES, sensors
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")

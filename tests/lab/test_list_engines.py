@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engines.errors import EngineError
-from engines.registry import engine, names
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.engines.errors import EngineError
+from streamlab.engines.registry import engine, names
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 
 BROKEN = {
     "syntax": ("def", "SyntaxError"),
@@ -21,12 +21,12 @@ BROKEN = {
         "is no engine: it lacks variants, wrong_options, unsupported",
     ),
     "version": (
-        "from engines.fake.adapter import FakeEngine\n"
+        "from streamlab.engines.fake.adapter import FakeEngine\n"
         "class Made(FakeEngine):\n    def version(self): raise OSError('no binary')",
         "OSError: no binary",
     ),
     "variants": (
-        "from engines.fake.adapter import FakeEngine\n"
+        "from streamlab.engines.fake.adapter import FakeEngine\n"
         "class Made(FakeEngine):\n    def variants(self): return ('fast',)",
         "TypeError: variants() is ('fast',)",
     ),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.gate.announced import announce
-from lab.gate.projects import projects
-from lab.host.git import git
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.gate.announced import announce
+from streamlab.lab.gate.projects import projects
+from streamlab.lab.host.git import git
 
 FULL = pytest.mark.full
 FINDER = "ignore:Module already imported so cannot be rewritten; _editable"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloads.model import Columns, OutputType
-from workloads.model.trace import compare
+from streamlab.workloads.model import Columns, OutputType
+from streamlab.workloads.model.trace import compare
 
 Same = Callable[[Columns, Columns], None]
 """Raises AssertionError when an answer (the second) is not the right one (the first)."""

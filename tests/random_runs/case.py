@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model import Input, ListColumn
+from streamlab.workloads.model import Input, ListColumn
 
 ROWS_SHOWN = 200
 """Of a stream: those that are shrunk have fewer."""

@@ -6,15 +6,15 @@ import threading
 
 from hypothesis import strategies as st
 
-from engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.workloads.model import Query, Window
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
 from tests.engines.multicore.operator_queries import query
 from tests.random_runs.answers import rows_in_time_order
 from tests.random_runs.case import Case, Family
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Query, Window
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
 
 
 def emit_sums(w, out):

@@ -5,19 +5,27 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import (
+    Columns,
+    Dataflow,
+    DGSProgram,
+    Input,
+    OutputType,
+    Pipeline,
+    Query,
+)
+from streamlab.workloads.model.inferred import inferred_output
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.workload import Program
+from streamlab.workloads.registry import names, workload
 from tests import across
 from tests.engines.multicore import test_dgs_programs, test_layers, test_oplus_chains, test_ordered
 from tests.engines.multicore.dataflow import graphs
 from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
 from tests.random_runs.answers import Same, rows_in_time_order, sequence, trace
 from tests.workloads.suite.small_inputs import small_inputs
-from workloads.model import Columns, Dataflow, DGSProgram, Input, OutputType, Pipeline, Query
-from workloads.model.inferred import inferred_output
-from workloads.model.operator import SINGLE
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
-from workloads.model.workload import Program
-from workloads.registry import names, workload
 
 BOUND: dict[str, dict[str, object]] = {
     "wordcount": {"wa_ms": 3, "ws_ms": 10},

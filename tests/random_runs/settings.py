@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import ADAPTIVE, BATCHINGS, Measured, OfferedLoad, Prepared
-from engines.small_load import small_load
-from workloads.model import Columns, Input
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import ADAPTIVE, BATCHINGS, Measured, OfferedLoad, Prepared
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import Columns, Input
 
 How = Mapping[str, Any]
 

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from engines.conformance import kept
-from workloads.model import Input, ListColumn, Stream
+from streamlab.engines.conformance import kept
+from streamlab.workloads.model import Input, ListColumn, Stream
 
 IntArray = npt.NDArray[np.int64]
 

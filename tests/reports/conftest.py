@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reports.page import write_report
-from results.schema import VERIFIED
-from results.store import Row, write_meta, write_table, write_trial
+from streamlab.reports.page import write_report
+from streamlab.results.schema import VERIFIED
+from streamlab.results.store import Row, write_meta, write_table, write_trial
 
 META = {
     "name": "sample",

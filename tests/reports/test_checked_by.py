@@ -2,13 +2,13 @@
 
 import pytest
 
-from reports.page.comparison import write_comparison
-from reports.page.history import write_history
-from reports.page.write import render
-from reports.summary import BY_REFERENCE, summarise
-from reports.table import headline_table
-from results.schema import COLUMNS
-from results.store import Run
+from streamlab.reports.page.comparison import write_comparison
+from streamlab.reports.page.history import write_history
+from streamlab.reports.page.write import render
+from streamlab.reports.summary import BY_REFERENCE, summarise
+from streamlab.reports.table import headline_table
+from streamlab.results.schema import COLUMNS
+from streamlab.results.store import Run
 
 REFERENCE = {"checked_by": "reference engine"}
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lab.cli import call
-from lab.cli.compare import compare
-from lab.cli.report import report
+from streamlab.lab.cli import call
+from streamlab.lab.cli.compare import compare
+from streamlab.lab.cli.report import report
 from tests.reports.chromium import NEEDS_CHROMIUM, ask
 from tests.reports.conftest import META
 

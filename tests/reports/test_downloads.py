@@ -10,9 +10,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from reports.page import write_report
-from results.schema import COLUMNS, arrow_schema
-from results.store import read_run
+from streamlab.reports.page import write_report
+from streamlab.results.schema import COLUMNS, arrow_schema
+from streamlab.results.store import read_run
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from lab.cli import call
-from lab.cli.history import history as command
-from reports.steps import history
-from results.compare import METRICS
-from results.schema import COLUMNS
-from results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
-from results.store import Run
+from streamlab.lab.cli import call
+from streamlab.lab.cli.history import history as command
+from streamlab.reports.steps import history
+from streamlab.results.compare import METRICS
+from streamlab.results.schema import COLUMNS
+from streamlab.results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
+from streamlab.results.store import Run
 from tests.reports.conftest import META
 
 SEED = 1

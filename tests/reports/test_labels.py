@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.figures.labels import spread
+from streamlab.reports.figures.labels import spread
 
 POSITIONS = st.lists(st.floats(0, 1, allow_nan=False), max_size=25)
 

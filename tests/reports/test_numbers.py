@@ -1,6 +1,16 @@
 import pytest
 
-from reports.numbers import Quantity, count, digits, duration, latency, low_end, memory, rate, ratio
+from streamlab.reports.numbers import (
+    Quantity,
+    count,
+    digits,
+    duration,
+    latency,
+    low_end,
+    memory,
+    rate,
+    ratio,
+)
 
 
 @pytest.mark.parametrize(

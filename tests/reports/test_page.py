@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reports.page import write_report
-from results.errors import ResultsError
-from results.schema import STATUSES, VERIFIED
+from streamlab.reports.page import write_report
+from streamlab.results.errors import ResultsError
+from streamlab.results.schema import STATUSES, VERIFIED
 from tests.reports.conftest import META
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from reports.figures.paper import Layout, Line, Panel, Point, draw
+from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
 
 
 def panel() -> Panel:

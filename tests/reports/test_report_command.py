@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.cli.report import report
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli.report import report
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from results.schema import INVALID, UNSTEADY, UNSUSTAINED, WRONG_OUTPUT
+from streamlab.results.schema import INVALID, UNSTEADY, UNSUSTAINED, WRONG_OUTPUT
 
 NUMBERS = (
     "20.0 k/s",  # offered 20,020 events/s

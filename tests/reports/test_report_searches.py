@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from reports.page import write_report
-from reports.searches import searches
-from reports.summary import summarise
-from results.errors import ResultsError
-from results.seal import write_sealed
-from results.store import read_run
+from streamlab.reports.page import write_report
+from streamlab.reports.searches import searches
+from streamlab.reports.summary import summarise
+from streamlab.results.errors import ResultsError
+from streamlab.results.seal import write_sealed
+from streamlab.results.store import read_run
 
 
 def section(page):

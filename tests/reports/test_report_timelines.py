@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from engines.protocol import Progress
-from lab.measure.series import Phases, Recorded, Track, write_series
-from reports.page import timelines as chosen
-from reports.page import write_report
-from reports.trial_series import read_timeline, timeline
-from results.seal import seal_files
+from streamlab.engines.protocol import Progress
+from streamlab.lab.measure.series import Phases, Recorded, Track, write_series
+from streamlab.reports.page import timelines as chosen
+from streamlab.reports.page import write_report
+from streamlab.reports.trial_series import read_timeline, timeline
+from streamlab.results.seal import seal_files
 
 STEP_NS = 100_000_000
 

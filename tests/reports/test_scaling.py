@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from reports.scaling import slower
-from reports.summary import summarise
-from results.schema import COLUMNS
+from streamlab.reports.scaling import slower
+from streamlab.reports.summary import summarise
+from streamlab.results.schema import COLUMNS
 
 
 @pytest.fixture

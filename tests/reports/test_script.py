@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reports.page import write_report
-from results.seal import seal_files
+from streamlab.reports.page import write_report
+from streamlab.results.seal import seal_files
 from tests.reports.chromium import NEEDS_CHROMIUM, ask, browse
 
 pytestmark = NEEDS_CHROMIUM

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reports.page.statement import statement
-from reports.summary import summarise
-from results.schema import COLUMNS
+from streamlab.reports.page.statement import statement
+from streamlab.reports.summary import summarise
+from streamlab.results.schema import COLUMNS
 
 
 def cells(rows):

@@ -1,10 +1,10 @@
 import pytest
 
-from reports.baseline import label
-from reports.figures.series import short_names
-from reports.summary import summarise
-from reports.table import headline_table, status_text
-from results.schema import COLUMNS
+from streamlab.reports.baseline import label
+from streamlab.reports.figures.series import short_names
+from streamlab.reports.summary import summarise
+from streamlab.reports.table import headline_table, status_text
+from streamlab.results.schema import COLUMNS
 
 
 def complete(row):

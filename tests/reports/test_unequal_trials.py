@@ -2,9 +2,9 @@
 
 import pytest
 
-from reports.run_warnings import warnings_of
-from reports.unequal_trials import unequal_trials
-from results.schema import NAMES
+from streamlab.reports.run_warnings import warnings_of
+from streamlab.reports.unequal_trials import unequal_trials
+from streamlab.results.schema import NAMES
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from reports.table import headline_table
-from results.store import read_run
+from streamlab.reports.table import headline_table
+from streamlab.results.store import read_run
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.errors import MatrixError
-from lab.matrix.cells import expand
-from lab.matrix.matrix import WorkloadEntry, parse_matrix
-from lab.parent.host import host
-from lab.parent.inputs import check_entries, find_dataset
-from lab.parent.run_dir import fingerprint
-from reports.summary import summarise
-from reports.table import group_of, title
-from results.store import read_run
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import WorkloadEntry, parse_matrix
+from streamlab.lab.parent.host import host
+from streamlab.lab.parent.inputs import check_entries, find_dataset
+from streamlab.lab.parent.run_dir import fingerprint
+from streamlab.reports.summary import summarise
+from streamlab.reports.table import group_of, title
+from streamlab.results.store import read_run
+from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.parent.published import publish
-from workloads.datasets.catalog import Catalog
 
 TABLE = '[[workload]]\nname = "forward"\n{more}\n'
 ENGINE = '[[engine]]\nname = "reference"\n'

@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from lab.cli.load_table import print_loads, print_searches
-from lab.cli.table import print_table
-from lab.parent.search.state import Bracket, State
-from results.schema import COLUMNS
+from streamlab.lab.cli.load_table import print_loads, print_searches
+from streamlab.lab.cli.table import print_table
+from streamlab.lab.parent.search.state import Bracket, State
+from streamlab.results.schema import COLUMNS
 from tests.reports.conftest import offered, trial
 
 LONG = "event_window@a-long-label/multicore/dgs/w2/b4096/pinned/sustainable"

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from results.errors import ResultsError
-from results.seal import (
+from streamlab.results.errors import ResultsError
+from streamlab.results.seal import (
     SEALS,
     compact,
     move_sealed,
@@ -15,7 +15,14 @@ from results.seal import (
     seal_old_run,
     verify_run,
 )
-from results.store import finished, read_meta, read_run, write_meta, write_table, write_trial
+from streamlab.results.store import (
+    finished,
+    read_meta,
+    read_run,
+    write_meta,
+    write_table,
+    write_trial,
+)
 
 ROW = {
     "cell": "w/e/v/w1",

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from results.errors import ResultsError
-from results.query import by_cell
-from results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
-from results.seal import SEALS, seal_old_run, write_sealed
-from results.store import (
+from streamlab.results.errors import ResultsError
+from streamlab.results.query import by_cell
+from streamlab.results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
+from streamlab.results.seal import SEALS, seal_old_run, write_sealed
+from streamlab.results.store import (
     finished,
     list_runs,
     read_meta,
@@ -22,7 +22,7 @@ from results.store import (
     write_table,
     write_trial,
 )
-from results.table import csv_of
+from streamlab.results.table import csv_of
 
 REQUIRED = (
     "cell workload engine variant workers batch repetition status reason events outputs duration_s "
@@ -71,7 +71,7 @@ def test_a_table_is_written_and_read_without_pandas(tmp_path):
     write_meta(tmp_path, {})
     write_trial(tmp_path, "a-r1", row())
     script = (
-        "import sys\nfrom pathlib import Path\nfrom results.store import read_run, write_table\n"
+        "import sys\nfrom pathlib import Path\nfrom streamlab.results.store import read_run, write_table\n"
         f"run_dir = Path({str(tmp_path)!r})\n"
         "write_table(run_dir)\nread_run(run_dir)\n"
         "sys.exit('pandas' in sys.modules)"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.machine import Machine
-from workloads import control_group
+from streamlab.lab.host.machine import Machine
+from streamlab.workloads import control_group
 
 V1 = "/sys/fs/cgroup/cpu"
 OF_V1 = "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
@@ -197,7 +197,7 @@ def half_a_core():
 def test_a_real_quota_of_this_machine_is_read():
     code = (
         "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()));"
-        "from workloads import control_group as c; print(c.cores(c.read_text))"
+        "from streamlab.workloads import control_group as c; print(c.cores(c.read_text))"
     )
     with half_a_core() as processes:
         command = [sys.executable, "-c", code, str(processes)]

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab import arrays, csv
-from lab import workload as own
-from lab.cli.data_view import origin_words
+from streamlab import arrays, csv
+from streamlab import workload as own
+from streamlab.lab.cli.data_view import origin_words
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.model import ModelError, Workload
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.workload import ORACLE, REFERENCE
+from streamlab.workloads.registry import workload
 from tests.examples_folder import sensors
-from workloads.datasets.build import ensure
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.oracle_cache import expected
-from workloads.datasets.remedy import how_to_make_again
-from workloads.model import ModelError, Workload
-from workloads.model.sequential import answer_of
-from workloads.model.workload import ORACLE, REFERENCE
-from workloads.registry import workload
 
 COUNTER = workload("keyed_counter").program
 WINDOW = workload("event_window").program
@@ -159,7 +159,7 @@ def test_loading_a_declaration_reads_no_data_and_imports_nothing_heavy(tmp_path:
     path = sensors(tmp_path, rows=10)
     path.with_name("sensors.csv").unlink()
     script = (
-        "import json, sys\nfrom workloads.registry import workload\n"
+        "import json, sys\nfrom streamlab.workloads.registry import workload\n"
         "workload(sys.argv[1]).code()\n"
         "heavy = ('pandas', 'pyarrow', 'polars', 'pyspark', 'numba', 'scipy', 'hypothesis')\n"
         "print(json.dumps([name for name in heavy if name in sys.modules]))"

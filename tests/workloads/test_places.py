@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.doctor.places import places
-from lab.host.machine import Machine
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.session import refusal_of_user, spark_session
-from workloads.places import cache_folder, catalogue, runs
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.doctor.places import places
+from streamlab.lab.host.machine import Machine
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.session import refusal_of_user, spark_session
+from streamlab.workloads.places import cache_folder, catalogue, runs
 
 ROOT = Path(__file__).parents[2]
 CACHES = ("LAB_CACHE", "NUMBA_CACHE_DIR", "MPLCONFIGDIR")

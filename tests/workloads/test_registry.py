@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from workloads.model import ModelError
-from workloads.registry import names, workload
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.registry import names, workload
 
 OWN = """
 from dataclasses import replace
-from workloads.suite.event_window import WORKLOAD as BASE
+from streamlab.workloads.suite.event_window import WORKLOAD as BASE
 {more}
 WORKLOAD = replace(BASE, name={name!r}, title="mine")
 OTHER = replace(BASE, name="other")
@@ -60,7 +60,9 @@ def test_our_own_workloads_are_those_that_are_announced_and_each_is_called_so():
 def test_a_name_that_is_known_is_found_without_a_look_at_all_modules(monkeypatch):
     workload("event_window")
     looked_at = []
-    monkeypatch.setattr("workloads.edited.is_a_users", lambda *module: looked_at.append(module))
+    monkeypatch.setattr(
+        "streamlab.workloads.edited.is_a_users", lambda *module: looked_at.append(module)
+    )
     workload("event_window")
     assert looked_at == []
 
@@ -178,7 +180,7 @@ BAD = {
     "another": ("X = 5\nPROGRAM = 6\n", ["cannot get 'WORKLOAD'", "; it has X, PROGRAM"]),
     "no workload": ("WORKLOAD = 5\n", ["mine.py is a int, not a Workload", "lab.workload("]),
     "program": (
-        "from workloads.suite.event_window.program import PROGRAM as WORKLOAD\n",
+        "from streamlab.workloads.suite.event_window.program import PROGRAM as WORKLOAD\n",
         ["is a DGSProgram, not a Workload", "lab.workload(PROGRAM, input=...)"],
     ),
     "name": (OWN.format(name="../../x", more=""), ["is called '../../x'", "letters, digits"]),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.model import ColumnType, ListColumn, ListType
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.model import ColumnType, ListColumn, ListType
 
 if TYPE_CHECKING:
     import pyarrow as pa

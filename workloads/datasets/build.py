@@ -9,18 +9,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workloads.datasets.catalog import LARGEST_SEED, Catalog, Recipe
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.executor import AUTO, executor
-from workloads.datasets.manifest import Content, WrittenStream
-from workloads.datasets.progress import Progress, watch
-from workloads.datasets.room import check_room
-from workloads.datasets.session import DEFAULT_MASTER
-from workloads.datasets.stream_file import write_stream
-from workloads.model import Alphabet, Block, Params, StreamSpec, Workload, type_of
-from workloads.model.fingerprint import code_of
-from workloads.registry import workload as workload_named
+from streamlab.workloads.datasets.catalog import LARGEST_SEED, Catalog, Recipe
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import AUTO, executor
+from streamlab.workloads.datasets.manifest import Content, WrittenStream
+from streamlab.workloads.datasets.progress import Progress, watch
+from streamlab.workloads.datasets.room import check_room
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Alphabet, Block, Params, StreamSpec, Workload, type_of
+from streamlab.workloads.model.fingerprint import code_of
+from streamlab.workloads.registry import workload as workload_named
 
 BLOCK_ROWS = 1 << 18
 """2 MiB a column: blocks stay in the core's caches while they are generated."""
@@ -55,7 +55,9 @@ def ensure(
     """
     where = catalog or Catalog.default()
     if workload.source is not None:
-        from workloads.datasets.own import dataset_of_own  # it takes tables, which build on this
+        from streamlab.workloads.datasets.own import (
+            dataset_of_own,  # it takes tables, which build on this
+        )
 
         return dataset_of_own(workload, workload.params(params), events, seed, where, progress)
     found = where.find(recipe_of(workload, workload.params(params), events, seed))

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.load import load_column
-from workloads.model import Columns, OutputType
-from workloads.model.stream import IntArray
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.load import load_column
+from streamlab.workloads.model import Columns, OutputType
+from streamlab.workloads.model.stream import IntArray
 
 
 def event_times(dataset: Dataset) -> tuple[IntArray, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model import Alphabet, Input, Stream
 
 NOT_STATED = "not stated"
 """In place of a source or a licence that nobody has named."""
@@ -99,7 +99,7 @@ class Dataset:
         Raises:
             DatasetError: a file is missing, or damaged: its content is not what it was.
         """
-        from workloads.datasets.load import load_stream  # pyarrow is heavy
+        from streamlab.workloads.datasets.load import load_stream  # pyarrow is heavy
 
         streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)
         return Input(alphabet=self.alphabet, streams=streams, until_ts=self.until_ts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model import ListColumn
+from streamlab.workloads.model import ListColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

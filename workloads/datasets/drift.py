@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model import Parameter, Params
+from streamlab.workloads.model import Parameter, Params
 
 IntArray = npt.NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.session import DEFAULT_MASTER, spark
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workloads.model import Alphabet, Input, Params, Stream, Workload
+from streamlab.workloads.model import Alphabet, Input, Params, Stream, Workload
 
 
 def generated(workload: Workload, params: Params, events: int, seed: int) -> Input:

@@ -14,12 +14,12 @@ and in the specifications of the run's trials, never in the catalogue.
 from dataclasses import replace
 from pathlib import Path
 
-from workloads.datasets import manifest
-from workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
-from workloads.datasets.errors import DamagedError
-from workloads.datasets.remedy import how_to_make_again
-from workloads.datasets.stream_file import describe
-from workloads.model import column_type
+from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
+from streamlab.workloads.datasets.errors import DamagedError
+from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.stream_file import describe
+from streamlab.workloads.model import column_type
 
 _SHOWN = 12
 """Hex digits of a checksum in messages."""

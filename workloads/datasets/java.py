@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloads.datasets.errors import DatasetError
-from workloads.places import cache_folder
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.places import cache_folder
 
 OLDEST = 17
 _VECTOR = "--add-modules=jdk.incubator.vector"

@@ -10,10 +10,10 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.datasets.total_order import total_order
-from workloads.model import Input, Workload
-from workloads.model.limits import IntArray, Limit
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import Input, Workload
+from streamlab.workloads.model.limits import IntArray, Limit
 
 _HALF = 32
 _LOW = (1 << _HALF) - 1

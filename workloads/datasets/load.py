@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.arrow import Column
-from workloads.datasets.dataset import DatasetStream
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.integrity import check_stream
-from workloads.datasets.stream_file import most_values, read_groups
-from workloads.model import ColumnType, ListColumn, ListType, Stream, column_type
-from workloads.model.stream import IntArray
+from streamlab.workloads.datasets.arrow import Column
+from streamlab.workloads.datasets.dataset import DatasetStream
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.integrity import check_stream
+from streamlab.workloads.datasets.stream_file import most_values, read_groups
+from streamlab.workloads.model import ColumnType, ListColumn, ListType, Stream, column_type
+from streamlab.workloads.model.stream import IntArray
 
 ALIGNMENT_BYTES = 64
 """A cache line, and the widest vector register."""

@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.remedy import how_to_make_again
-from workloads.model import Alphabet, ModelError
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.model import Alphabet, ModelError
 
 NAME = "dataset.json"
 FORMAT = 1

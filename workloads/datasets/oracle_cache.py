@@ -3,7 +3,7 @@
     <dataset>/expected/<workload>-<oracle version>-<hash>.parquet
 
 The hash is over the content of the dataset, the query parameters, and the oracle with all that it
-calls and reads (`workloads.model.fingerprint`), for a workload without one the program and what the
+calls and reads (`streamlab.workloads.model.fingerprint`), for a workload without one the program and what the
 models mean. Content is compared with its checksum before it is
 read, so an answer is that of the content in its name.
 
@@ -20,16 +20,16 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads import model
-from workloads.datasets.arrow import arrow_array, values_of
-from workloads.datasets.cut import answer_before
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.manifest import canonical
-from workloads.model import Columns, Input, Workload
-from workloads.model.fingerprint import code_of
-from workloads.model.records import column
-from workloads.model.workload import REFERENCE
+from streamlab.workloads import model
+from streamlab.workloads.datasets.arrow import arrow_array, values_of
+from streamlab.workloads.datasets.cut import answer_before
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.manifest import canonical
+from streamlab.workloads.model import Columns, Input, Workload
+from streamlab.workloads.model.fingerprint import code_of
+from streamlab.workloads.model.records import column
+from streamlab.workloads.model.workload import REFERENCE
 
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"

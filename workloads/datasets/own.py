@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.catalog import Catalog, Recipe
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.progress import Progress
-from workloads.datasets.tables import Table, arrays, dataset_of, rows
-from workloads.datasets.tables.wanted import wanted_by
-from workloads.model import ModelError, Parameter, Params, Program, Workload
-from workloads.model.errors import place_of
-from workloads.model.fingerprint import code_of
+from streamlab.workloads.datasets.catalog import Catalog, Recipe
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.tables import Table, arrays, dataset_of, rows
+from streamlab.workloads.datasets.tables.wanted import wanted_by
+from streamlab.workloads.model import ModelError, Parameter, Params, Program, Workload
+from streamlab.workloads.model.errors import place_of
+from streamlab.workloads.model.fingerprint import code_of
 
 ASKED = ("events", "seed")
 """What every function is called with."""

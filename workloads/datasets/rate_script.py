@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.random import below, draw
-from workloads.model import ModelError
+from streamlab.workloads.datasets.random import below, draw
+from streamlab.workloads.model import ModelError
 
 IntArray = npt.NDArray[np.int64]
 

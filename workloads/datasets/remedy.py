@@ -5,8 +5,8 @@ Building or importing replaces what is damaged, and equal content gets the same 
 
 import shlex
 
-from workloads.datasets.dataset import NOT_STATED, Dataset
-from workloads.registry import names, usable
+from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
+from streamlab.workloads.registry import names, usable
 
 
 def how_to_make_again(dataset: Dataset) -> str:

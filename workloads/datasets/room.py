@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from workloads.datasets.errors import DatasetError
-from workloads.model import StreamSpec
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.model import StreamSpec
 
 _TS_BYTES = 8
 SMALLEST_SHARE = 10

@@ -17,8 +17,8 @@ from typing import IO, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.arrow import Column
-from workloads.model import Block, ColumnType, ListColumn, ListType, column_type, type_of
+from streamlab.workloads.datasets.arrow import Column
+from streamlab.workloads.model import Block, ColumnType, ListColumn, ListType, column_type, type_of
 
 BLOCK_ROWS = 1 << 16
 

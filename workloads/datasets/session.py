@@ -12,14 +12,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.interrupt import (
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.interrupt import (
     interrupts_after,
     interrupts_as_before,
     quiet_py4j,
     was_interrupted,
 )
-from workloads.datasets.java import find_java
+from streamlab.workloads.datasets.java import find_java
 
 if TYPE_CHECKING:
     from pyspark import SparkConf

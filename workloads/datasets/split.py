@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.model import DGSProgram, Program, Query, StreamSpec, Tag
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.model import DGSProgram, Program, Query, StreamSpec, Tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
-from workloads.datasets.errors import DamagedError, DatasetError
-from workloads.datasets.manifest import WrittenStream
-from workloads.datasets.progress import report
-from workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
+from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
+from streamlab.workloads.datasets.errors import DamagedError, DatasetError
+from streamlab.workloads.datasets.manifest import WrittenStream
+from streamlab.workloads.datasets.progress import report
+from streamlab.workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
 """16 MiB of two int64 columns: small beside any memory, large beside the cost of a group."""

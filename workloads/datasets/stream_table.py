@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.rows import Rows, where
-from workloads.datasets.stream_file import write_stream
-from workloads.model import Alphabet, Block, ColumnType
+from streamlab.workloads.datasets.rows import Rows, where
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Alphabet, Block, ColumnType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

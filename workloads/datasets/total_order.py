@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model import Columns, Input, ListColumn, ModelError, Stream
+from streamlab.workloads.model import Columns, Input, ListColumn, ModelError, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

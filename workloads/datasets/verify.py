@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from workloads.datasets import manifest
-from workloads.datasets.errors import DamagedError, DatasetError
-from workloads.datasets.integrity import check_dictionary, check_stream
-from workloads.datasets.oracle_cache import is_intact, kept_answers
-from workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets.errors import DamagedError, DatasetError
+from streamlab.workloads.datasets.integrity import check_dictionary, check_stream
+from streamlab.workloads.datasets.oracle_cache import is_intact, kept_answers
+from streamlab.workloads.datasets.remedy import how_to_make_again
 
 
 def damages(folder: Path) -> Iterator[str]:

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from workloads.model import Block, Bound, OutputType, Parameter, Params, StreamSpec, Workload
+from streamlab.workloads.model import (
+    Block,
+    Bound,
+    OutputType,
+    Parameter,
+    Params,
+    StreamSpec,
+    Workload,
+)
 
 
 class Generator(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ParamSpec
 
-from workloads.model import ModelError, Parameter, Params, Program
+from streamlab.workloads.model import ModelError, Parameter, Params, Program
 
 TYPED, HANDCRAFTED = "typed", "handcrafted"
 

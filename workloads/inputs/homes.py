@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workloads.datasets.dataset import Dataset
-from workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import ModelError, Parameter, Params
 
 INPUT = "smart_home"
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ProgramError
-from workloads.model.functions import require_plain
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.functions import require_plain
 
 
 class Members(Protocol):

@@ -5,18 +5,18 @@ from typing import Any, NoReturn
 
 from hypothesis import strategies as st
 
-from workloads.model.across import Across
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.keyed_run import KeyedRun
-from workloads.model.optimizer import choose_plan
-from workloads.model.profile import profile
-from workloads.model.pyrun import run_plan
-from workloads.model.records import Emitter
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
-from workloads.model.stream import Columns
-from workloads.model.total_order import merge
-from workloads.model.wires import Draw, Semantics
+from streamlab.workloads.model.across import Across
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.keyed_run import KeyedRun
+from streamlab.workloads.model.optimizer import choose_plan
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.pyrun import run_plan
+from streamlab.workloads.model.records import Emitter
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.stream import Columns
+from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.wires import Draw, Semantics
 
 MOST_KEYS = 4
 MOST_WORKERS = 4

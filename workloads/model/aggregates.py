@@ -1,7 +1,7 @@
 """Aggregates and joins by key as thin constructions on the operator O+.
 
 STRETCH, section 2 and Theorem 2: A and J give each tuple one key (f_SK), A+ and J+ a set of keys
-(f_MK). J+ over all pairs is `workloads.model.join`.
+(f_MK). J+ over all pairs is `streamlab.workloads.model.join`.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.operator import (
+from streamlab.workloads.model.operator import (
     SINGLE,
     EmitFn,
     InputType,
@@ -127,7 +127,7 @@ def equi_join(
 
     It has a state for each key: f_U compares a tuple with the stored ones of its key alone, and a
     frequent key is the work of one instance. To engines that run joins without f_U it is the J+
-    of `workloads.model.join` whose predicate asks for equal keys first: parallel by shares of
+    of `streamlab.workloads.model.join` whose predicate asks for equal keys first: parallel by shares of
     tuples, at the price of comparing the keys of all pairs.
 
     Args:
@@ -140,7 +140,7 @@ def equi_join(
         emit: f_J's result.
         output: S, with `ts` first.
         advance: WA.
-        shares: see `workloads.model.join`; also the buckets of its keys.
+        shares: see `streamlab.workloads.model.join`; also the buckets of its keys.
     """
 
     def keys(t: Any, out: Any) -> None:

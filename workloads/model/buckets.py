@@ -6,8 +6,8 @@ Which bucket a key is in never changes the answer; it decides who does the work.
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.operator import Operator
-from workloads.model.stream import IntArray
+from streamlab.workloads.model.operator import Operator
+from streamlab.workloads.model.stream import IntArray
 
 _WORD = (1 << 64) - 1
 

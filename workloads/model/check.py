@@ -24,10 +24,10 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
-from workloads.model import across_laws, pipeline_laws
-from workloads.model.dataflow import Dataflow, OpKeyedUnordered
-from workloads.model.dataflow import laws as dataflow_laws
-from workloads.model.dgs_laws import (
+from streamlab.workloads.model import across_laws, pipeline_laws
+from streamlab.workloads.model.dataflow import Dataflow, OpKeyedUnordered
+from streamlab.workloads.model.dataflow import laws as dataflow_laws
+from streamlab.workloads.model.dgs_laws import (
     BrokenLawError,
     cut_commutes,
     events_commute,
@@ -35,26 +35,26 @@ from workloads.model.dgs_laws import (
     join_restores,
     outputs_carry_time,
 )
-from workloads.model.diagrams import diagrams_agree
-from workloads.model.errors import place_of
-from workloads.model.floats import order_is_fixed
-from workloads.model.operator import Query
-from workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
-from workloads.model.program import DGSProgram
-from workloads.model.query_laws import (
+from streamlab.workloads.model.diagrams import diagrams_agree
+from streamlab.workloads.model.errors import place_of
+from streamlab.workloads.model.floats import order_is_fixed
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.query_laws import (
     instances_do_not_matter,
     keys_are_pure,
     outputs_are_declared,
     outputs_are_sorted,
     runs_repeat,
 )
-from workloads.model.rounding import Rounding
-from workloads.model.wires import Draw, Semantics, reachable
-from workloads.model.workload import Program
+from streamlab.workloads.model.rounding import Rounding
+from streamlab.workloads.model.wires import Draw, Semantics, reachable
+from streamlab.workloads.model.workload import Program
 
 ROUNDS = (
     "answers of parallel runs are compared within a bound for rounding (docs/model.md, Floats); "
-    "with workloads.model.exact_sum they are equal bit for bit"
+    "with streamlab.workloads.model.exact_sum they are equal bit for bit"
 )
 """The note below laws that hold only up to rounding."""
 

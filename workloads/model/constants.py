@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.dataflow import Dataflow
-from workloads.model.memo import memo
-from workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.memo import memo
+from streamlab.workloads.model.pipeline import Pipeline
 
 MOST = 64
 """Of the constants of one program, the smallest are taken: others are mostly masks."""

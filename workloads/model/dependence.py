@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.model.across import Across
-from workloads.model.plan import ImplTag
-from workloads.model.program import DGSProgram
-from workloads.model.stream import IntArray
-from workloads.model.tag import Alphabet
+from streamlab.workloads.model.across import Across
+from streamlab.workloads.model.plan import ImplTag
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.stream import IntArray
+from streamlab.workloads.model.tag import Alphabet
 
 MOST_TAGS = 512
 """Of an unkeyed program with several keys: more pairs of tags than its square are not looked at."""

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from workloads.model.program import ForkJoin
-from workloads.model.wires import (
+from streamlab.workloads.model.program import ForkJoin
+from streamlab.workloads.model.wires import (
     MAX_HISTORY,
     Draw,
     Semantics,

@@ -11,10 +11,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.program import DGSProgram, ForkJoin
-from workloads.model.records import initial_state
-from workloads.model.wires import Draw, Kinds, Semantics, draw_predicates
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.program import DGSProgram, ForkJoin
+from streamlab.workloads.model.records import initial_state
+from streamlab.workloads.model.wires import Draw, Kinds, Semantics, draw_predicates
 
 MOST_WORKERS = 64
 """Leaves of the largest plan that an engine of the lab runs."""

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.float_match import Deviation
-from workloads.model.foata import CHUNK, HashArray, Relation, levels, row_hashes
-from workloads.model.stream import Columns, IntArray
+from streamlab.workloads.model.float_match import Deviation
+from streamlab.workloads.model.foata import CHUNK, HashArray, Relation, levels, row_hashes
+from streamlab.workloads.model.stream import Columns, IntArray
 
 Fault = Literal["missing", "duplicate", "out of order", "wrong"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ProgramError
+from streamlab.workloads.model.errors import ProgramError
 
 _SETTER = """\
 def put(record, value):

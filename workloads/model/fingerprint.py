@@ -35,14 +35,20 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.shown import shown_file
-from workloads.model.written import compiled, written
+from streamlab.workloads.model.shown import shown_file
+from streamlab.workloads.model.written import compiled, written
 
 STABLE_MODULES = frozenset({"math", "numpy"})
 """Modules whose attributes change with their version only; others may hold a user's constants."""
 
-_OURS = frozenset({"workloads", "engines", "lab", "reports", "results"})
-_SHARED = ("workloads.model", "workloads.datasets", "workloads.registry", "engines", "lab")
+_OURS = "streamlab"
+_SHARED = (
+    "streamlab.workloads.model",
+    "streamlab.workloads.datasets",
+    "streamlab.workloads.registry",
+    "streamlab.engines",
+    "streamlab.lab",
+)
 """What programs and oracles are written in; where one of its functions is read, that counts."""
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -93,7 +99,7 @@ def names_of(code: CodeType) -> set[str]:
 def is_a_users(module: str, file: str | None) -> bool:
     """Tell whether a module is neither Python's nor the lab's nor of an installed package."""
     top = module.partition(".")[0]
-    if top in sys.stdlib_module_names or top in _OURS:
+    if top in sys.stdlib_module_names or top == _OURS:
         return False
     # Not by Path: a user's workload has thousands of modules looked at.
     return _INSTALLED.isdisjoint((file or "").split(os.sep))  # noqa: PTH206
@@ -353,7 +359,7 @@ def _is_what_all_share(module: str) -> bool:
 def _is_foreign(module: str, home: str) -> bool:
     """Tell whether a module is Python's, or of an installed package that `home` is not of."""
     top = module.partition(".")[0]
-    if top == home.partition(".")[0] or top in _OURS:
+    if top == home.partition(".")[0] or top == _OURS:
         return False
     if top in sys.stdlib_module_names or top == "builtins":
         return True
@@ -365,7 +371,7 @@ def _is_foreign(module: str, home: str) -> bool:
 def _is_foreign_name(module: str, home: str) -> bool:
     """Tell the same of a module that may not have been loaded."""
     top = module.partition(".")[0]
-    if module in sys.modules or top == home.partition(".")[0] or top in _OURS:
+    if module in sys.modules or top == home.partition(".")[0] or top == _OURS:
         return _is_foreign(module, home)
     if top in sys.stdlib_module_names:
         return True
@@ -382,7 +388,7 @@ def _called(value: object, module: str) -> bytes:
     name = getattr(value, "__qualname__", None)
     if top in sys.stdlib_module_names:  # its private modules differ from version to version
         return repr((top, [part for part in below if not part.startswith("_")], name)).encode()
-    files = "" if top in STABLE_MODULES or top in _OURS else _installed(top)
+    files = "" if top in STABLE_MODULES or top == _OURS else _installed(top)
     # What a package says of itself is known once it has been loaded; its files are there before.
     version = None if files else getattr(sys.modules.get(top), "__version__", None)
     return repr((module, name, str(version), files)).encode()

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.floats import HALF_OF_THE_DIGITS, Tolerance, Tolerances
-from workloads.model.foata import CHUNK, HashArray, Relation, levels, row_hashes
-from workloads.model.stream import Columns, IntArray
+from streamlab.workloads.model.floats import HALF_OF_THE_DIGITS, Tolerance, Tolerances
+from streamlab.workloads.model.foata import CHUNK, HashArray, Relation, levels, row_hashes
+from streamlab.workloads.model.stream import Columns, IntArray
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

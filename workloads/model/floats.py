@@ -8,7 +8,7 @@ Two sums of n numbers x, in any order, differ by at most (n - 1) 2^-52 sum(|x|) 
 (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 4.2: each is
 within (n - 1) 2^-53 sum(|x|) of the true sum). For numbers of one sign sum(|x|) is the sum itself.
 Numbers of both signs may cancel: their bound is that of a sum of typical size, which can be too
-small. Then declare a tolerance, or use `workloads.model.exact_sum`.
+small. Then declare a tolerance, or use `streamlab.workloads.model.exact_sum`.
 """
 
 import math
@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.model.dataflow import Dataflow, OpKeyedUnordered
-from workloads.model.errors import ModelError
-from workloads.model.operator import Query
-from workloads.model.pipeline import Pipeline
-from workloads.model.program import DGSProgram
+from streamlab.workloads.model.dataflow import Dataflow, OpKeyedUnordered
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.program import DGSProgram
 
 AnyProgram = DGSProgram | Query | Pipeline | Dataflow
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ModelError
-from workloads.model.stream import Columns, IntArray
-from workloads.model.tag import Tag
-from workloads.model.workload import OutputType
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.stream import Columns, IntArray
+from streamlab.workloads.model.tag import Tag
+from streamlab.workloads.model.workload import OutputType
 
 HashArray = npt.NDArray[np.uint64]
 
@@ -128,7 +128,7 @@ class Relation:
 
 def levels(columns: Columns, relation: Relation) -> Iterator[tuple[Columns, IntArray]]:
     """Yield the rows chunk by chunk with their levels."""
-    from workloads.model.foata_loops import advance  # heavy: compiled
+    from streamlab.workloads.model.foata_loops import advance  # heavy: compiled
 
     k = len(relation.same)
     last = np.zeros((relation.n_keys, k), dtype=np.int64)
@@ -159,7 +159,7 @@ def fingerprint(columns: Columns, relation: Relation) -> tuple[int, int]:
 
 def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     """Return two independent 64-bit hashes of each row, over all columns in order."""
-    from workloads.model.foata_loops import fold  # heavy: compiled
+    from streamlab.workloads.model.foata_loops import fold  # heavy: compiled
 
     n = len(next(iter(columns.values())))
     low = np.full(n, 0x9E3779B97F4A7C15, dtype=np.uint64)

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.stream import IntArray
+from streamlab.workloads.model.stream import IntArray
 
 HashArray = npt.NDArray[np.uint64]
 

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from workloads.model.errors import ProgramError
+from streamlab.workloads.model.errors import ProgramError
 
 _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     (inspect.iscoroutinefunction, "a coroutine function (async def)"),

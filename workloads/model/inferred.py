@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from textwrap import dedent
 from typing import Any
 
-from workloads.model.dataflow import Dataflow, Vertex
-from workloads.model.errors import ModelError
-from workloads.model.operator import Query
-from workloads.model.pipeline import Pipeline
-from workloads.model.program import DGSProgram
-from workloads.model.tag import Tag
-from workloads.model.workload import OutputType, Program
+from streamlab.workloads.model.dataflow import Dataflow, Vertex
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.tag import Tag
+from streamlab.workloads.model.workload import OutputType, Program
 
 Kinds = frozenset[int]
 

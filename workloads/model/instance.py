@@ -10,9 +10,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from workloads.model.errors import ProgramError
-from workloads.model.operator import SINGLE, Join, Operator, keep
-from workloads.model.windows import earliest_left, is_empty, latest_left, purge, window_maker
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.operator import SINGLE, Join, Operator, keep
+from streamlab.workloads.model.windows import (
+    earliest_left,
+    is_empty,
+    latest_left,
+    purge,
+    window_maker,
+)
 
 Row = tuple[Any, ...]
 Forward = Callable[[Row], None]

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from workloads.model.across import Across, Concerned
-from workloads.model.errors import ProgramError
-from workloads.model.program import DGSProgram
-from workloads.model.records import Emitter, initial_state, state_records
+from streamlab.workloads.model.across import Across, Concerned
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.records import Emitter, initial_state, state_records
 
 
 class KeyedRun:

@@ -1,7 +1,7 @@
 """Limits on an input: beyond them, a number of the workload does not fit its field.
 
 Compiled integers wrap silently and Python's grow, so an answer beyond a limit depends on the
-engine. A workload declares what it adds up; `workloads.datasets.limits` refuses an input beyond a
+engine. A workload declares what it adds up; `streamlab.workloads.datasets.limits` refuses an input beyond a
 limit before anything is measured.
 """
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 Read = Callable[[Any], IntArray]
-"""From a `workloads.datasets.total_order.Sequence` to an integer for each event."""
+"""From a `streamlab.workloads.datasets.total_order.Sequence` to an integer for each event."""
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)

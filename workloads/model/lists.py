@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ModelError
+from streamlab.workloads.model.errors import ModelError
 
 PREFIX = "list:"
 """How the type of a list column is written where dtypes are strings: `list:int32`."""

@@ -1,11 +1,11 @@
 """A workload's program as one of a given programming model, or an error that says what it is."""
 
-from workloads.model.dataflow import Dataflow
-from workloads.model.errors import ModelError
-from workloads.model.operator import Query
-from workloads.model.pipeline import Pipeline
-from workloads.model.program import DGSProgram
-from workloads.model.workload import Program, Workload
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.workload import Program, Workload
 
 WORDS: dict[type[Program], str] = {
     DGSProgram: "a program with dependency-guided synchronization",

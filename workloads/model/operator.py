@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.errors import ProgramError
-from workloads.model.functions import require_plain
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.functions import require_plain
 
 MULTI = "multi"
 SINGLE = "single"

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.buckets import bucket_of
-from workloads.model.errors import ProgramError
-from workloads.model.instance import Forward, Instance, Owns, Row, instance
-from workloads.model.operator import Operator, Query
-from workloads.model.records import rows_to_columns, tuple_type
-from workloads.model.stream import Columns, Input
-from workloads.model.total_order import merge
+from streamlab.workloads.model.buckets import bucket_of
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.instance import Forward, Instance, Owns, Row, instance
+from streamlab.workloads.model.operator import Operator, Query
+from streamlab.workloads.model.records import rows_to_columns, tuple_type
+from streamlab.workloads.model.stream import Columns, Input
+from streamlab.workloads.model.total_order import merge
 
 Owner = Callable[[int], int]
 """f_mu: the instance that owns a bucket."""

@@ -1,4 +1,4 @@
-"""Makes synchronization plans (DGS paper, section 3.3); who chooses: `workloads.optimizers`.
+"""Makes synchronization plans (DGS paper, section 3.3); who chooses: `streamlab.workloads.optimizers`.
 
 Tags that need no synchronization become leaves, placed on the worker of their stream; tags that
 others depend on go to the lowest node above everything that they depend on. Keyed programs get one
@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workloads.model.dependence import DependenceGraph, Split, keys_together
-from workloads.model.errors import PlanError
-from workloads.model.placement import Placement, place
-from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from workloads.model.profile import StreamProfile, within_keys
-from workloads.model.program import DGSProgram
-from workloads.model.tag import Alphabet
+from streamlab.workloads.model.dependence import DependenceGraph, Split, keys_together
+from streamlab.workloads.model.errors import PlanError
+from streamlab.workloads.model.placement import Placement, place
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.profile import StreamProfile, within_keys
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.tag import Alphabet
 
 
 def choose_plan(

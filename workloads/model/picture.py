@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from workloads.model.plan import Plan, PlanNode
-from workloads.model.render import across_lines, heading, node_label, shown
+from streamlab.workloads.model.plan import Plan, PlanNode
+from streamlab.workloads.model.render import across_lines, heading, node_label, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.errors import ProgramError
-from workloads.model.functions import require_plain
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.functions import require_plain
 
 RESERVED = frozenset({"ts"})
 """Names that records have of themselves."""

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.errors import ProgramError
-from workloads.model.pipeline import Pipeline, Stage
-from workloads.model.piperun import PipelineRun, narrowed
-from workloads.model.records import record_type
-from workloads.model.strategies import records
-from workloads.model.wires import Draw
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.pipeline import Pipeline, Stage
+from streamlab.workloads.model.piperun import PipelineRun, narrowed
+from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.strategies import records
+from streamlab.workloads.model.wires import Draw
 
 Row = tuple[Any, ...]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.errors import ProgramError
-from workloads.model.pipeline import Pipeline, Stage
-from workloads.model.records import RecordType, record_type, rows_to_columns
-from workloads.model.stream import Columns, Input
-from workloads.model.total_order import merge
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.pipeline import Pipeline, Stage
+from streamlab.workloads.model.records import RecordType, record_type, rows_to_columns
+from streamlab.workloads.model.stream import Columns, Input
+from streamlab.workloads.model.total_order import merge
 
 Row = tuple[Any, ...]
 Forward = Callable[[Row], None]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.profile import StreamProfile
-from workloads.model.stream import IntArray
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.stream import IntArray
 
 Placement = npt.NDArray[np.int32]
 """int32[keys, streams]: the worker of each key in each stream; -1 where no leaf reads it."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.program import DGSProgram
-from workloads.model.tag import Alphabet
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.tag import Alphabet
 
 
 @dataclass(frozen=True, slots=True, order=True)

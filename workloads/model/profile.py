@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.program import DGSProgram
-from workloads.model.stream import Input, IntArray, Stream
-from workloads.model.tag import Alphabet
-from workloads.model.workload import StreamSpec
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.stream import Input, IntArray, Stream
+from streamlab.workloads.model.tag import Alphabet
+from streamlab.workloads.model.workload import StreamSpec
 
 _CHUNK = 1 << 22
 """Tags counted at a time: bincount widens them to 8 bytes, and this bounds the copy to 32 MiB."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.across import Across
-from workloads.model.errors import ProgramError
-from workloads.model.functions import require_plain
-from workloads.model.tag import Tag
+from streamlab.workloads.model.across import Across
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.functions import require_plain
+from streamlab.workloads.model.tag import Tag
 
 Record = Any
 """A mutable record whose attributes are the fields of a structured dtype."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.across import Concerned
-from workloads.model.plan import ImplTag, Plan, PlanNode
-from workloads.model.program import DGSProgram, ForkJoin
-from workloads.model.records import Emitter, initial_state, state_records
-from workloads.model.stream import Columns, Input
-from workloads.model.tag import Tag
-from workloads.model.total_order import merge
+from streamlab.workloads.model.across import Concerned
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.program import DGSProgram, ForkJoin
+from streamlab.workloads.model.records import Emitter, initial_state, state_records
+from streamlab.workloads.model.stream import Columns, Input
+from streamlab.workloads.model.tag import Tag
+from streamlab.workloads.model.total_order import merge
 
 
 def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:

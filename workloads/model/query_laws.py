@@ -12,14 +12,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.errors import ProgramError
-from workloads.model.memo import memo
-from workloads.model.operator import Join, Operator, Query
-from workloads.model.oplus import QueryRun
-from workloads.model.records import tuple_type
-from workloads.model.strategies import tuples
-from workloads.model.wires import Draw
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.memo import memo
+from streamlab.workloads.model.operator import Join, Operator, Query
+from streamlab.workloads.model.oplus import QueryRun
+from streamlab.workloads.model.records import tuple_type
+from streamlab.workloads.model.strategies import tuples
+from streamlab.workloads.model.wires import Draw
 
 Rows = list[tuple[Any, ...]]
 

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ProgramError
-from workloads.model.field_values import keeping, slot_of, zeros
-from workloads.model.program import DGSProgram, Record
-from workloads.model.stream import Columns
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.field_values import keeping, slot_of, zeros
+from streamlab.workloads.model.program import DGSProgram, Record
+from streamlab.workloads.model.stream import Columns
 
 _LONGEST_SHOWN, _MOST_SHOWN = 64, 16
 """Up to how many elements an array is shown whole, and how many of a longer one are."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from workloads.model.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
 
 MAX_TREES = 6
 """Trees shown one by one; a larger forest is shown by shape."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workloads.model.floats import HALF_OF_THE_DIGITS
+from streamlab.workloads.model.floats import HALF_OF_THE_DIGITS
 
 LEAST = 0.1
 """The least number that is drawn, and the least that a difference is relative to."""

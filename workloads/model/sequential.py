@@ -6,19 +6,19 @@ It is what the reference engine runs.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workloads.model.dataflow import Dataflow
-from workloads.model.dataflow.run import FlowRun
-from workloads.model.errors import ModelError, place_of
-from workloads.model.keyed_run import KeyedRun
-from workloads.model.operator import Query
-from workloads.model.oplus import QueryRun
-from workloads.model.pipeline import Pipeline
-from workloads.model.piperun import PipelineRun
-from workloads.model.program import DGSProgram
-from workloads.model.records import Emitter, initial_state
-from workloads.model.stream import Columns, Input
-from workloads.model.total_order import merge
-from workloads.model.workload import Program
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.dataflow.run import FlowRun
+from streamlab.workloads.model.errors import ModelError, place_of
+from streamlab.workloads.model.keyed_run import KeyedRun
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.oplus import QueryRun
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.piperun import PipelineRun
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.records import Emitter, initial_state
+from streamlab.workloads.model.stream import Columns, Input
+from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.workload import Program
 
 
 def answer_of(program: Program, data: Input) -> Columns:

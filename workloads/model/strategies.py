@@ -15,20 +15,20 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from workloads.model.constants import constants
-from workloads.model.dataflow import Dataflow, TraceType
-from workloads.model.dataflow.run import first_marker
-from workloads.model.dataflow.traces import Element
-from workloads.model.dataflow.vertex_run import Marker
-from workloads.model.lists import ListColumn
-from workloads.model.memo import memo
-from workloads.model.operator import Query
-from workloads.model.pipeline import Pipeline
-from workloads.model.program import DGSProgram
-from workloads.model.records import record_type, tuple_type
-from workloads.model.stream import Input, Stream
-from workloads.model.tag import Alphabet, Tag
-from workloads.model.workload import Program
+from streamlab.workloads.model.constants import constants
+from streamlab.workloads.model.dataflow import Dataflow, TraceType
+from streamlab.workloads.model.dataflow.run import first_marker
+from streamlab.workloads.model.dataflow.traces import Element
+from streamlab.workloads.model.dataflow.vertex_run import Marker
+from streamlab.workloads.model.lists import ListColumn
+from streamlab.workloads.model.memo import memo
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.records import record_type, tuple_type
+from streamlab.workloads.model.stream import Input, Stream
+from streamlab.workloads.model.tag import Alphabet, Tag
+from streamlab.workloads.model.workload import Program
 
 T = TypeVar("T")
 

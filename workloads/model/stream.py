@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ModelError
-from workloads.model.lists import ListColumn
-from workloads.model.tag import Alphabet
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.lists import ListColumn
+from streamlab.workloads.model.tag import Alphabet
 
 Columns = dict[str, npt.NDArray[np.generic]]
 """Named columns of equal length; how records travel in bulk (inputs, outputs, oracle answers)."""

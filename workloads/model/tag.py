@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.errors import ModelError
+from streamlab.workloads.model.errors import ModelError
 
 _CHUNK = 1 << 20
 """Tags looked at at a time: what is made of them stays in the caches."""

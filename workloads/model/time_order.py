@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workloads.model.difference import Example, in_words
-from workloads.model.foata import CHUNK
-from workloads.model.stream import Columns, IntArray
+from streamlab.workloads.model.difference import Example, in_words
+from streamlab.workloads.model.foata import CHUNK
+from streamlab.workloads.model.stream import Columns, IntArray
 
 
 def late_rows(columns: Columns) -> IntArray:

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.dataflow import Dataflow
-from workloads.model.errors import ModelError
-from workloads.model.lists import ListColumn
-from workloads.model.operator import Query
-from workloads.model.pipeline import Pipeline
-from workloads.model.program import DGSProgram
-from workloads.model.records import event_type, record_type, tuple_type
-from workloads.model.stream import Columns, Input, IntArray, Stream
-from workloads.model.windows import check_times
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.lists import ListColumn
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.records import event_type, record_type, tuple_type
+from streamlab.workloads.model.stream import Columns, Input, IntArray, Stream
+from streamlab.workloads.model.windows import check_times
 
 _CHUNK = 1 << 16
 """Events turned into Python objects at a time; bounds the memory that they take."""

@@ -13,14 +13,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from workloads.model.difference import Difference, classify, spread
-from workloads.model.errors import ModelError
-from workloads.model.float_match import Matched, match_floats
-from workloads.model.floats import Tolerances
-from workloads.model.foata import CHUNK, Relation, fingerprint
-from workloads.model.stream import Columns
-from workloads.model.time_order import late_examples, late_rows
-from workloads.model.workload import OutputType
+from streamlab.workloads.model.difference import Difference, classify, spread
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.float_match import Matched, match_floats
+from streamlab.workloads.model.floats import Tolerances
+from streamlab.workloads.model.foata import CHUNK, Relation, fingerprint
+from streamlab.workloads.model.stream import Columns
+from streamlab.workloads.model.time_order import late_examples, late_rows
+from streamlab.workloads.model.workload import OutputType
 
 __all__ = ["Difference", "compare"]
 

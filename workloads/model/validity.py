@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 
-from workloads.model.dependence import DependenceGraph
-from workloads.model.errors import PlanError
-from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from workloads.model.profile import StreamProfile
+from streamlab.workloads.model.dependence import DependenceGraph
+from streamlab.workloads.model.errors import PlanError
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.profile import StreamProfile
 
 
 def check_plan(plan: Plan, streams: Sequence[StreamProfile] | None = None) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.errors import ModelError
-from workloads.model.operator import Operator, Query, Window
-from workloads.model.records import RecordType, record_class, types_of
-from workloads.model.stream import Input
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.operator import Operator, Query, Window
+from streamlab.workloads.model.records import RecordType, record_class, types_of
+from streamlab.workloads.model.stream import Input
 
 LARGEST_TIME = 1 << 62
 """Event times plus window sizes stay below this in absolute value, so that adding and subtracting

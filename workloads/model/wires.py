@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model.errors import ProgramError
-from workloads.model.memo import memo
-from workloads.model.program import DGSProgram, ForkJoin, Record
-from workloads.model.records import Emitter, event_type, initial_state, state_records
-from workloads.model.rounding import TENTHS, Rounding
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.memo import memo
+from streamlab.workloads.model.program import DGSProgram, ForkJoin, Record
+from streamlab.workloads.model.records import Emitter, event_type, initial_state, state_records
+from streamlab.workloads.model.rounding import TENTHS, Rounding
 
 Kinds = frozenset[int]
 Row = tuple[Any, ...]

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.dataflow import Dataflow
-from workloads.model.errors import ModelError
-from workloads.model.fingerprint import code_of
-from workloads.model.floats import Tolerance
-from workloads.model.limits import Limit
-from workloads.model.lists import ColumnType, ListType
-from workloads.model.operator import Query
-from workloads.model.pipeline import Pipeline
-from workloads.model.program import DGSProgram
-from workloads.model.stream import Block, Columns, Input
-from workloads.model.tag import Tag
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.fingerprint import code_of
+from streamlab.workloads.model.floats import Tolerance
+from streamlab.workloads.model.limits import Limit
+from streamlab.workloads.model.lists import ColumnType, ListType
+from streamlab.workloads.model.operator import Query
+from streamlab.workloads.model.pipeline import Pipeline
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.stream import Block, Columns, Input
+from streamlab.workloads.model.tag import Tag
 
 Program = DGSProgram | Query | Pipeline | Dataflow
 """What a workload computes, in one of the programming models."""
@@ -113,7 +113,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A workload, found by `workloads.registry`.
+    """A workload, found by `streamlab.workloads.registry`.
 
     Attributes:
         name: by meaning, e.g. `page_view_join`.
@@ -143,12 +143,12 @@ class Workload:
         small: the generator parameters of a small input that has answers, where it has none by
             default; for tests.
         small_events: number of its events, where it must be more than a few thousand.
-        reference: by which another process finds it (`workloads.registry`, which sets it); empty:
+        reference: by which another process finds it (`streamlab.workloads.registry`, which sets it); empty:
             by its name.
         source: where its input comes from instead of a generator: a `Source` of
-            `workloads.datasets.own`, of which this knows nothing; None: from its generator.
+            `streamlab.workloads.datasets.own`, of which this knows nothing; None: from its generator.
         checked_by: what `oracle` is: ORACLE, or REFERENCE.
-        unfit: `unfit(query, dataset)` says why a `workloads.datasets.dataset.Dataset` cannot be its
+        unfit: `unfit(query, dataset)` says why a `streamlab.workloads.datasets.dataset.Dataset` cannot be its
             input for complete query parameters, with the remedy; "" when it can. None: it always
             can.
         limits: limits on the input; beyond one, a number that it computes does not fit its field.
@@ -188,7 +188,7 @@ class Workload:
 
     @property
     def found_by(self) -> str:
-        """What `workloads.registry` finds it by."""
+        """What `streamlab.workloads.registry` finds it by."""
         return self.reference or self.name
 
     @property

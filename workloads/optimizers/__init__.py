@@ -1,6 +1,6 @@
 """Optimizers: who chooses the synchronization plan of a program, by name, as plug-ins."""
 
-from workloads.optimizers.registry import DEFAULT, choose, names
-from workloads.optimizers.request import Choice, Costs, Optimizer, PlanRequest
+from streamlab.workloads.optimizers.registry import DEFAULT, choose, names
+from streamlab.workloads.optimizers.request import Choice, Costs, Optimizer, PlanRequest
 
 __all__ = ["DEFAULT", "Choice", "Costs", "Optimizer", "PlanRequest", "choose", "names"]

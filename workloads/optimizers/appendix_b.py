@@ -3,13 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model.dependence import DependenceGraph
-from workloads.model.optimizer import grow
-from workloads.model.placement import MAX_SHAPES
-from workloads.model.plan import ImplTag, Plan, Tree
-from workloads.model.profile import within_keys
-from workloads.optimizers.by_stream import by_stream
-from workloads.optimizers.request import Choice, PlanRequest
+from streamlab.workloads.model.dependence import DependenceGraph
+from streamlab.workloads.model.optimizer import grow
+from streamlab.workloads.model.placement import MAX_SHAPES
+from streamlab.workloads.model.plan import ImplTag, Plan, Tree
+from streamlab.workloads.model.profile import within_keys
+from streamlab.workloads.optimizers.by_stream import by_stream
+from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 
 def appendix_b(request: PlanRequest) -> Choice:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from workloads.model.dependence import keys_together
-from workloads.model.optimizer import plan_for_placement, reading_streams
-from workloads.model.placement import lpt_together
-from workloads.model.profile import within_keys
-from workloads.optimizers.by_stream import by_stream
-from workloads.optimizers.request import Choice, PlanRequest
+from streamlab.workloads.model.dependence import keys_together
+from streamlab.workloads.model.optimizer import plan_for_placement, reading_streams
+from streamlab.workloads.model.placement import lpt_together
+from streamlab.workloads.model.profile import within_keys
+from streamlab.workloads.optimizers.by_stream import by_stream
+from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 
 def balanced(request: PlanRequest) -> Choice:

@@ -1,7 +1,7 @@
 """By stream: a stream's events that need no synchronization are all on one worker."""
 
-from workloads.model.optimizer import choose_plan
-from workloads.optimizers.request import Choice, PlanRequest
+from streamlab.workloads.model.optimizer import choose_plan
+from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 
 def by_stream(request: PlanRequest) -> Choice:

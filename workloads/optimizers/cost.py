@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from workloads.model.plan import Plan
-from workloads.optimizers.balanced import balanced
-from workloads.optimizers.by_stream import by_stream
-from workloads.optimizers.prediction import Prediction, predict
-from workloads.optimizers.request import Choice, Costs, PlanRequest
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.optimizers.balanced import balanced
+from streamlab.workloads.optimizers.by_stream import by_stream
+from streamlab.workloads.optimizers.prediction import Prediction, predict
+from streamlab.workloads.optimizers.request import Choice, Costs, PlanRequest
 
 WORTH_IT = 1.05
 """So much quicker must a plan with more workers be: predictions are not better than that."""

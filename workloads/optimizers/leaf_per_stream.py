@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from workloads.model.optimizer import choose_plan, reading_streams
-from workloads.model.plan import PlanNode
-from workloads.optimizers.request import Choice, PlanRequest
+from streamlab.workloads.model.optimizer import choose_plan, reading_streams
+from streamlab.workloads.model.plan import PlanNode
+from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 
 def leaf_per_stream(request: PlanRequest) -> Choice:

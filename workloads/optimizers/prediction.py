@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from workloads.model.profile import StreamProfile
-from workloads.optimizers.request import Costs
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.optimizers.request import Costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

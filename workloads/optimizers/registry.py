@@ -4,13 +4,13 @@ Anybody may install one, so whatever goes wrong while it is loaded or called is 
 optimizer.
 """
 
-from workloads.announced import announced
-from workloads.meant import meant
-from workloads.model.errors import ModelError, PlanError
-from workloads.model.optimizer import check_arguments
-from workloads.model.plan import Plan
-from workloads.model.validity import check_plan
-from workloads.optimizers.request import Choice, Optimizer, PlanRequest
+from streamlab.workloads.announced import announced
+from streamlab.workloads.meant import meant
+from streamlab.workloads.model.errors import ModelError, PlanError
+from streamlab.workloads.model.optimizer import check_arguments
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.optimizers.request import Choice, Optimizer, PlanRequest
 
 GROUP = "lab.optimizers"
 DEFAULT = "by-stream"

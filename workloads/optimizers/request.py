@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workloads.model.plan import Plan
-from workloads.model.profile import StreamProfile
-from workloads.model.program import DGSProgram
-from workloads.model.tag import Alphabet
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.tag import Alphabet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

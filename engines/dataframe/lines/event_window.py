@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from engines.dataframe.markers import Part, column, ends, markers, run_sums
-from engines.dataframe.streams import Streams
+from streamlab.engines.dataframe.markers import Part, column, ends, markers, run_sums
+from streamlab.engines.dataframe.streams import Streams
 
 
 def answer(streams: Streams) -> list[Part]:

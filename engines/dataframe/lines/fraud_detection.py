@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from engines.dataframe.markers import Part, column, ends, markers, run_sums
-from engines.dataframe.streams import Streams
-from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from streamlab.engines.dataframe.markers import Part, column, ends, markers, run_sums
+from streamlab.engines.dataframe.streams import Streams
+from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
 def answer(streams: Streams) -> list[Part]:

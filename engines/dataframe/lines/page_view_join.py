@@ -7,9 +7,9 @@ that the workload has by default. With fewer than about a hundred a search of al
 
 import numpy as np
 
-from engines.dataframe.markers import Part, column, ends, keys, markers
-from engines.dataframe.streams import Streams
-from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
+from streamlab.engines.dataframe.markers import Part, column, ends, keys, markers
+from streamlab.engines.dataframe.streams import Streams
+from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
 def answer(streams: Streams) -> list[Part]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.dataframe.markers import IntArray, Part, column
-from engines.dataframe.streams import Side, Streams
-from workloads.suite.scale_join.generate import LEFT, RIGHT
-from workloads.suite.scale_join.program import BAND
+from streamlab.engines.dataframe.markers import IntArray, Part, column
+from streamlab.engines.dataframe.streams import Side, Streams
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.workloads.suite.scale_join.program import BAND
 
 CHUNK = 4096
 """Left tuples at a time: what is sorted for them is their reach in time, and they share it."""

@@ -1,9 +1,9 @@
 """Variant `dataflow`."""
 
-from engines.multicore.dataflow.options import DataflowOptions
-from engines.multicore.dataflow.run import DataflowRun
-from engines.multicore.run.family import Family, properties
-from workloads.model import Dataflow
+from streamlab.engines.multicore.dataflow.options import DataflowOptions
+from streamlab.engines.multicore.dataflow.run import DataflowRun
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.workloads.model import Dataflow
 
 DATAFLOW = Family(
     name="dataflow",

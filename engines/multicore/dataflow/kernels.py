@@ -12,14 +12,19 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from engines.multicore.dataflow import kernel_sources as sources
-from engines.multicore.kernels import emitter, memory
-from engines.multicore.kernels.compile import compile_kernel
-from engines.multicore.kernels.loops import NAMES, loop
-from engines.multicore.oplus import window_tables
-from engines.multicore.oplus.keyset import mix_key
-from workloads.model.dataflow import OpKeyedOrdered, OpKeyedUnordered, OpStateless, TraceType
-from workloads.model.dataflow.deployment import Part, Unit
+from streamlab.engines.multicore.dataflow import kernel_sources as sources
+from streamlab.engines.multicore.kernels import emitter, memory
+from streamlab.engines.multicore.kernels.compile import compile_kernel
+from streamlab.engines.multicore.kernels.loops import NAMES, loop
+from streamlab.engines.multicore.oplus import window_tables
+from streamlab.engines.multicore.oplus.keyset import mix_key
+from streamlab.workloads.model.dataflow import (
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+    TraceType,
+)
+from streamlab.workloads.model.dataflow.deployment import Part, Unit
 
 _P, _I = types.voidptr, types.int64
 _KERNEL = _I(_P, _I, _I, _P)

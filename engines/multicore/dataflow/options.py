@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
 
 ALWAYS, NEVER = "always", "never"
 COMBINES = [ALWAYS, NEVER]

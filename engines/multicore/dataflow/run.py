@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.dataflow.kernels import UnitKernels
-from engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
-from engines.multicore.run.core_run import CoreRun, set_up
-from engines.multicore.run.settings import RunSettings, itemsizes
-from engines.multicore.stages.columns import columns_of
-from engines.protocol import Measured, OfferedLoad
-from workloads.model import Dataflow, Input, ListColumn
-from workloads.model.dataflow.deployment import (
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.dataflow.kernels import UnitKernels
+from streamlab.engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
+from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.engines.multicore.stages.columns import columns_of
+from streamlab.engines.protocol import Measured, OfferedLoad
+from streamlab.workloads.model import Dataflow, Input, ListColumn
+from streamlab.workloads.model.dataflow.deployment import (
     Part,
     Unit,
     deploy,
@@ -19,9 +19,9 @@ from workloads.model.dataflow.deployment import (
     is_stateless,
     streams_of,
 )
-from workloads.model.dataflow.drawing import in_words
-from workloads.model.dataflow.network import Route
-from workloads.model.dataflow.run import MOST_MARKERS, first_marker
+from streamlab.workloads.model.dataflow.drawing import in_words
+from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.run import MOST_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
 """How the core compares fields, by their NumPy kind."""

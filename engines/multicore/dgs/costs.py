@@ -14,13 +14,13 @@ from statistics import median
 
 import numpy as np
 
-from workloads.model import DGSProgram, Input, ListColumn, Stream
-from workloads.model.plan import ImplTag, Plan, PlanNode
-from workloads.model.profile import profile
-from workloads.optimizers.balanced import balanced
-from workloads.optimizers.by_stream import by_stream
-from workloads.optimizers.prediction import Steps, predict
-from workloads.optimizers.request import Costs, PlanRequest
+from streamlab.workloads.model import DGSProgram, Input, ListColumn, Stream
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.optimizers.balanced import balanced
+from streamlab.workloads.optimizers.by_stream import by_stream
+from streamlab.workloads.optimizers.prediction import Steps, predict
+from streamlab.workloads.optimizers.request import Costs, PlanRequest
 
 Timed = Callable[[Plan, Input], float]
 """Runs a plan on an input; returns its duration in ns."""

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.family import Family, properties
-from engines.multicore.run.settings import settings_of
-from engines.protocol import Prepared, Task
-from workloads.model import DGSProgram
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.engines.multicore.run.settings import settings_of
+from streamlab.engines.protocol import Prepared, Task
+from streamlab.workloads.model import DGSProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ A kernel that raises returns 0 to the core, which no kernel that ran to its end 
 
 from dataclasses import dataclass
 
-from workloads.model import DGSProgram, StateType, Stream
+from streamlab.workloads.model import DGSProgram, StateType, Stream
 
 LARGEST_COPIED_BYTES = 4096
 """Larger states stay where they are while a run of events is processed. Smaller ones are copied to

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from engines.multicore.dgs.kernel_sources import (
+from streamlab.engines.multicore.dgs.kernel_sources import (
     EventLayout,
     across_source,
     fork_source,
     join_source,
     run_source,
 )
-from engines.multicore.kernels import emitter, memory
-from engines.multicore.kernels.compile import compile_kernel
-from engines.multicore.kernels.members import MembersType
-from workloads.model import Across, DGSProgram, ForkJoin, StateType
+from streamlab.engines.multicore.kernels import emitter, memory
+from streamlab.engines.multicore.kernels.compile import compile_kernel
+from streamlab.engines.multicore.kernels.members import MembersType
+from streamlab.workloads.model import Across, DGSProgram, ForkJoin, StateType
 
 _POINTER = types.voidptr
 _RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POINTER)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from engines.multicore import _core
-from engines.multicore.run.settings import OwnOptions, wrong_name
-from workloads.optimizers import DEFAULT, names
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.workloads.optimizers import DEFAULT, names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class DgsOptions(OwnOptions):
         buffer_runs: by `tags`, how many runs of events a mailbox may have put aside, of 24 bytes
             each (1.6 MB); where they are used up, keys wait for each other again. Tests take fewer;
             a task cannot.
-        optimizer: who chooses the synchronization plan (`workloads.optimizers`).
+        optimizer: who chooses the synchronization plan (`streamlab.workloads.optimizers`).
         adapt: the plan may change while the run goes on, by measured rates, to what the optimizer
             chooses for these: docs/decisions/0030-adaptive-plans.md.
         adapt_ms: between two looks at the rates; a look takes 0.3 to 1 ms of a core, 25 with

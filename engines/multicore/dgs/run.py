@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from engines.errors import EngineError
-from engines.multicore import _core
-from engines.multicore.dgs.adaptive.changer import PlanChanger
-from engines.multicore.dgs.adaptive.deciders import Adapting, ByRates, Decider, Script
-from engines.multicore.dgs.adaptive.phases import Phases
-from engines.multicore.dgs.beside import Beside
-from engines.multicore.dgs.costs import measure_costs
-from engines.multicore.dgs.kernels import Kernels
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
-from engines.multicore.dgs.recovery.recovery import Recovery
-from engines.multicore.run.core_run import CoreRun, crashes, set_up
-from engines.multicore.run.results import LATENCY, histogram
-from engines.multicore.run.settings import RunSettings, itemsizes
-from engines.protocol import Histogram, Measured
-from workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
-from workloads.model.plan import Plan
-from workloads.model.profile import StreamProfile, profile
-from workloads.model.render import plan_text
-from workloads.model.validity import check_plan
-from workloads.optimizers import Choice, Costs, PlanRequest, choose
-from workloads.optimizers.registry import optimizer
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
+from streamlab.engines.multicore.dgs.adaptive.deciders import Adapting, ByRates, Decider, Script
+from streamlab.engines.multicore.dgs.adaptive.phases import Phases
+from streamlab.engines.multicore.dgs.beside import Beside
+from streamlab.engines.multicore.dgs.costs import measure_costs
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
+from streamlab.engines.multicore.dgs.recovery.recovery import Recovery
+from streamlab.engines.multicore.run.core_run import CoreRun, crashes, set_up
+from streamlab.engines.multicore.run.results import LATENCY, histogram
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.engines.protocol import Histogram, Measured
+from streamlab.workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.profile import StreamProfile, profile
+from streamlab.workloads.model.render import plan_text
+from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose
+from streamlab.workloads.optimizers.registry import optimizer
 
 BATCH = 4096
 """Events of a block where nobody says how many: the lab's own default."""

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engines.errors import EngineError, UnsupportedError
-from engines.multicore import _core
-from engines.multicore.dgs.joined import JoinedStates, Layout
-from engines.multicore.dgs.kernel_sources import layout_of
-from engines.multicore.dgs.kernels import Kernels
-from engines.protocol import OfferedLoad
-from workloads.model import (
+from streamlab.engines.errors import EngineError, UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.kernel_sources import layout_of
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.workloads.model import (
     DGSProgram,
     ForkJoin,
     Input,
@@ -26,10 +26,10 @@ from workloads.model import (
     StateType,
     Stream,
 )
-from workloads.model.errors import place_of
-from workloads.model.plan import ImplTag, Plan, PlanNode
-from workloads.model.records import initial_state
-from workloads.model.render import plan_text
+from streamlab.workloads.model.errors import place_of
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.records import initial_state
+from streamlab.workloads.model.render import plan_text
 
 _LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
 

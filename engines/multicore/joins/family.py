@@ -1,9 +1,9 @@
 """Variants `adhoc`, `1t` and `indexed`."""
 
-from engines.multicore import _core
-from engines.multicore.joins.run import ADHOC, SUMMARIES, JoinsOptions, JoinsRun, no_join
-from engines.multicore.run.family import Family, properties
-from workloads.model import Query
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.joins.run import ADHOC, SUMMARIES, JoinsOptions, JoinsRun, no_join
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.workloads.model import Query
 
 _ONE = "one thread, which nothing is placed on or hidden from"
 _GIVEN_UP = properties(

@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.run.core_run import CoreRun, set_up
-from engines.multicore.run.settings import OwnOptions, RunSettings, wrong_name
-from engines.protocol import Measured
-from workloads.model import Input, Query, Workload
-from workloads.suite.scale_join.generate import LEFT, RIGHT
-from workloads.suite.scale_join.program import BAND
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.settings import OwnOptions, RunSettings, wrong_name
+from streamlab.engines.protocol import Measured
+from streamlab.workloads.model import Input, Query, Workload
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.workloads.suite.scale_join.program import BAND
 
 ADHOC, SINGLE, INDEXED = _core.JOIN_KINDS
 TILES, TUPLES = _core.JOIN_FORMS

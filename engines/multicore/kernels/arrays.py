@@ -1,11 +1,11 @@
-"""What `workloads.model.arrays` means in compiled code."""
+"""What `streamlab.workloads.model.arrays` means in compiled code."""
 
 from typing import Any
 
 from numba import types
 
-from engines.multicore.kernels.parts import overload_part
-from workloads.model import arrays
+from streamlab.engines.multicore.kernels.parts import overload_part
+from streamlab.workloads.model import arrays
 
 
 @overload_part(arrays.copy)

@@ -23,14 +23,14 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
-from engines.errors import EngineError
-from engines.multicore.kernels import arrays as _arrays  # noqa: F401  tells Numba
-from engines.multicore.kernels import bounds as checked
-from engines.multicore.kernels import emitter, members, memory, parts
-from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
-from engines.multicore.kernels.sealed_cache import sealed_cfunc
-from workloads.model.fingerprint import UnstableError, fingerprint, names_of
-from workloads.places import cache_folder
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.kernels import arrays as _arrays  # noqa: F401  tells Numba
+from streamlab.engines.multicore.kernels import bounds as checked
+from streamlab.engines.multicore.kernels import emitter, members, memory, parts
+from streamlab.engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
+from streamlab.engines.multicore.kernels.sealed_cache import sealed_cfunc
+from streamlab.workloads.model.fingerprint import UnstableError, fingerprint, names_of
+from streamlab.workloads.places import cache_folder
 
 _loaded: dict[tuple[Path, str], Any] = {}
 """Kernels of this process by their place in the cache, which names their content, and signature."""
@@ -120,7 +120,7 @@ def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
     """Return a user's function as Numba compiles it into kernels, with the functions it calls.
 
     Numba itself takes a function that another one reads, as a global or from around it, only where
-    it knows it already; the constructions of `workloads.model.aggregates` are made of such.
+    it knows it already; the constructions of `streamlab.workloads.model.aggregates` are made of such.
 
     Args:
         function: the function; one that Numba has compiled is compiled again to be checked.

@@ -29,7 +29,7 @@ from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.serialize import dumps
 
-from engines.multicore.kernels.vector_bits import note_vector_bits, vector_bits_of
+from streamlab.engines.multicore.kernels.vector_bits import note_vector_bits, vector_bits_of
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 

@@ -1,11 +1,11 @@
-"""What `workloads.model.widths` means in compiled code."""
+"""What `streamlab.workloads.model.widths` means in compiled code."""
 
 from typing import Any
 
 import numpy as np
 from numba.extending import overload
 
-from workloads.model import widths
+from streamlab.workloads.model import widths
 
 
 @overload(widths.int32, inline="always")

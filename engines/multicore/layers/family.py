@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from engines.multicore.layers.options import LayersOptions
-from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
-from engines.multicore.layers.query import LayersQueryRun, no_graph
-from engines.multicore.oplus.refusal import wrong_streams
-from engines.multicore.run.family import Family, properties
-from engines.protocol import Prepared, Task
-from workloads.model import Pipeline, Query
+from streamlab.engines.multicore.layers.options import LayersOptions
+from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from streamlab.engines.multicore.layers.query import LayersQueryRun, no_graph
+from streamlab.engines.multicore.oplus.refusal import wrong_streams
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.engines.protocol import Prepared, Task
+from streamlab.workloads.model import Pipeline, Query
 
 
 def _run(program: Pipeline | Query, *given: Any) -> Prepared:

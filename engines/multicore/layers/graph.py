@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from engines.multicore import _core
-from engines.multicore.layers.options import TIME, LayersOptions
-from engines.multicore.run.core_run import CoreRun
-from engines.multicore.run.results import histogram
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Measured
-from workloads.model import Columns
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.layers.options import TIME, LayersOptions
+from streamlab.engines.multicore.run.core_run import CoreRun
+from streamlab.engines.multicore.run.results import histogram
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Measured
+from streamlab.workloads.model import Columns
 
 HANDED_OVER = (
     "from when an injector handed over the input record that an output comes from, to within 64 "

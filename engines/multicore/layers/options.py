@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engines.multicore import _core
-from engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
 
 COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
 LOG, SCALEGATE = _core.CHANNELS

@@ -1,14 +1,19 @@
 """Runs pipelines as query graphs: docs/decisions/0011-determinism-layers.md."""
 
-from engines.errors import UnsupportedError
-from engines.multicore.layers.graph import GraphRun
-from engines.multicore.layers.options import TIME, TURN, LayersOptions
-from engines.multicore.run.core_run import set_up
-from engines.multicore.run.settings import RunSettings, itemsizes
-from engines.multicore.stages.columns import add_stage, columns_of, partitions_of, refused_fields
-from engines.multicore.stages.kernels import StageKernels
-from workloads.model import Input, OutputType, Pipeline, Tag
-from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore.layers.graph import GraphRun
+from streamlab.engines.multicore.layers.options import TIME, TURN, LayersOptions
+from streamlab.engines.multicore.run.core_run import set_up
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.engines.multicore.stages.columns import (
+    add_stage,
+    columns_of,
+    partitions_of,
+    refused_fields,
+)
+from streamlab.engines.multicore.stages.kernels import StageKernels
+from streamlab.workloads.model import Input, OutputType, Pipeline, Tag
+from streamlab.workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
 
 
 class LayersRun(GraphRun):

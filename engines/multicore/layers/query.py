@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.layers.graph import GraphRun
-from engines.multicore.layers.options import NONE, LayersOptions
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
-from engines.multicore.oplus.refusal import refusal
-from engines.multicore.oplus.spec import spec_of
-from engines.multicore.run.core_run import set_up
-from engines.multicore.run.settings import RunSettings, itemsizes
-from workloads.model import Input, Query
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.layers.graph import GraphRun
+from streamlab.engines.multicore.layers.options import NONE, LayersOptions
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
+from streamlab.engines.multicore.oplus.refusal import refusal
+from streamlab.engines.multicore.oplus.spec import spec_of
+from streamlab.engines.multicore.run.core_run import set_up
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.workloads.model import Input, Query
 
 
 class LayersQueryRun(GraphRun):

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from engines.multicore.oplus import map_stage
-from engines.multicore.oplus.options import MapStageOptions, OplusOptions, wrong_number
-from engines.multicore.oplus.refusal import wrong_streams
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.family import Family, properties
-from engines.protocol import Task
-from workloads.model import Query
+from streamlab.engines.multicore.oplus import map_stage
+from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions, wrong_number
+from streamlab.engines.multicore.oplus.refusal import wrong_streams
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.engines.protocol import Task
+from streamlab.workloads.model import Query
 
 
 def _unsupported(task: Task, options: OplusOptions) -> str | None:

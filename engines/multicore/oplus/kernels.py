@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from engines.multicore.kernels import emitter, memory
-from engines.multicore.kernels.compile import compile_kernel, inlined
-from engines.multicore.kernels.vector_bits import vector_bits
-from engines.multicore.oplus import kernel_sources as operator_sources
-from engines.multicore.oplus import keyset, stored, window_tables
-from engines.multicore.oplus.tables import windows_alive
-from workloads.model import ListColumn, Operator, Stream
-from workloads.model.fingerprint import UnstableError, fingerprint
-from workloads.model.instance import store
-from workloads.model.operator import SINGLE, keep
-from workloads.model.windows import purge
+from streamlab.engines.multicore.kernels import emitter, memory
+from streamlab.engines.multicore.kernels.compile import compile_kernel, inlined
+from streamlab.engines.multicore.kernels.vector_bits import vector_bits
+from streamlab.engines.multicore.oplus import kernel_sources as operator_sources
+from streamlab.engines.multicore.oplus import keyset, stored, window_tables
+from streamlab.engines.multicore.oplus.tables import windows_alive
+from streamlab.workloads.model import ListColumn, Operator, Stream
+from streamlab.workloads.model.fingerprint import UnstableError, fingerprint
+from streamlab.workloads.model.instance import store
+from streamlab.workloads.model.operator import SINGLE, keep
+from streamlab.workloads.model.windows import purge
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)

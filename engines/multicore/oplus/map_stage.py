@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from engines.multicore import _core
-from engines.multicore.oplus.kernels import TupleLayout
-from workloads.datasets.dataset import Dataset
-from workloads.model import Input, InputType, Operator, Query
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.oplus.kernels import TupleLayout
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Input, InputType, Operator, Query
 
 KEY = "mapped_key"
 """The field of a mapped tuple that holds its key."""

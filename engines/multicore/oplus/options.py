@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.oplus.elastic.controller import Settings, make
-from engines.multicore.run.settings import OwnOptions, wrong_name
-from workloads.model import Operator
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.oplus.elastic.controller import Settings, make
+from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.workloads.model import Operator
 
 FUSED, OPERATOR10 = JOIN_FORMS = ("fused", "operator10")
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from engines.multicore import _core
-from engines.multicore.oplus.tables import too_many_windows
-from workloads.datasets.dataset import Dataset
-from workloads.model import Input, ListColumn, Operator, Query
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.oplus.tables import too_many_windows
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Input, ListColumn, Operator, Query
 
 
 def wrong_streams(data: Input | Dataset) -> str | None:

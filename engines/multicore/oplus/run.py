@@ -10,28 +10,28 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.oplus import map_stage
-from engines.multicore.oplus.elastic.controller import make
-from engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.elastic.observation import RawSnapshot
-from engines.multicore.oplus.kernels import (
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.oplus import map_stage
+from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
+from streamlab.engines.multicore.oplus.kernels import (
     OperatorKernels,
     TupleLayout,
     columns_of,
     layout_of,
     shapes_of,
 )
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.refusal import refusal, unshared
-from engines.multicore.oplus.spec import spec_of
-from engines.multicore.run.core_run import CoreRun, set_up
-from engines.multicore.run.results import elasticity
-from engines.multicore.run.settings import RunSettings, itemsizes
-from engines.protocol import Measured
-from workloads.model import Input, Query, Stream
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.refusal import refusal, unshared
+from streamlab.engines.multicore.oplus.spec import spec_of
+from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.results import elasticity
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.engines.protocol import Measured
+from streamlab.workloads.model import Input, Query, Stream
 
 IntArray = npt.NDArray[np.int64]
 

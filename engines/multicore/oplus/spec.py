@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from engines.multicore import _core
-from engines.multicore.oplus.kernels import OperatorKernels, TupleLayout, entry_bytes
-from engines.multicore.oplus.stored import stored_dtype
-from workloads.model import Operator
-from workloads.model.operator import SINGLE
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.oplus.kernels import OperatorKernels, TupleLayout, entry_bytes
+from streamlab.engines.multicore.oplus.stored import stored_dtype
+from streamlab.workloads.model import Operator
+from streamlab.workloads.model.operator import SINGLE
 
 
 def spec_of(

@@ -20,8 +20,8 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from engines.multicore.kernels.parts import overload_method_part, overload_part
-from workloads.model import Operator
+from streamlab.engines.multicore.kernels.parts import overload_method_part, overload_part
+from streamlab.workloads.model import Operator
 
 # Numba's extension interface is typed in part only, these not.
 cgutils: Any = _cgutils

@@ -11,9 +11,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from engines.multicore import _core
-from engines.multicore.kernels import memory
-from engines.multicore.kernels.parts import part
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.kernels import memory
+from streamlab.engines.multicore.kernels.parts import part
 
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Of a `WindowTable`, which begins with its `WindowIndex`."""

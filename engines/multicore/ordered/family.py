@@ -1,9 +1,9 @@
 """Variant `ordered`."""
 
-from engines.multicore.ordered.options import OrderedOptions
-from engines.multicore.ordered.run import OrderedRun
-from engines.multicore.run.family import Family, properties
-from workloads.model import Pipeline
+from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.multicore.ordered.run import OrderedRun
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.workloads.model import Pipeline
 
 ORDERED = Family(
     name="ordered",

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engines.multicore import _core
-from engines.multicore.run.settings import OwnOptions, wrong_name
-from engines.multicore.stages.columns import partitions_of
-from workloads.model.pipeline import Stage
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.stages.columns import partitions_of
+from streamlab.workloads.model.pipeline import Stage
 
 HOMED: str = _core.WORKLISTS[0]
 HYBRID: str = _core.WORKLISTS[1]

@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
-from engines.multicore.run.core_run import CoreRun, set_up
-from engines.multicore.run.results import histogram
-from engines.multicore.run.settings import RunSettings, itemsizes
-from engines.multicore.stages.columns import add_stage, columns_of, refused_fields
-from engines.multicore.stages.kernels import StageKernels
-from engines.protocol import Histogram, Measured
-from workloads.model import Input, Pipeline
-from workloads.model.pipeline import PARTITIONED
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
+from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.results import histogram
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.engines.multicore.stages.columns import add_stage, columns_of, refused_fields
+from streamlab.engines.multicore.stages.kernels import StageKernels
+from streamlab.engines.protocol import Histogram, Measured
+from streamlab.workloads.model import Input, Pipeline
+from streamlab.workloads.model.pipeline import PARTITIONED
 
 PROCESSING = (
     "from when the first operator took a unit until all that followed from it was out, waiting in "

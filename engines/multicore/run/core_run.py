@@ -6,14 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engines.errors import EngineCrashError, EngineError, OutOfMemoryError
-from engines.multicore.kernels.bounds import OutOfBoundsError
-from engines.multicore.kernels.raised import noted
-from engines.multicore.run.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram, progress
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Measured, Sent
-from workloads.model import Columns, Stream
-from workloads.model.errors import place_of
+from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
+from streamlab.engines.multicore.kernels.bounds import OutOfBoundsError
+from streamlab.engines.multicore.kernels.raised import noted
+from streamlab.engines.multicore.run.results import (
+    LAG,
+    LATENCY_UNDER_LOAD,
+    SERVICE,
+    histogram,
+    progress,
+)
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Measured, Sent
+from streamlab.workloads.model import Columns, Stream
+from streamlab.workloads.model.errors import place_of
 
 
 class CoreRun:

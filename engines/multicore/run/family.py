@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engines.conditions import BLOCK, MEMORY, Conditions
-from engines.multicore.run.settings import (
+from streamlab.engines.conditions import BLOCK, MEMORY, Conditions
+from streamlab.engines.multicore.run.settings import (
     COMPILED_OPTIONS,
     OPTIONS,
     OwnOptions,
     settings_of,
 )
-from engines.protocol import Prepared, Property, Task, Variant
-from workloads.model import Program
+from streamlab.engines.protocol import Prepared, Property, Task, Variant
+from streamlab.workloads.model import Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

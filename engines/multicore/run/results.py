@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from engines.multicore import _core
-from engines.protocol import Elasticity, Histogram, Progress, Reconfiguration
+from streamlab.engines.multicore import _core
+from streamlab.engines.protocol import Elasticity, Histogram, Progress, Reconfiguration
 
 LATENCY = (
     "from the publication of the latest input block that the output depends on to its emission; "

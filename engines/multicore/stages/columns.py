@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.multicore import _core
-from engines.multicore.run.settings import itemsizes
-from engines.multicore.stages.kernels import StageKernels
-from workloads.model import Input, ListColumn, Pipeline, Stream
-from workloads.model.pipeline import PARTITIONED, Stage
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.run.settings import itemsizes
+from streamlab.engines.multicore.stages.kernels import StageKernels
+from streamlab.workloads.model import Input, ListColumn, Pipeline, Stream
+from streamlab.workloads.model.pipeline import PARTITIONED, Stage
 
 
 def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from engines.polars.sessions import closed_sessions
-from engines.polars.tables import Tables
-from workloads.inputs.retail.schema import DYNAMIC, ORDER
+from streamlab.engines.polars.sessions import closed_sessions
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

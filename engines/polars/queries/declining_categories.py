@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from engines.polars.tables import Tables
-from workloads.inputs.retail.days import day_number
-from workloads.inputs.retail.schema import DAY_MS
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.inputs.retail.days import day_number
+from streamlab.workloads.inputs.retail.schema import DAY_MS
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

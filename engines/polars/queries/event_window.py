@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from engines.polars.markers import cut, ends, run_sums
-from engines.polars.tables import Tables
+from streamlab.engines.polars.markers import cut, ends, run_sums
+from streamlab.engines.polars.tables import Tables
 
 
 def answer(tables: Tables) -> list[pl.DataFrame]:

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from engines.polars.tables import Tables
-from workloads.suite.forward.generate import FIELDS
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.suite.forward.generate import FIELDS
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from engines.polars.markers import cut, ends, run_sums
-from engines.polars.tables import Tables
-from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from streamlab.engines.polars.markers import cut, ends, run_sums
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
 def answer(tables: Tables) -> list[pl.DataFrame]:

@@ -6,8 +6,8 @@ tickets are runs of equal numbers among the lines of a place.
 
 import polars as pl
 
-from engines.polars.ranking import hours_of, listed
-from engines.polars.tables import Tables
+from streamlab.engines.polars.ranking import hours_of, listed
+from streamlab.engines.polars.tables import Tables
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from engines.polars.ranking import lists_so_far
-from engines.polars.sessions import closed_sessions
-from engines.polars.tables import Tables
+from streamlab.engines.polars.ranking import lists_so_far
+from streamlab.engines.polars.sessions import closed_sessions
+from streamlab.engines.polars.tables import Tables
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

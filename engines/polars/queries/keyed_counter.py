@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from engines.polars.markers import Cut, cut, last
-from engines.polars.tables import Tables
+from streamlab.engines.polars.markers import Cut, cut, last
+from streamlab.engines.polars.tables import Tables
 
 
 def answer(tables: Tables) -> list[pl.DataFrame]:

@@ -5,8 +5,8 @@ An as-of join finds how many views a purchase has before it; the last ones follo
 
 import polars as pl
 
-from engines.polars.ranking import lists_so_far
-from engines.polars.tables import Tables
+from streamlab.engines.polars.ranking import lists_so_far
+from streamlab.engines.polars.tables import Tables
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from engines.polars.tables import Tables
-from workloads.inputs.linear_road.schema import FIELDS, REPORT
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.inputs.linear_road.schema import FIELDS, REPORT
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

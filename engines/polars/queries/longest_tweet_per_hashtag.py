@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from engines.polars.tables import Tables
-from engines.polars.windows import aggregated
+from streamlab.engines.polars.tables import Tables
+from streamlab.engines.polars.windows import aggregated
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

@@ -7,7 +7,7 @@ wide, for its quotients are rounded; what is found is then tested by the definit
 
 import polars as pl
 
-from engines.polars.tables import Tables
+from streamlab.engines.polars.tables import Tables
 
 _MARGIN = 1e-9
 """Relative; rounding of quotients is below 1e-15."""

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from engines.polars.markers import Cut, cut, last
-from engines.polars.tables import Tables
-from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
+from streamlab.engines.polars.markers import Cut, cut, last
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
 def answer(tables: Tables) -> list[pl.DataFrame]:

@@ -6,9 +6,9 @@ pairs are a bag none does.
 
 import polars as pl
 
-from engines.polars.tables import Tables
-from engines.polars.windows import aggregated
-from workloads.suite.paircount.program import FIRST
+from streamlab.engines.polars.tables import Tables
+from streamlab.engines.polars.windows import aggregated
+from streamlab.workloads.suite.paircount.program import FIRST
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

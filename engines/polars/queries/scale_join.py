@@ -7,9 +7,9 @@ from itertools import product
 
 import polars as pl
 
-from engines.polars.tables import Tables
-from workloads.suite.scale_join.generate import LEFT, RIGHT
-from workloads.suite.scale_join.program import BAND
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.workloads.suite.scale_join.program import BAND
 
 _WIDTH = 2 * BAND + 1
 """Of a bin: a band, which is 2 x BAND wide, reaches two of them."""

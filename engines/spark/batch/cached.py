@@ -6,9 +6,9 @@ from there, whatever is built on it: the queries of `batch` need not know.
 
 from pyspark.sql import DataFrame, SparkSession
 
-from engines.errors import EngineError
-from engines.spark.batch.markers import scan
-from engines.spark.layout import Layout
+from streamlab.engines.errors import EngineError
+from streamlab.engines.spark.batch.markers import scan
+from streamlab.engines.spark.layout import Layout
 
 
 def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:

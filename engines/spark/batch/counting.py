@@ -7,9 +7,9 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.batch import windows
-from engines.spark.batch.markers import Markers, read
-from engines.spark.layout import Layout
+from streamlab.engines.spark.batch import windows
+from streamlab.engines.spark.batch.markers import Markers, read
+from streamlab.engines.spark.layout import Layout
 
 
 def span(plan: Layout, members: tuple[int, ...]) -> tuple[int, int]:

@@ -3,10 +3,10 @@
 import numpy as np
 from pyspark.sql import SparkSession
 
-from engines.spark.batch import counting
-from engines.spark.batch.markers import collect
-from engines.spark.layout import Layout
-from workloads.model import Columns
+from streamlab.engines.spark.batch import counting
+from streamlab.engines.spark.batch.markers import collect
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Columns
 
 
 def run(session: SparkSession, plan: Layout) -> Columns:

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from engines.spark.batch import counting, windows
-from engines.spark.batch.counting import span, union
-from engines.spark.batch.markers import Markers, collect
-from engines.spark.layout import Layout
-from workloads.model import Columns
-from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from streamlab.engines.spark.batch import counting, windows
+from streamlab.engines.spark.batch.counting import span, union
+from streamlab.engines.spark.batch.markers import Markers, collect
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Columns
+from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
 def run(session: SparkSession, plan: Layout) -> Columns:

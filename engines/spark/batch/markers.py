@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.layout import Layout, ddl
+from streamlab.engines.spark.layout import Layout, ddl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,11 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.batch.markers import scan
-from engines.spark.layout import Layout
-from workloads.model import Columns
-from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
-from workloads.suite.page_view_join.program import NO_USER
+from streamlab.engines.spark.batch.markers import scan
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Columns
+from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from streamlab.workloads.suite.page_view_join.program import NO_USER
 
 _ORDER = "order by ts, src, row rows between unbounded preceding and 1 preceding"
 _COUNTED = "sum(case when kind = 0 then {amount} end)"

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
-from engines.spark.batch import windows
-from engines.spark.batch.counting import span, union
-from engines.spark.batch.markers import Markers, collect
-from engines.spark.layout import Layout
-from workloads.model import Columns
-from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
+from streamlab.engines.spark.batch import windows
+from streamlab.engines.spark.batch.counting import span, union
+from streamlab.engines.spark.batch.markers import Markers, collect
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Columns
+from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 FIELDS = ("ts", "kind", "page", "user", "meta", "src")
 

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from engines.spark.batch import (
+from streamlab.engines.spark.batch import (
     event_window,
     fraud_detection,
     keyed_counter,
     ordered,
     page_view_join,
 )
-from engines.spark.batch.windows import CrowdedError
-from engines.spark.layout import Layout
-from workloads.model import Columns
+from streamlab.engines.spark.batch.windows import CrowdedError
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Columns
 
 BUCKETS: dict[str, Callable[[SparkSession, Layout], Columns]] = {
     "event_window": event_window.run,

@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.batch.markers import Markers
-from engines.spark.layout import Layout
+from streamlab.engines.spark.batch.markers import Markers
+from streamlab.engines.spark.layout import Layout
 
 MAX_ROWS = 4_000_000
 """Upper bound of the table of buckets: about 250 MB once broadcast."""

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engines.spark.generic.segments import Segment
-from engines.spark.generic.tables import TAG, events, packed
-from workloads.model import Alphabet, DGSProgram, Pipeline, Query, Stage
-from workloads.model.buckets import bucket_of, hash_key
+from streamlab.engines.spark.generic.segments import Segment
+from streamlab.engines.spark.generic.tables import TAG, events, packed
+from streamlab.workloads.model import Alphabet, DGSProgram, Pipeline, Query, Stage
+from streamlab.workloads.model.buckets import bucket_of, hash_key
 
 
 def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engines.spark.generic.tables import ROW
-from engines.spark.streaming.split import END, ROW_GROUP, stamp
+from streamlab.engines.spark.generic.tables import ROW
+from streamlab.engines.spark.streaming.split import END, ROW_GROUP, stamp
 
 
 def write(table: pa.Table, folder: Path, files: int) -> None:

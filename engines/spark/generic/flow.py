@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from engines.spark.generic.items import MARKER, OUT, Items
-from engines.spark.generic.segments import Segment
-from engines.spark.generic.tables import Counter, events, followed, in_order
-from workloads.model import Alphabet, Dataflow
-from workloads.model.dataflow import OpStateless
-from workloads.model.dataflow.run import as_rows, first_marker, to_all, value_of
-from workloads.model.dataflow.vertex_run import Marker, Take, start
-from workloads.model.records import rows_to_columns
+from streamlab.engines.spark.generic.items import MARKER, OUT, Items
+from streamlab.engines.spark.generic.segments import Segment
+from streamlab.engines.spark.generic.tables import Counter, events, followed, in_order
+from streamlab.workloads.model import Alphabet, Dataflow
+from streamlab.workloads.model.dataflow import OpStateless
+from streamlab.workloads.model.dataflow.run import as_rows, first_marker, to_all, value_of
+from streamlab.workloads.model.dataflow.vertex_run import Marker, Take, start
+from streamlab.workloads.model.records import rows_to_columns
 
 BEHIND_ALL = 1 << 62
 """Of a marker, in place of the stream: behind all events of its block. Levels count on from it."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from engines.spark.generic.tables import in_order, packed, unpacked
-from engines.spark.streaming.split import END
+from streamlab.engines.spark.generic.tables import in_order, packed, unpacked
+from streamlab.engines.spark.streaming.split import END
 
 BEGIN = int(np.iinfo(np.int64).min) - 1
 """Before any event time."""

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engines.spark.generic.tables import followed
-from workloads.datasets.arrow import column_of
-from workloads.model.dataflow import TraceType
-from workloads.model.records import record_type
-from workloads.model.stream import IntArray
+from streamlab.engines.spark.generic.tables import followed
+from streamlab.workloads.datasets.arrow import column_of
+from streamlab.workloads.model.dataflow import TraceType
+from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.stream import IntArray
 
 VERTEX = "its vertex"
 KEY = "its key"

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from engines.spark.generic.items import KEY, OUT, VERTEX
-from workloads.model import Dataflow
-from workloads.model.buckets import hash_keys
-from workloads.model.dataflow import OpKeyedOrdered, OpStateless, TraceType
-from workloads.model.stream import IntArray
+from streamlab.engines.spark.generic.items import KEY, OUT, VERTEX
+from streamlab.workloads.model import Dataflow
+from streamlab.workloads.model.buckets import hash_keys
+from streamlab.workloads.model.dataflow import OpKeyedOrdered, OpStateless, TraceType
+from streamlab.workloads.model.stream import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,16 +5,16 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from engines.spark.generic.flow import FlowLevel
-from engines.spark.generic.segments import Segment
-from engines.spark.generic.tables import TAG, Counter, events, followed
-from workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
-from workloads.model.buckets import bucket_of
-from workloads.model.instance import Row, instance
-from workloads.model.keyed_run import KeyedRun
-from workloads.model.piperun import PipelineRun
-from workloads.model.records import Emitter, initial_state, rows_to_columns
-from workloads.model.stream import IntArray
+from streamlab.engines.spark.generic.flow import FlowLevel
+from streamlab.engines.spark.generic.segments import Segment
+from streamlab.engines.spark.generic.tables import TAG, Counter, events, followed
+from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
+from streamlab.workloads.model.buckets import bucket_of
+from streamlab.workloads.model.instance import Row, instance
+from streamlab.workloads.model.keyed_run import KeyedRun
+from streamlab.workloads.model.piperun import PipelineRun
+from streamlab.workloads.model.records import Emitter, initial_state, rows_to_columns
+from streamlab.workloads.model.stream import IntArray
 
 
 class Runner(Protocol):

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engines.spark.generic.levels import Level, levels
-from workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Program, Query
-from workloads.model.dependence import independent_parts
-from workloads.model.pipeline import PARTITIONED, STATELESS, Stage
-from workloads.model.stream import IntArray
+from streamlab.engines.spark.generic.levels import Level, levels
+from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Program, Query
+from streamlab.workloads.model.dependence import independent_parts
+from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS, Stage
+from streamlab.workloads.model.stream import IntArray
 
 PLACE = 3
 """Columns of an event's place in the total order: event time, stream, row in the stream."""

@@ -6,9 +6,9 @@ by value would be pickled for every task.
 
 from dataclasses import dataclass
 
-from engines.spark.layout import Layout
-from workloads.model import Alphabet, ModelError, Params, Program, Workload
-from workloads.model.fingerprint import code_of
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import Alphabet, ModelError, Params, Program, Workload
+from streamlab.workloads.model.fingerprint import code_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Shipped:
         workers: degree of parallelism.
         opening: time of the first event; None: there are no events.
         closing: the watermark at the end of the input.
-        reference: by which `workloads.registry` finds the workload.
+        reference: by which `streamlab.workloads.registry` finds the workload.
         params: the workload's query parameters.
     """
 
@@ -69,6 +69,6 @@ def unreachable(workload: Workload) -> str | None:
 
 
 def _found(reference: str, params: Params) -> Program:
-    from workloads.registry import workload  # in workers, nothing before needs it
+    from streamlab.workloads.registry import workload  # in workers, nothing before needs it
 
     return workload(reference).bound(params).program

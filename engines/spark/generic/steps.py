@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engines.spark.generic.deal import deal
-from engines.spark.generic.hold import BEGIN, Hold, Reached
-from engines.spark.generic.runners import runner
-from engines.spark.generic.segments import Segments
-from engines.spark.generic.shipped import Shipped
-from engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
-from engines.spark.streaming.split import END
-from workloads.model import Alphabet
+from streamlab.engines.spark.generic.deal import deal
+from streamlab.engines.spark.generic.hold import BEGIN, Hold, Reached
+from streamlab.engines.spark.generic.runners import runner
+from streamlab.engines.spark.generic.segments import Segments
+from streamlab.engines.spark.generic.shipped import Shipped
+from streamlab.engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
+from streamlab.engines.spark.streaming.split import END
+from streamlab.workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"
 """A parcel is for a group. From a stream: `src`, and its rows from `begin` until before `end`, the

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
-from workloads.model import (
+from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
+from streamlab.workloads.model import (
     Alphabet,
     Columns,
     ColumnType,
@@ -22,8 +22,8 @@ from workloads.model import (
     Program,
     fields_read,
 )
-from workloads.model.stream import IntArray
-from workloads.model.total_order import Merged
+from streamlab.workloads.model.stream import IntArray
+from streamlab.workloads.model.total_order import Merged
 
 TAG = "its tag"
 ROW = "its row"

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from engines.spark.generic.segments import Segments, segments
-from engines.spark.generic.shipped import Shipped
-from engines.spark.generic.steps import Parcel, Step, nothing_kept, parcels_of, pieces
-from engines.spark.streaming.kept import KeptProcessor
-from engines.spark.streaming.spread import labels
+from streamlab.engines.spark.generic.segments import Segments, segments
+from streamlab.engines.spark.generic.shipped import Shipped
+from streamlab.engines.spark.generic.steps import Parcel, Step, nothing_kept, parcels_of, pieces
+from streamlab.engines.spark.streaming.kept import KeptProcessor
+from streamlab.engines.spark.streaming.spread import labels
 
 
 def cut_of(shipped: Shipped) -> Segments:

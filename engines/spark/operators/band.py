@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.operators.relation import Inputs
+from streamlab.engines.spark.operators.relation import Inputs
 
 PER_WINDOW = 8
 """Buckets of a window in a table: 17 copies of a right tuple, and 6 % more pairs than must be."""

@@ -8,9 +8,9 @@ by a multiple of their advance.
 
 from dataclasses import dataclass
 
-from engines.spark.layout import Layout
-from workloads.model import ModelError, Query
-from workloads.model.windows import check_spans
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.model import ModelError, Query
+from streamlab.workloads.model.windows import check_spans
 
 _LATEST_MS = (2**63 - 1) // 1000
 """The last millisecond of a timestamp in microseconds."""

@@ -5,7 +5,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.operators.relation import Inputs, Relation
+from streamlab.engines.spark.operators.relation import Inputs, Relation
 
 
 def _copies(inputs: Inputs) -> DataFrame:

@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame
 
-from engines.spark.operators.band import near
-from engines.spark.operators.relation import Inputs, Relation
+from streamlab.engines.spark.operators.band import near
+from streamlab.engines.spark.operators.relation import Inputs, Relation
 
 _NUM = "(cast(r_price as double) - r_average) * l_average"
 _DEN = "(cast(l_price as double) - l_average) * r_average"

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engines.spark.operators.relation import Relation
+    from streamlab.engines.spark.operators.relation import Relation
 
 FORMS = {
     "forward": ("explode",),
@@ -20,7 +20,7 @@ TIMELESS = frozenset({"forward"})
 
 def relation(workload: str) -> "Relation":
     """Return the relation of a workload."""
-    from engines.spark.operators import forward, nyse_hedge, scale_join, tweets
+    from streamlab.engines.spark.operators import forward, nyse_hedge, scale_join, tweets
 
     return {
         "forward": forward.FORWARD,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from engines.spark.operators.clock import Clock
-from workloads.model import Params
+from streamlab.engines.spark.operators.clock import Clock
+from streamlab.workloads.model import Params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.batch.markers import scan
-from engines.spark.layout import Layout, ddl
-from engines.spark.operators.clock import Clock, clock
-from engines.spark.operators.registry import relation
-from engines.spark.operators.relation import Inputs
-from engines.spark.operators.split import Part, parts, split
-from engines.spark.streaming.query import Ran, run_to_end
-from workloads.model import Columns, Params, Query, Workload
+from streamlab.engines.spark.batch.markers import scan
+from streamlab.engines.spark.layout import Layout, ddl
+from streamlab.engines.spark.operators.clock import Clock, clock
+from streamlab.engines.spark.operators.registry import relation
+from streamlab.engines.spark.operators.relation import Inputs
+from streamlab.engines.spark.operators.split import Part, parts, split
+from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.workloads.model import Columns, Params, Query, Workload
 
 TASKS_PER_WORKER = 4
 """Of a join's table: buckets differ in size, and several even out."""

@@ -2,9 +2,9 @@
 
 from pyspark.sql import DataFrame
 
-from engines.spark.operators.band import Bins, near
-from engines.spark.operators.relation import Inputs, Relation
-from workloads.suite.scale_join.program import BAND
+from streamlab.engines.spark.operators.band import Bins, near
+from streamlab.engines.spark.operators.relation import Inputs, Relation
+from streamlab.workloads.suite.scale_join.program import BAND
 
 _MATCH = f"abs(l_x - r_a) <= {BAND} and abs(l_y - r_b) <= {BAND}"
 _OUTPUT = ["l_x as x", "l_y as y", "r_a as a", "r_b as b", "r_c as c", "r_d as d"]

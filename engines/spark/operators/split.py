@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engines.spark.layout import Layout, read_rows
-from engines.spark.streaming.split import ROW_GROUP, stamp
-from workloads.model import Query
+from streamlab.engines.spark.layout import Layout, read_rows
+from streamlab.engines.spark.streaming.split import ROW_GROUP, stamp
+from streamlab.workloads.model import Query
 
 Rows = npt.NDArray[np.int64]
 

@@ -7,9 +7,9 @@ words are made by SQL's functions on arrays. No Python runs on tweets.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.operators.relation import Inputs, Relation
-from workloads.inputs.tweets import counts_bag
-from workloads.suite.paircount.program import FIRST
+from streamlab.engines.spark.operators.relation import Inputs, Relation
+from streamlab.workloads.inputs.tweets import counts_bag
+from streamlab.workloads.suite.paircount.program import FIRST
 
 
 def _word_counts(inputs: Inputs) -> DataFrame:

@@ -3,11 +3,11 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.pipelines import lists, steps, totals
-from engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
-from engines.spark.pipelines.stateful import by_key, in_one
-from workloads.inputs.retail.schema import DYNAMIC, ORDER
-from workloads.model import Params
+from streamlab.engines.spark.pipelines import lists, steps, totals
+from streamlab.engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
+from streamlab.engines.spark.pipelines.stateful import by_key, in_one
+from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
+from streamlab.workloads.model import Params
 
 _UNSOLD = "user != 0 and sale = 0"
 _BY_USER = f"partition by user {IN_ORDER}"

@@ -2,10 +2,10 @@
 
 from pyspark.sql import DataFrame
 
-from engines.spark.pipelines.relation import IN_ORDER, PLACE, Relation
-from engines.spark.pipelines.stateful import by_key, changes
-from workloads.inputs.linear_road.schema import FIELDS, REPORT
-from workloads.model import Params
+from streamlab.engines.spark.pipelines.relation import IN_ORDER, PLACE, Relation
+from streamlab.engines.spark.pipelines.stateful import by_key, changes
+from streamlab.workloads.inputs.linear_road.schema import FIELDS, REPORT
+from streamlab.workloads.model import Params
 
 _FIELDS = tuple(FIELDS.names or ())
 _BEFORE = f"lag(struct(xway, dir, seg)) over (partition by vid {IN_ORDER})"

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from pyspark.sql.window import Window
 
-from engines.spark.pipelines.relation import IN_ORDER
+from streamlab.engines.spark.pipelines.relation import IN_ORDER
 
 ORDER = ("since", "rank")
 """Of lists: by hour, then by place in the list."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engines.spark.pipelines.relation import Relation
+    from streamlab.engines.spark.pipelines.relation import Relation
 
 FORMS = {
     "cart_abandonment": ("sql",),
@@ -32,7 +32,7 @@ LACKING: Mapping[str, str] = {
 
 def relation(workload: str) -> "Relation":
     """Return the relation of a workload."""
-    from engines.spark.pipelines import clicks, linear_road, sales
+    from streamlab.engines.spark.pipelines import clicks, linear_road, sales
 
     return {
         "cart_abandonment": clicks.CART_ABANDONMENT,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from workloads.model import Params
+from streamlab.workloads.model import Params
 
 PLACE = ("ts", "src", "row")
 IN_ORDER = "order by ts, src, row"
@@ -41,7 +41,7 @@ class Relation:
 
 def chosen(params: Params, name: str, column: str) -> str:
     """Return the condition that a column is among the ids of a query parameter, or `true`."""
-    from workloads.inputs.retail.ids import parse_ids
+    from streamlab.workloads.inputs.retail.ids import parse_ids
 
     ids = parse_ids(name, str(params[name]))
     return "true" if ids.every else f"{column} in ({', '.join(map(str, ids.among))})"

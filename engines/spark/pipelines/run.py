@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.batch.markers import scan
-from engines.spark.layout import Layout, ddl, read_rows
-from engines.spark.operators.split import bounds, cuts_at, write
-from engines.spark.pipelines.registry import relation
-from engines.spark.streaming.query import Ran, run_to_end
-from workloads.model import Columns, Workload
+from streamlab.engines.spark.batch.markers import scan
+from streamlab.engines.spark.layout import Layout, ddl, read_rows
+from streamlab.engines.spark.operators.split import bounds, cuts_at, write
+from streamlab.engines.spark.pipelines.registry import relation
+from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.workloads.model import Columns, Workload
 
 ROW = ("row", "int64")
 """The place in the stream: a column of its own in the files of micro-batches."""

@@ -3,12 +3,12 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.pipelines import lists, steps, totals
-from engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
-from engines.spark.pipelines.stateful import by_key, in_one
-from workloads.inputs.retail.days import day_number
-from workloads.inputs.retail.schema import DAY_MS
-from workloads.model import Params
+from streamlab.engines.spark.pipelines import lists, steps, totals
+from streamlab.engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
+from streamlab.engines.spark.pipelines.stateful import by_key, in_one
+from streamlab.workloads.inputs.retail.days import day_number
+from streamlab.workloads.inputs.retail.schema import DAY_MS
+from streamlab.workloads.model import Params
 
 
 def _lines(sales: DataFrame, params: Params) -> DataFrame:

@@ -15,9 +15,9 @@ import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.pipelines.relation import PLACE
-from engines.spark.streaming.kept import KeptProcessor
-from engines.spark.streaming.spread import labels
+from streamlab.engines.spark.pipelines.relation import PLACE
+from streamlab.engines.spark.streaming.kept import KeptProcessor
+from streamlab.engines.spark.streaming.spread import labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from engines.spark.pipelines import relation
-from engines.spark.pipelines.stateful import Step, after, runs_of
-from workloads.inputs.retail.schema import DYNAMIC, ORDER
+from streamlab.engines.spark.pipelines import relation
+from streamlab.engines.spark.pipelines.stateful import Step, after, runs_of
+from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
 
 PLACE = list(relation.PLACE)
 _PLACE = "ts long, src int, row long"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from engines.spark.pipelines.relation import PLACE
-from engines.spark.pipelines.stateful import Step
+from streamlab.engines.spark.pipelines.relation import PLACE
+from streamlab.engines.spark.pipelines.stateful import Step
 
 _ITEMS = ["item_1", "item_2"]
 LISTS = "ts long, since long, rank int, item_1 int, item_2 int, count long"

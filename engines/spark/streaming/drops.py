@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engines.spark.layout import Layout
-from engines.spark.streaming.split import ROW_GROUP, positioned, stamp
-from workloads.model.stream import IntArray
+from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.streaming.split import ROW_GROUP, positioned, stamp
+from streamlab.workloads.model.stream import IntArray
 
 BEATS = "beats"
 """Folder of the beat files."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.spark.streaming.chunk import Prefix
-from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
-from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
+from streamlab.engines.spark.streaming.chunk import Prefix
+from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 State = dict[str, Any]
 Output = dict[str, npt.NDArray[Any]]

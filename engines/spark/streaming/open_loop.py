@@ -12,15 +12,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from engines.errors import EngineCrashError
-from engines.protocol import IntArray, OfferedLoad
-from engines.spark.layout import Layout, ddl
-from engines.spark.streaming.dropper import Dropped, Dropper
-from engines.spark.streaming.drops import BEATS, Drops, cut, stage
-from engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
-from engines.spark.streaming.query import describe, outputs
-from engines.spark.streaming.stamps import Batch
-from workloads.model import Columns
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.protocol import IntArray, OfferedLoad
+from streamlab.engines.spark.layout import Layout, ddl
+from streamlab.engines.spark.streaming.dropper import Dropped, Dropper
+from streamlab.engines.spark.streaming.drops import BEATS, Drops, cut, stage
+from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
+from streamlab.engines.spark.streaming.query import describe, outputs
+from streamlab.engines.spark.streaming.stamps import Batch
+from streamlab.workloads.model import Columns
 
 LOOK_S = 0.2
 """How often a wait looks whether the query or the dropper has failed."""

@@ -22,8 +22,8 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
-from engines.spark.streaming.chunk import Pending, Run, separate
-from engines.spark.streaming.kernels import KERNELS
+from streamlab.engines.spark.streaming.chunk import Pending, Run, separate
+from streamlab.engines.spark.streaming.kernels import KERNELS
 
 PACKED = "group int, src int, events binary"
 RESULT = "rows binary"

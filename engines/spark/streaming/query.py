@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from engines.spark.layout import Layout, ddl
-from engines.spark.streaming.operator import (
+from streamlab.engines.spark.layout import Layout, ddl
+from streamlab.engines.spark.streaming.operator import (
     PACKED,
     RESULT,
     STATE,
@@ -20,8 +20,8 @@ from engines.spark.streaming.operator import (
     packer,
     unpacker,
 )
-from engines.spark.streaming.spread import labels
-from workloads.model import Columns
+from streamlab.engines.spark.streaming.spread import labels
+from streamlab.workloads.model import Columns
 
 PAYLOADS = {
     "event_window": "ts",

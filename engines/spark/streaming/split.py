@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engines.errors import EngineError
-from engines.spark.layout import Layout, read_rows
-from workloads.datasets.dataset import DatasetStream
+from streamlab.engines.errors import EngineError
+from streamlab.engines.spark.layout import Layout, read_rows
+from streamlab.workloads.datasets.dataset import DatasetStream
 
 END = np.iinfo(np.int64).max
 """Event time of the closing heartbeat; above that of any event."""

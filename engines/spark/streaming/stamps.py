@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import Histogram, IntArray, OfferedLoad, Progress
-from engines.spark.streaming.drops import Drops
-from workloads.model import Columns
+from streamlab.engines.protocol import Histogram, IntArray, OfferedLoad, Progress
+from streamlab.engines.spark.streaming.drops import Drops
+from streamlab.workloads.model import Columns
 
 STEP_NS = 100_000_000
 STEPS_PER_OCTAVE_BITS = 10

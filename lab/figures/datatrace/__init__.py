@@ -1,8 +1,8 @@
 """The figures of Data-Trace Types for Distributed Stream Processing Systems (section 6)."""
 
-from lab.figures.datatrace.queries import YAHOO
-from lab.figures.datatrace.shared import facts
-from lab.figures.datatrace.smart_home import SMART_HOME
+from streamlab.lab.figures.datatrace.queries import YAHOO
+from streamlab.lab.figures.datatrace.shared import facts
+from streamlab.lab.figures.datatrace.smart_home import SMART_HOME
 
 FIGURES = (YAHOO, SMART_HOME)
 

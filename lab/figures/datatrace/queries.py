@@ -1,7 +1,7 @@
 """Figure 4 of Data-Trace Types: the Yahoo queries, typed, and by hand for this lab's operators."""
 
-from lab.figures.datatrace import systems
-from lab.figures.datatrace.shared import (
+from streamlab.lab.figures.datatrace import systems
+from streamlab.lab.figures.datatrace.shared import (
     FORMS,
     HANDCRAFTED,
     NAMES,
@@ -15,14 +15,14 @@ from lab.figures.datatrace.shared import (
     rate,
     workload_tables,
 )
-from lab.figures.experiment import asked, numbers, points, run_table
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import Measured, all_of, quotient
-from lab.figures.needs import outputs, trials
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Panel, draw
-from results.stats.estimates import highest, lowest
+from streamlab.lab.figures.experiment import asked, numbers, points, run_table
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import Measured, all_of, quotient
+from streamlab.lab.figures.needs import outputs, trials
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.results.stats.estimates import highest, lowest
 
 NUMBER = "4"
 QUERIES = {

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from lab.figures.experiment import BATCH, beyond_note, quick_note, scale_note
-from lab.figures.figure import Runs
-from lab.figures.lines import lines_of
-from lab.figures.measured import Series, Value, column, machine, per_row, series, troubles
-from lab.figures.options import Options
-from reports.published import Facts, published
-from results.query import by_cell
-from results.store import Row
+from streamlab.lab.figures.experiment import BATCH, beyond_note, quick_note, scale_note
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.lines import lines_of
+from streamlab.lab.figures.measured import Series, Value, column, machine, per_row, series, troubles
+from streamlab.lab.figures.options import Options
+from streamlab.reports.published import Facts, published
+from streamlab.results.query import by_cell
+from streamlab.results.store import Row
 
 TYPED, HANDCRAFTED = "typed", "handcrafted"
 FORMS = (TYPED, HANDCRAFTED)
@@ -75,7 +75,7 @@ def of_form(runs: Runs, workload: str, form: str, value: Value) -> Series:
 
 def lines_of_code(workload: str, form: str) -> int:
     """Return how many lines of a form's module hold code."""
-    return lines_of(import_module(f"workloads.suite.{workload}.{form}"))
+    return lines_of(import_module(f"streamlab.workloads.suite.{workload}.{form}"))
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Figure 6 of Data-Trace Types: how the prediction of power usage scales."""
 
-from lab.figures.datatrace import systems
-from lab.figures.datatrace.shared import (
+from streamlab.lab.figures.datatrace import systems
+from streamlab.lab.figures.datatrace.shared import (
     FORMS,
     NAMES,
     NEEDS,
@@ -13,13 +13,13 @@ from lab.figures.datatrace.shared import (
     rate,
     workload_tables,
 )
-from lab.figures.experiment import numbers, points, run_table
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import quotient
-from lab.figures.needs import outputs, trials, two_degrees
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.lab.figures.experiment import numbers, points, run_table
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import quotient
+from streamlab.lab.figures.needs import outputs, trials, two_degrees
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 
 NUMBER = "6"
 WORKLOAD = "smart_home_prediction"

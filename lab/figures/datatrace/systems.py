@@ -1,6 +1,6 @@
 """Whose systems the claims of Data-Trace Types are about."""
 
-from lab.figures.systems import System
+from streamlab.lab.figures.systems import System
 
 TYPED = System(
     name="typed",

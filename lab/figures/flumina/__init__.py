@@ -3,8 +3,16 @@
 Each figure is a module; what they share is in `shared`.
 """
 
-from lab.figures.flumina import automatic, homes, latency, manual, outliers, scaling, tradeoffs
-from lab.figures.flumina.shared import facts
+from streamlab.lab.figures.flumina import (
+    automatic,
+    homes,
+    latency,
+    manual,
+    outliers,
+    scaling,
+    tradeoffs,
+)
+from streamlab.lab.figures.flumina.shared import facts
 
 __all__ = ["FIGURES", "facts"]
 

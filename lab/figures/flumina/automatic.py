@@ -2,10 +2,19 @@
 
 from typing import Any
 
-from lab.figures.experiment import asked, numbers, points, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, rows_of, tree
-from lab.figures.flumina.shared import (
+from streamlab.lab.figures.experiment import asked, numbers, points, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.flumina.forms import (
+    EVEN,
+    NAMES,
+    VARIANTS,
+    degrees,
+    lacking,
+    rate,
+    rows_of,
+    tree,
+)
+from streamlab.lab.figures.flumina.shared import (
     FRAUD,
     JOIN,
     NODES,
@@ -19,12 +28,12 @@ from lab.figures.flumina.shared import (
     said_workers,
     scaling,
 )
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import Series, quotient
-from lab.figures.needs import outputs, sweep_points, two_degrees
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import Series, quotient
+from streamlab.lab.figures.needs import outputs, sweep_points, two_degrees
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 FLAT = 1.2
 """Factor by which a program that does not scale may be faster, or slower, with more workers."""

@@ -7,16 +7,16 @@ each stream, as appendix B has it, so that a barrier climbs as many levels as st
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import engine, plain
-from lab.figures.flumina.percentiles import MEDIAN, Percentiles, band, percentiles
-from lab.figures.flumina.shared import DGS, WINDOW
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, PublishedClaim
-from lab.figures.measured import of_cell, quotient
-from lab.figures.needs import Need
-from lab.figures.options import Options
-from reports.figures.paper import Line, Panel
-from results.store import Run
+from streamlab.lab.figures.experiment import engine, plain
+from streamlab.lab.figures.flumina.percentiles import MEDIAN, Percentiles, band, percentiles
+from streamlab.lab.figures.flumina.shared import DGS, WINDOW
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, PublishedClaim
+from streamlab.lab.figures.measured import of_cell, quotient
+from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Line, Panel
+from streamlab.results.store import Run
 
 STREAMS = (2, 4, 8, 16)
 """A leaf each: 1 to 4 levels above the leaves."""

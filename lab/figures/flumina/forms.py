@@ -7,13 +7,13 @@ Timely Dataflow, by itself and with a partition that the program knows: no engin
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from lab.figures.experiment import events, run_table
-from lab.figures.figure import Runs
-from lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Program, streams
-from lab.figures.measured import Series, cells, series
-from lab.figures.needs import trials
-from lab.figures.options import Options
-from results.store import Row
+from streamlab.lab.figures.experiment import events, run_table
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Program, streams
+from streamlab.lab.figures.measured import Series, cells, series
+from streamlab.lab.figures.needs import trials
+from streamlab.lab.figures.options import Options
+from streamlab.results.store import Row
 
 VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
 """What runs a form here."""

@@ -9,10 +9,10 @@ after the other, for percentiles of them.
 import json
 from collections.abc import Mapping
 
-from lab.figures.experiment import numbers, plain, points, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina import systems
-from lab.figures.flumina.homes_runs import (
+from streamlab.lab.figures.experiment import numbers, plain, points, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.flumina import systems
+from streamlab.lab.figures.flumina.homes_runs import (
     ALL,
     ENDS,
     FULL,
@@ -27,8 +27,8 @@ from lab.figures.flumina.homes_runs import (
     rate_eps,
     tree,
 )
-from lab.figures.flumina.percentiles import Percentiles, as_json, band, percentiles
-from lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.percentiles import Percentiles, as_json, band, percentiles
+from streamlab.lab.figures.flumina.shared import (
     BLOCK,
     DGS,
     ONE_SERVER,
@@ -39,16 +39,16 @@ from lab.figures.flumina.shared import (
     notes,
     synchronizations,
 )
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import Series, per_row, series
-from lab.figures.needs import sweep_points
-from lab.figures.offered import SEND_LAG_MS
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from reports.published import Fact
-from results.query import CellSummary, Spread
-from results.store import Row
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measured import Series, per_row, series
+from streamlab.lab.figures.needs import sweep_points
+from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.reports.published import Fact
+from streamlab.results.query import CellSummary, Spread
+from streamlab.results.store import Row
 
 NUMBER = "A2"
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from lab.figures.experiment import engine, events, run_table
-from lab.figures.flumina.shared import BLOCK, DGS, facts
-from lab.figures.offered import SEND_LAG_MS
-from lab.figures.options import Options
+from streamlab.lab.figures.experiment import engine, events, run_table
+from streamlab.lab.figures.flumina.shared import BLOCK, DGS, facts
+from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.options import Options
 
 WORKLOAD = "smart_home"
 ALL, HOUSE = "all", "house"

@@ -7,10 +7,10 @@ than the lower end of what is drawn, a tenth later than the upper end.
 from collections.abc import Sequence
 from typing import Any
 
-from lab.figures.experiment import asked, engine, plain, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina import depth
-from lab.figures.flumina.percentiles import (
+from streamlab.lab.figures.experiment import asked, engine, plain, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.flumina import depth
+from streamlab.lab.figures.flumina.percentiles import (
     MEDIAN,
     Percentiles,
     as_json,
@@ -18,16 +18,16 @@ from lab.figures.flumina.percentiles import (
     needed,
     percentiles,
 )
-from lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_workers
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import Measured, all_of, of_cell, quotient
-from lab.figures.needs import Need, cores, latencies, sweep_points, trials
-from lab.figures.offered import SEND_LAG_MS
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Panel, draw
-from results.stats.estimates import Extreme, lowest
-from results.store import Run
+from streamlab.lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_workers
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measured import Measured, all_of, of_cell, quotient
+from streamlab.lab.figures.needs import Need, cores, latencies, sweep_points, trials
+from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.results.stats.estimates import Extreme, lowest
+from streamlab.results.store import Run
 
 RATIOS = (100, 1_000, 10_000)
 """Values of each stream between two barriers."""
@@ -38,7 +38,7 @@ USUAL_HEARTBEATS = 10
 """Where workers are varied: at 100 values a barrier there are no more than 100 to be told of."""
 RATE_EPS = 100_000
 """Values a second on each stream, ten times the paper's: at 10,000 values a barrier, 120 windows in
-12 s, of which a 90th percentile can be told (`lab.measure.latency`)."""
+12 s, of which a 90th percentile can be told (`streamlab.lab.measure.latency`)."""
 STABLE = 2.0
 """Of the lowest median: what the highest may be, to be called stable with minor variance."""
 _LINEAR = 1.25

@@ -1,9 +1,18 @@
 """Figure 6 of DGS: synchronization plans by hand in Flink, beside what Flink does by itself."""
 
-from lab.figures.experiment import numbers, points, stage
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
-from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, rows_of, tree
-from lab.figures.flumina.shared import (
+from streamlab.lab.figures.experiment import numbers, points, stage
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
+from streamlab.lab.figures.flumina.forms import (
+    EVEN,
+    NAMES,
+    VARIANTS,
+    degrees,
+    lacking,
+    rate,
+    rows_of,
+    tree,
+)
+from streamlab.lab.figures.flumina.shared import (
     FRAUD,
     JOIN,
     WORKERS,
@@ -14,14 +23,14 @@ from lab.figures.flumina.shared import (
     notes,
     scaling,
 )
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import Series, column, quotient, series
-from lab.figures.needs import latencies, outputs, sweep_points, trials
-from lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Panel, draw
-from results.query import CellSummary
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measured import Series, column, quotient, series
+from streamlab.lab.figures.needs import latencies, outputs, sweep_points, trials
+from streamlab.lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.results.query import CellSummary
 
 _PROGRAMS = (JOIN, FRAUD)
 _FORMS = ("F", "FM")

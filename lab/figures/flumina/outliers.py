@@ -5,11 +5,11 @@ The paper's input is the KDD Cup's; here connections are generated, as many as i
 
 from typing import Any
 
-from lab.figures.experiment import asked, events, numbers, points, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina import systems
-from lab.figures.flumina.scaling import UNITS, units
-from lab.figures.flumina.shared import (
+from streamlab.lab.figures.experiment import asked, events, numbers, points, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.flumina import systems
+from streamlab.lab.figures.flumina.scaling import UNITS, units
+from streamlab.lab.figures.flumina.shared import (
     DGS,
     ONE_SERVER,
     RATE,
@@ -23,12 +23,12 @@ from lab.figures.flumina.shared import (
     streams,
     synchronizations,
 )
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import Series, quotient, series
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
-from reports.published import Fact
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import Series, quotient, series
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from streamlab.reports.published import Fact
 
 WORKLOAD = "outlier_detection"
 NUMBER = "A1"

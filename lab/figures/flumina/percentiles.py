@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.flumina.shared import DGS
-from lab.figures.measured import Value, cells, column, per_row
-from lab.measure.hdr import LATENCY, read_log
-from lab.measure.latency import percentile
-from reports.figures.paper import Point
-from results.query import Spread
-from results.seal import read_sealed
-from results.store import Row, Run
+from streamlab.lab.figures.flumina.shared import DGS
+from streamlab.lab.figures.measured import Value, cells, column, per_row
+from streamlab.lab.measure.hdr import LATENCY, read_log
+from streamlab.lab.measure.latency import percentile
+from streamlab.reports.figures.paper import Point
+from streamlab.results.query import Spread
+from streamlab.results.seal import read_sealed
+from streamlab.results.store import Row, Run
 
 _PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
 MEDIAN = "p50"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lab.figures.experiment import engine, events, numbers, points, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina.shared import (
+from streamlab.lab.figures.experiment import engine, events, numbers, points, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.flumina.shared import (
     BLOCK,
     DGS,
     HANDOVER,
@@ -21,10 +21,10 @@ from lab.figures.flumina.shared import (
     streams,
     synchronizations,
 )
-from lab.figures.judge import judge
-from lab.figures.measured import Series, series
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.lab.figures.judge import judge
+from streamlab.lab.figures.measured import Series, series
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 
 _EVENTS = (20_000_000, 2_000_000)
 UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}

@@ -9,16 +9,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures.experiment import asked, beyond_note, quick_note, scale_note
-from lab.figures.figure import Runs
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed
-from lab.figures.lines import parts_of
-from lab.figures.measured import Series, column, machine, quotient, troubles
-from lab.figures.needs import Need, engine_counts, outputs, sweep_points, trials, two_degrees
-from lab.figures.options import Options
-from reports.published import Fact, Facts, published
-from results.store import Run
+from streamlab.lab.figures.experiment import asked, beyond_note, quick_note, scale_note
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.lines import parts_of
+from streamlab.lab.figures.measured import Series, column, machine, quotient, troubles
+from streamlab.lab.figures.needs import (
+    Need,
+    engine_counts,
+    outputs,
+    sweep_points,
+    trials,
+    two_degrees,
+)
+from streamlab.lab.figures.options import Options
+from streamlab.reports.published import Fact, Facts, published
+from streamlab.results.store import Run
 
 DGS = "multicore/dgs"
 SINGLE, BLOCK = 1, 4096
@@ -162,7 +169,7 @@ def growth_words(options: Options, found: dict[str, Series], said: Fact | None) 
 
 
 def lines_note(*workloads: str) -> str:
-    """Return how many lines of code programs have, by `lab.figures.lines`."""
+    """Return how many lines of code programs have, by `streamlab.lab.figures.lines`."""
     counted = ((name, parts_of(name)) for name in workloads)
     return (
         "Lines of code, sequential and parallelization (fork, join, dependence): "

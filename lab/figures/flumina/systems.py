@@ -1,6 +1,6 @@
 """Whose systems the claims of DGS are about, by the series of its table 1."""
 
-from lab.figures.systems import System
+from streamlab.lab.figures.systems import System
 
 _TIMELY = "Timely Dataflow is no engine of this lab"
 SYSTEMS = {

@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import asked, numbers, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina.forms import (
+from streamlab.lab.figures.experiment import asked, numbers, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.flumina.forms import (
     EVEN,
     NAMES,
     UNEVEN,
@@ -23,7 +23,7 @@ from lab.figures.flumina.forms import (
     rows_of,
     tree,
 )
-from lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.shared import (
     NODES,
     PROGRAMS,
     Program,
@@ -32,16 +32,16 @@ from lab.figures.flumina.shared import (
     lines_note,
     notes,
 )
-from lab.figures.flumina.systems import SYSTEMS
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import quotient
-from lab.figures.needs import Need, outputs, sweep_points
-from lab.figures.options import Options
-from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
-from reports.published import Fact
-from results.schema import VERIFIED
-from results.stats.estimates import Level
-from results.store import Row
+from streamlab.lab.figures.flumina.systems import SYSTEMS
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measured import quotient
+from streamlab.lab.figures.needs import Need, outputs, sweep_points
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from streamlab.reports.published import Fact
+from streamlab.results.schema import VERIFIED
+from streamlab.results.stats.estimates import Level
+from streamlab.results.store import Row
 
 PIPS = ("PIP1", "PIP2", "PIP3")
 _WRONG = "wrong_output"

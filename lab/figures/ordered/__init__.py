@@ -1,7 +1,7 @@
 """The figures of Scaling Ordered Stream Processing on Shared-Memory Multicores (section 7)."""
 
-from lab.figures.ordered import buffers, cost, heuristics, queues, reordering, skew
-from lab.figures.ordered.shared import facts
+from streamlab.lab.figures.ordered import buffers, cost, heuristics, queues, reordering, skew
+from streamlab.lab.figures.ordered.shared import facts
 
 __all__ = ["FIGURES", "facts"]
 

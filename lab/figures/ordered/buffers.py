@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from lab.figures.experiment import asked, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import judge
-from lab.figures.measured import all_of
-from lab.figures.needs import trials
-from lab.figures.options import Options
-from lab.figures.ordered import systems
-from lab.figures.ordered.peaks import (
+from streamlab.lab.figures.experiment import asked, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import judge
+from streamlab.lab.figures.measured import all_of
+from streamlab.lab.figures.needs import trials
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import systems
+from streamlab.lab.figures.ordered.peaks import (
     BATCHES,
     NUMBERS,
     PAPERS_FORM,
@@ -20,8 +20,8 @@ from lab.figures.ordered.peaks import (
     ratio,
     tables,
 )
-from lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
-from lab.figures.ordered.shared import (
+from streamlab.lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
+from streamlab.lab.figures.ordered.shared import (
     NOISE,
     ORDERED,
     facts,
@@ -29,8 +29,8 @@ from lab.figures.ordered.shared import (
     said,
     several,
 )
-from reports.figures.paper import Layout, draw
-from results.stats.estimates import highest
+from streamlab.reports.figures.paper import Layout, draw
+from streamlab.results.stats.estimates import highest
 
 _BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 

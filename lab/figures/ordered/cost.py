@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import asked, engine, events, plain, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import judge
-from lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
-from lab.figures.needs import sweep_points, trials
-from lab.figures.options import Options
-from lab.figures.ordered import systems
-from lab.figures.ordered.shared import (
+from streamlab.lab.figures.experiment import asked, engine, events, plain, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import judge
+from streamlab.lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
+from streamlab.lab.figures.needs import sweep_points, trials
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import systems
+from streamlab.lab.figures.ordered.shared import (
     LATENCY,
     ORDERED,
     TUPLE,
@@ -24,10 +24,10 @@ from lab.figures.ordered.shared import (
     spot,
     spread_numbers,
 )
-from lab.figures.ordered.skew import shares
-from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
-from results.query import Spread
-from results.stats.estimates import highest
+from streamlab.lab.figures.ordered.skew import shares
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from streamlab.results.query import Spread
+from streamlab.results.stats.estimates import highest
 
 WINDOW = 64
 """Tuples under way. With this lab's 1,024 an operator of 10 ms would not be steady in a trial: a

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lab.figures.experiment import asked, engine, numbers, plain, points, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import Measured, Series, all_of, quotient, series
-from lab.figures.needs import outputs, trials, two_degrees
-from lab.figures.options import Options
-from lab.figures.ordered import systems
-from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
-from lab.figures.ordered.shared import (
+from streamlab.lab.figures.experiment import asked, engine, numbers, plain, points, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import Measured, Series, all_of, quotient, series
+from streamlab.lab.figures.needs import outputs, trials, two_degrees
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import systems
+from streamlab.lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
+from streamlab.lab.figures.ordered.shared import (
     BY_OPERATOR,
     FULL_LATENCY_NOTE,
     LATENCY,
@@ -28,8 +28,8 @@ from lab.figures.ordered.shared import (
     several,
     with_one,
 )
-from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
-from results.stats.estimates import Estimate, Extreme, Product, highest, lowest, ratio
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from streamlab.results.stats.estimates import Estimate, Extreme, Product, highest, lowest, ratio
 
 HEURISTICS = {"CT": "ct", "ET": "et", "LP": "lp", "QST": "qst"}
 _COLOURS = {"CT": 0, "ET": 1, "LP": 2, "QST": 3}

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures.experiment import engine, plain
-from lab.figures.figure import Runs
-from lab.figures.measured import Measured, cells, of_cell, quotient
-from lab.figures.options import Options
-from lab.figures.ordered.queries import DESCRIPTION, QUERIES, key
-from lab.figures.ordered.shared import (
+from streamlab.lab.figures.experiment import engine, plain
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.measured import Measured, cells, of_cell, quotient
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered.queries import DESCRIPTION, QUERIES, key
+from streamlab.lab.figures.ordered.shared import (
     BLOCK,
     BY_OPERATOR,
     FULL_LATENCY_NOTE,
@@ -29,8 +29,8 @@ from lab.figures.ordered.shared import (
     spot,
     spread_numbers,
 )
-from reports.figures.paper import Line, Panel, Point
-from results.query import CellSummary, Spread
+from streamlab.reports.figures.paper import Line, Panel, Point
+from streamlab.results.query import CellSummary, Spread
 
 BATCHES = (TUPLE, BLOCK)
 _GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures.experiment import events
-from lab.figures.options import Options
-from lab.figures.ordered.shared import BLOCK, TUPLE
+from streamlab.lab.figures.experiment import events
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered.shared import BLOCK, TUPLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

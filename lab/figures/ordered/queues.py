@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from lab.figures.experiment import asked, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import all_of
-from lab.figures.needs import trials
-from lab.figures.options import Options
-from lab.figures.ordered import systems
-from lab.figures.ordered.peaks import (
+from streamlab.lab.figures.experiment import asked, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import all_of
+from streamlab.lab.figures.needs import trials
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import systems
+from streamlab.lab.figures.ordered.peaks import (
     BATCHES,
     NUMBERS,
     PAPERS_FORM,
@@ -22,10 +22,10 @@ from lab.figures.ordered.peaks import (
     ratio,
     tables,
 )
-from lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
-from lab.figures.ordered.shared import ORDERED, facts, in_order, said, several
-from reports.figures.paper import Layout, draw
-from results.stats.estimates import Combined, Estimate
+from streamlab.lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
+from streamlab.lab.figures.ordered.shared import ORDERED, facts, in_order, said, several
+from streamlab.reports.figures.paper import Layout, draw
+from streamlab.results.stats.estimates import Combined, Estimate
 
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 

@@ -7,15 +7,23 @@ core.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lab.figures.experiment import engine, events, numbers, plain, points, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import Series, counter, quotient, scaled, series
-from lab.figures.needs import trials, two_degrees
-from lab.figures.options import Options
-from lab.figures.ordered import systems
-from lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
-from lab.figures.ordered.shared import (
+from streamlab.lab.figures.experiment import (
+    engine,
+    events,
+    numbers,
+    plain,
+    points,
+    run_table,
+    stage,
+)
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import Series, counter, quotient, scaled, series
+from streamlab.lab.figures.needs import trials, two_degrees
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import systems
+from streamlab.lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
+from streamlab.lab.figures.ordered.shared import (
     BLOCK,
     BY_OPERATOR,
     NOISE,
@@ -32,7 +40,7 @@ from lab.figures.ordered.shared import (
     notes,
     said,
 )
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 _BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)

@@ -7,7 +7,7 @@ cores do not at that cost, so a second row has operators that do next to nothing
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.figures.ordered.shared import BLOCK, TUPLE
+from streamlab.lab.figures.ordered.shared import BLOCK, TUPLE
 
 LIGHT_US = 0.1
 SELECTIVITY = 50

@@ -7,16 +7,16 @@ operator takes a tuple until what follows from it has left, waiting for its turn
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lab.figures.experiment import beyond_note, quick_note, scale_note
-from lab.figures.figure import Runs
-from lab.figures.judge import PublishedClaim
-from lab.figures.measured import column, counter, machine, troubles
-from lab.figures.needs import Need, outputs, several_workers
-from lab.figures.options import Options
-from reports.figures.paper import Point
-from reports.published import Facts, published
-from results.query import Spread
-from results.store import Row
+from streamlab.lab.figures.experiment import beyond_note, quick_note, scale_note
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.judge import PublishedClaim
+from streamlab.lab.figures.measured import column, counter, machine, troubles
+from streamlab.lab.figures.needs import Need, outputs, several_workers
+from streamlab.lab.figures.options import Options
+from streamlab.reports.figures.paper import Point
+from streamlab.reports.published import Facts, published
+from streamlab.results.query import Spread
+from streamlab.results.store import Row
 
 ORDERED = "multicore/ordered"
 WORKERS = "workers"

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
-from lab.figures.experiment import engine, events, plain, run_table, stage
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Posed, judge
-from lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
-from lab.figures.needs import sweep_points, trials
-from lab.figures.options import Options
-from lab.figures.ordered import systems
-from lab.figures.ordered.shared import (
+from streamlab.lab.figures.experiment import engine, events, plain, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, judge
+from streamlab.lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
+from streamlab.lab.figures.needs import sweep_points, trials
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import systems
+from streamlab.lab.figures.ordered.shared import (
     NOISE,
     ORDERED,
     RATE,
@@ -33,10 +33,10 @@ from lab.figures.ordered.shared import (
     spread_numbers,
     with_one,
 )
-from reports.figures.paper import Layout, Line, Panel, Point, draw
-from results.query import Spread
-from results.stats.estimates import lowest
-from results.store import Row
+from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
+from streamlab.results.query import Spread
+from streamlab.results.stats.estimates import lowest
+from streamlab.results.store import Row
 
 COST_US = 10
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)

@@ -1,7 +1,7 @@
 """Whose systems the claims on ordered pipelines are about."""
 
-from lab.figures.ordered.shared import BY_OPERATOR, ORDERED
-from lab.figures.systems import System
+from streamlab.lab.figures.ordered.shared import BY_OPERATOR, ORDERED
+from streamlab.lab.figures.systems import System
 
 _PAPER = "Scaling Ordered Stream Processing"
 

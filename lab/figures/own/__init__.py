@@ -1,7 +1,7 @@
 """The lab's own figures: what no paper has, and its targets speak of."""
 
-from lab.figures.own import barriers
-from reports.published import Facts
+from streamlab.lab.figures.own import barriers
+from streamlab.reports.published import Facts
 
 __all__ = ["FIGURES", "facts"]
 

@@ -6,7 +6,7 @@ The same number of values at every ratio; `benchmarks/barriers.toml` has the sam
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import (
+from streamlab.lab.figures.experiment import (
     beyond_note,
     engine,
     events,
@@ -15,9 +15,9 @@ from lab.figures.experiment import (
     scale_note,
     stage,
 )
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import (
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import (
     Measured,
     Series,
     all_of,
@@ -27,11 +27,11 @@ from lab.figures.measured import (
     series,
     troubles,
 )
-from lab.figures.needs import cores, outputs, trials
-from lab.figures.options import Options
-from lab.figures.systems import OWN, System
-from reports.figures.paper import Layout, Line, Panel, Point, draw
-from results.stats.estimates import lowest
+from streamlab.lab.figures.needs import cores, outputs, trials
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.systems import OWN, System
+from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
+from streamlab.results.stats.estimates import lowest
 
 DGS = "multicore/dgs"
 RATIOS = (10, 100, 1_000, 10_000, 100_000)

@@ -1,6 +1,6 @@
 """The figures of STRETCH: Virtual Shared-Nothing Parallelism (section 8, appendix F)."""
 
-from lab.figures.stretch import (
+from streamlab.lab.figures.stretch import (
     abrupt,
     counts,
     forward,
@@ -11,7 +11,7 @@ from lab.figures.stretch import (
     table_4,
     trading_day,
 )
-from lab.figures.stretch.shared import facts
+from streamlab.lab.figures.stretch.shared import facts
 
 __all__ = ["FIGURES", "facts"]
 

@@ -6,13 +6,13 @@ from math import ceil, inf
 
 import numpy as np
 
-from lab.figures.experiment import asked
-from lab.figures.figure import Figure, FigureStage, Outcome, Runs
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.needs import Need, reconfigurations, several_workers, sweep_points
-from lab.figures.offered import LAG_NOTE
-from lab.figures.options import Options
-from lab.figures.stretch.phases import (
+from streamlab.lab.figures.experiment import asked
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.needs import Need, reconfigurations, several_workers, sweep_points
+from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,
     SEEDS_19,
@@ -26,19 +26,19 @@ from lab.figures.stretch.phases import (
     scale,
     top_eps,
 )
-from lab.figures.stretch.shared import VSN, facts, longest_reconfiguration, notes
-from lab.figures.stretch.steps import highest_eps, window_ms
-from lab.figures.stretch.systems import OPERATOR_10
-from lab.figures.stretch.timelines import (
+from streamlab.lab.figures.stretch.shared import VSN, facts, longest_reconfiguration, notes
+from streamlab.lab.figures.stretch.steps import highest_eps, window_ms
+from streamlab.lab.figures.stretch.systems import OPERATOR_10
+from streamlab.lab.figures.stretch.timelines import (
     each,
     panels,
     side_by_side,
     summary,
     timelines,
 )
-from lab.figures.timeline import ElasticTimeline, longest_above, mean
-from reports.figures.paper import Layout, Mark, draw
-from results.stats.estimates import Level, Middle, one
+from streamlab.lab.figures.timeline import ElasticTimeline, longest_above, mean
+from streamlab.reports.figures.paper import Layout, Mark, draw
+from streamlab.results.stats.estimates import Level, Middle, one
 
 SPIKE_FACTOR = 3.0
 """A spike is a latency above so many times the published mean."""

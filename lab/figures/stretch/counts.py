@@ -9,24 +9,32 @@ are a bag, as the paper's map makes them; so VSN counts the same.
 from itertools import pairwise
 from typing import Any
 
-from lab.figures.experiment import asked, engine, numbers, points, run_table
-from lab.figures.figure import Figure, Outcome, Plan, Runs
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import (
+from streamlab.lab.figures.experiment import asked, engine, numbers, points, run_table
+from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measured import (
     Measured,
     Series,
     all_of,
     quotient,
     series,
 )
-from lab.figures.needs import latencies, outputs, several_workers, trials
-from lab.figures.offered import LAG_NOTE
-from lab.figures.options import Options
-from lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, SN_MAP, VSN, facts, notes
-from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
-from lab.figures.stretch.systems import FLINK_COUNTS, STRETCH
-from reports.figures.paper import Layout, Line, Panel, draw
-from results.stats.estimates import lowest
+from streamlab.lab.figures.needs import latencies, outputs, several_workers, trials
+from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.shared import (
+    ALGORITHM_1,
+    DOWNSTREAM,
+    SN,
+    SN_MAP,
+    VSN,
+    facts,
+    notes,
+)
+from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
+from streamlab.lab.figures.stretch.systems import FLINK_COUNTS, STRETCH
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.results.stats.estimates import lowest
 
 COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("wordcount", "wordcount", {}),

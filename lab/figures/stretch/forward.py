@@ -2,24 +2,24 @@
 
 from typing import Any
 
-from lab.figures.experiment import asked, engine, numbers, plain, points, run_table
-from lab.figures.figure import Figure, Outcome, Plan, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import (
+from streamlab.lab.figures.experiment import asked, engine, numbers, plain, points, run_table
+from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import (
     Series,
     all_of,
     quotient,
     series,
 )
-from lab.figures.needs import latencies, outputs, several_workers, sweep_points, trials
-from lab.figures.offered import LAG_NOTE
-from lab.figures.options import Options
-from lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, VSN, facts, notes
-from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
-from lab.figures.stretch.systems import FLINK_FORWARD, STRETCH
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from results.query import Spread
-from results.stats.estimates import lowest
+from streamlab.lab.figures.needs import latencies, outputs, several_workers, sweep_points, trials
+from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, VSN, facts, notes
+from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
+from streamlab.lab.figures.stretch.systems import FLINK_FORWARD, STRETCH
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.results.query import Spread
+from streamlab.results.stats.estimates import lowest
 
 _FALL = 0.2
 """How much further than published VSN's rate may fall: the paper has it at 36 instances."""

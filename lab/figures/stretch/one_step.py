@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from lab.figures.figure import Runs
-from lab.figures.needs import Need
-from lab.figures.offered import LAG_NOTE
-from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, notes
-from lab.figures.stretch.steps import (
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.shared import VSN, notes
+from streamlab.lab.figures.stretch.steps import (
     ADHOC,
     DECOMMISSION,
     PROVISION,
@@ -17,7 +17,7 @@ from lab.figures.stretch.steps import (
     steps,
     window_ms,
 )
-from reports.figures.paper import Point
+from streamlab.reports.figures.paper import Point
 
 BOTH = (PROVISION, DECOMMISSION)
 COLOURS = {PROVISION: 0, DECOMMISSION: 1}

@@ -10,14 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from lab.figures.experiment import REPETITIONS, engine, run_table
-from lab.figures.figure import FigureStage, Plan, Runs
-from lab.figures.offered import SEND_LAG_MS
-from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, facts
-from lab.figures.stretch.steps import controller, highest_eps, horizons, rates_tree, window_ms
-from lab.figures.stretch.systems import STORED_TUPLES
-from workloads.datasets.rate_script import parse_rates
+from streamlab.lab.figures.experiment import REPETITIONS, engine, run_table
+from streamlab.lab.figures.figure import FigureStage, Plan, Runs
+from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.shared import VSN, facts
+from streamlab.lab.figures.stretch.steps import (
+    controller,
+    highest_eps,
+    horizons,
+    rates_tree,
+    window_ms,
+)
+from streamlab.lab.figures.stretch.systems import STORED_TUPLES
+from streamlab.workloads.datasets.rate_script import parse_rates
 
 WS_MS = 60_000
 UPPER = 0.8

@@ -2,11 +2,11 @@
 
 from math import inf
 
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.needs import reconfigurations, several_workers, sweep_points
-from lab.figures.options import Options
-from lab.figures.stretch.abrupt import (
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.needs import reconfigurations, several_workers, sweep_points
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.abrupt import (
     instances_needed,
     per_instance,
     rate_variation,
@@ -14,10 +14,10 @@ from lab.figures.stretch.abrupt import (
     series_of,
     slowest,
 )
-from lab.figures.stretch.phases import SEEDS_11, STAGES_11, phases, scale, top_eps
-from lab.figures.stretch.shared import VSN, facts, longest_reconfiguration
-from lab.figures.stretch.systems import OPERATOR_10
-from lab.figures.stretch.timelines import (
+from streamlab.lab.figures.stretch.phases import SEEDS_11, STAGES_11, phases, scale, top_eps
+from streamlab.lab.figures.stretch.shared import VSN, facts, longest_reconfiguration
+from streamlab.lab.figures.stretch.systems import OPERATOR_10
+from streamlab.lab.figures.stretch.timelines import (
     each,
     panels,
     part,
@@ -25,9 +25,9 @@ from lab.figures.stretch.timelines import (
     summary,
     timelines,
 )
-from lab.figures.timeline import ElasticTimeline, mean
-from reports.figures.paper import Layout, Shade, draw
-from results.stats.estimates import Level, Middle, one
+from streamlab.lab.figures.timeline import ElasticTimeline, mean
+from streamlab.reports.figures.paper import Layout, Shade, draw
+from streamlab.results.stats.estimates import Level, Middle, one
 
 LABEL = f"phases{SEEDS_11[0]}"
 

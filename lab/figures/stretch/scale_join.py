@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from lab.figures.experiment import asked, engine, numbers, plain, points, run_table
-from lab.figures.figure import Figure, Outcome, Plan, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import (
+from streamlab.lab.figures.experiment import asked, engine, numbers, plain, points, run_table
+from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import (
     Series,
     Value,
     all_of,
@@ -23,17 +23,17 @@ from lab.figures.measured import (
     quotient,
     series,
 )
-from lab.figures.needs import latencies, outputs, trials, two_degrees
-from lab.figures.offered import LAG_NOTE
-from lab.figures.options import Options
-from lab.figures.stretch import systems
-from lab.figures.stretch.shared import DOWNSTREAM, PAPER_CORES, SN, VSN, facts, notes
-from lab.figures.stretch.static import INSTANCES, LATENCY, stages
-from lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from results.query import by_cell
-from results.stats.estimates import Combined, Level, Product, highest, lowest, ratio
-from results.store import Row, Run
+from streamlab.lab.figures.needs import latencies, outputs, trials, two_degrees
+from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch import systems
+from streamlab.lab.figures.stretch.shared import DOWNSTREAM, PAPER_CORES, SN, VSN, facts, notes
+from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, stages
+from streamlab.lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.results.query import by_cell
+from streamlab.results.stats.estimates import Combined, Level, Product, highest, lowest, ratio
+from streamlab.results.store import Row, Run
 
 ONE_THREAD = "multicore/1t"
 

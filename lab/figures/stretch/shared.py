@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import asked, beyond_note, quick_note
-from lab.figures.figure import Runs
-from lab.figures.judge import Posed
-from lab.figures.measured import machine, troubles
-from lab.figures.needs import Need
-from lab.figures.options import Options
-from lab.figures.stretch.systems import OPERATOR_10
-from reports.published import Facts, published
-from results.stats.estimates import Estimate
+from streamlab.lab.figures.experiment import asked, beyond_note, quick_note
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.measured import machine, troubles
+from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.systems import OPERATOR_10
+from streamlab.reports.published import Facts, published
+from streamlab.results.stats.estimates import Estimate
 
 VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
 ALGORITHM_1 = "lab: SN, algorithm 1"

@@ -7,10 +7,10 @@ rate, from due times.
 
 from collections.abc import Callable
 
-from lab.figures.figure import FigureStage, Plan, Runs
-from lab.figures.measured import column
-from lab.figures.offered import latency_plan
-from lab.figures.options import Options
+from streamlab.lab.figures.figure import FigureStage, Plan, Runs
+from streamlab.lab.figures.measured import column
+from streamlab.lab.figures.offered import latency_plan
+from streamlab.lab.figures.options import Options
 
 MS = 1e-6
 """Nanoseconds to milliseconds."""

@@ -6,20 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from lab.figures.experiment import asked, plain
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import quotient
-from lab.figures.needs import cores, sweep_points
-from lab.figures.options import Options
-from lab.figures.stretch import systems
-from lab.figures.stretch.one_step import BOTH, NEEDS, rate_steps, said, step_reconfigurations
-from lab.figures.stretch.shared import facts
-from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, scale, steps
-from lab.figures.stretch.timelines import line, side_by_side
-from lab.figures.timeline import mean
-from reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
-from results.stats.estimates import Product, one
+from streamlab.lab.figures.experiment import asked, plain
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measured import quotient
+from streamlab.lab.figures.needs import cores, sweep_points
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch import systems
+from streamlab.lab.figures.stretch.one_step import (
+    BOTH,
+    NEEDS,
+    rate_steps,
+    said,
+    step_reconfigurations,
+)
+from streamlab.lab.figures.stretch.shared import facts
+from streamlab.lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, scale, steps
+from streamlab.lab.figures.stretch.timelines import line, side_by_side
+from streamlab.lab.figures.timeline import mean
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
+from streamlab.results.stats.estimates import Product, one
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:

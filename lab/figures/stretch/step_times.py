@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from lab.figures.experiment import asked, plain
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import judge
-from lab.figures.needs import cores, sweep_points
-from lab.figures.options import Options
-from lab.figures.stretch.one_step import (
+from streamlab.lab.figures.experiment import asked, plain
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import judge
+from streamlab.lab.figures.needs import cores, sweep_points
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.one_step import (
     BOTH,
     COLOURS,
     NEEDS,
@@ -16,12 +16,12 @@ from lab.figures.stretch.one_step import (
     said,
     step_reconfigurations,
 )
-from lab.figures.stretch.shared import facts, longest_reconfiguration
-from lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
-from lab.figures.stretch.systems import OPERATOR_10
-from lab.figures.timeline import mean
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from results.stats.estimates import Level, highest, one
+from streamlab.lab.figures.stretch.shared import facts, longest_reconfiguration
+from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
+from streamlab.lab.figures.stretch.systems import OPERATOR_10
+from streamlab.lab.figures.timeline import mean
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.results.stats.estimates import Level, highest, one
 
 _LARGE = 52
 """Instances after the only reconfiguration whose time the text gives."""

@@ -9,18 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lab.errors import FigureError
-from lab.figures.experiment import engine, run_table
-from lab.figures.figure import FigureStage, Plan, Runs
-from lab.figures.measured import comparisons_per_s, per_row, series, troubles
-from lab.figures.offered import SEND_LAG_MS
-from lab.figures.options import Options
-from lab.figures.stretch.shared import DOWNSTREAM, VSN
-from lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE
-from lab.figures.timeline import ElasticTimeline, mean, read_timeline
-from results.query import CellSummary, Spread, by_cell
-from results.schema import VERIFIED
-from results.store import Row
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.experiment import engine, run_table
+from streamlab.lab.figures.figure import FigureStage, Plan, Runs
+from streamlab.lab.figures.measured import comparisons_per_s, per_row, series, troubles
+from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.shared import DOWNSTREAM, VSN
+from streamlab.lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE
+from streamlab.lab.figures.timeline import ElasticTimeline, mean, read_timeline
+from streamlab.results.query import CellSummary, Spread, by_cell
+from streamlab.results.schema import VERIFIED
+from streamlab.results.store import Row
 
 ADHOC = "multicore/adhoc"
 WS_MS = 300_000

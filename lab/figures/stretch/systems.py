@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lab.figures.systems import System
+from streamlab.lab.figures.systems import System
 
 _VSN = "multicore/vsn"
 STORED_TUPLES: Mapping[str, object] = {"join_form": "operator10"}

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from lab.figures.experiment import plain
-from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.needs import cores, sweep_points
-from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, rate_steps, said
-from lab.figures.stretch.shared import facts
-from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale
-from lab.figures.stretch.systems import OPERATOR_10
-from lab.figures.verdict import SHAPE
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from results.stats.estimates import Middle
+from streamlab.lab.figures.experiment import plain
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.needs import cores, sweep_points
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, rate_steps, said
+from streamlab.lab.figures.stretch.shared import facts
+from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale
+from streamlab.lab.figures.stretch.systems import OPERATOR_10
+from streamlab.lab.figures.verdict import SHAPE
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.results.stats.estimates import Middle
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from lab.figures.experiment import plain
-from lab.figures.figure import Runs
-from lab.figures.stretch.phases import Phase
-from lab.figures.timeline import ElasticTimeline, Values, binned, mean, read_timeline
-from reports.figures.paper import Line, Mark, Panel, Point, Shade
-from results.query import by_cell
-from results.schema import VERIFIED
-from results.stats.estimates import Estimate
+from streamlab.lab.figures.experiment import plain
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.stretch.phases import Phase
+from streamlab.lab.figures.timeline import ElasticTimeline, Values, binned, mean, read_timeline
+from streamlab.reports.figures.paper import Line, Mark, Panel, Point, Shade
+from streamlab.results.query import by_cell
+from streamlab.results.schema import VERIFIED
+from streamlab.results.stats.estimates import Estimate
 
 NO_SERIES = "there is no verified trial with a series"
 

@@ -4,20 +4,20 @@ from math import ceil
 
 import numpy as np
 
-from lab.figures.experiment import asked, engine, run_table
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.needs import reconfigurations, several_workers, sweep_points
-from lab.figures.offered import LAG_NOTE, SEND_LAG_MS
-from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, facts, notes
-from lab.figures.stretch.steps import controller, horizons, window_ms
-from lab.figures.stretch.systems import HEDGES, STORED_TUPLES
-from lab.figures.stretch.timelines import each, panels, part, side_by_side, timelines
-from lab.figures.timeline import ElasticTimeline, longest_above, mean
-from lab.figures.verdict import SHAPE
-from reports.figures.paper import Layout, Mark, Panel, draw
-from results.stats.estimates import Level, one
+from streamlab.lab.figures.experiment import asked, engine, run_table
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.needs import reconfigurations, several_workers, sweep_points
+from streamlab.lab.figures.offered import LAG_NOTE, SEND_LAG_MS
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.stretch.shared import VSN, facts, notes
+from streamlab.lab.figures.stretch.steps import controller, horizons, window_ms
+from streamlab.lab.figures.stretch.systems import HEDGES, STORED_TUPLES
+from streamlab.lab.figures.stretch.timelines import each, panels, part, side_by_side, timelines
+from streamlab.lab.figures.timeline import ElasticTimeline, longest_above, mean
+from streamlab.lab.figures.verdict import SHAPE
+from streamlab.reports.figures.paper import Layout, Mark, Panel, draw
+from streamlab.results.stats.estimates import Level, one
 
 DAY_S, WS_MS = 21_600, 30_000
 MEAN_EPS = 100

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from lab.figures.experiment import asked
-from lab.figures.figure import Runs
-from lab.figures.judge import Posed, PublishedClaim
-from lab.figures.measured import Measured, all_of, quotient
-from lab.figures.needs import Need, outputs, several_workers, sweep_points, trials
-from lab.figures.options import Options
-from lab.figures.viper.grid import (
+from streamlab.lab.figures.experiment import asked
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.judge import Posed, PublishedClaim
+from streamlab.lab.figures.measured import Measured, all_of, quotient
+from streamlab.lab.figures.needs import Need, outputs, several_workers, sweep_points, trials
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.viper.grid import (
     CL,
     LAYERS,
     OL,
@@ -22,9 +22,9 @@ from lab.figures.viper.grid import (
     facts,
     label,
 )
-from lab.figures.viper.systems import STORM, VIPER
-from reports.published import Fact
-from results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
+from streamlab.lab.figures.viper.systems import STORM, VIPER
+from streamlab.reports.published import Fact
+from streamlab.results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
 
 SIDES = (VIPER, STORM)
 

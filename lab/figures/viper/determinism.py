@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import isfinite
 
-from lab.figures.experiment import (
+from streamlab.lab.figures.experiment import (
     beyond_note,
     engine,
     numbers,
@@ -19,12 +19,12 @@ from lab.figures.experiment import (
     run_table,
     scale_note,
 )
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
-from lab.figures.judge import judge
-from lab.figures.measured import machine, troubles
-from lab.figures.options import Options
-from lab.figures.viper.claims import claims_of
-from lab.figures.viper.grid import (
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import judge
+from streamlab.lab.figures.measured import machine, troubles
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.viper.claims import claims_of
+from streamlab.lab.figures.viper.grid import (
     CL,
     FORMS,
     LAYERS,
@@ -44,8 +44,8 @@ from lab.figures.viper.grid import (
     grid_of,
     label,
 )
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from reports.numbers import number_of
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.reports.numbers import number_of
 
 OPERATORS = "lab: merging operators"
 """The stand-in for the paper's OL, which runs on Storm."""

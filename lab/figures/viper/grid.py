@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.figures.figure import Runs
-from lab.figures.measured import Series, Value, column, counter, series
-from lab.figures.options import Options
-from reports.published import Facts, published
+from streamlab.lab.figures.figure import Runs
+from streamlab.lab.figures.measured import Series, Value, column, counter, series
+from streamlab.lab.figures.options import Options
+from streamlab.reports.published import Facts, published
 
 LAYERS = "multicore/layers"
 CL, OL = "CL", "OL"

@@ -1,7 +1,7 @@
 """Whose systems the claims of Viper are about."""
 
-from lab.figures.systems import System
-from lab.figures.viper.grid import CL, FORMS, LAYERS
+from streamlab.lab.figures.systems import System
+from streamlab.lab.figures.viper.grid import CL, FORMS, LAYERS
 
 VIPER = System(
     name="CL",

@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lab.measure.energy.joules import (
+from streamlab.lab.measure.energy.joules import (
     Track,
     joules_between,
     lost_spans,
     union_s,
     wraps_between,
 )
-from lab.measure.energy.provider import Kind, gross_domains, kind_of
+from streamlab.lab.measure.energy.provider import Kind, gross_domains, kind_of
 
 SHORT_WINDOW_S = 10.0
 """Two edges of up to 100 ms each, which are interpolated, are 2 % of it (METHOD, Energy)."""

@@ -4,13 +4,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lab.errors import EnergyError
-from lab.measure.energy.hwmon import Hwmon
-from lab.measure.energy.joules import track
-from lab.measure.energy.perf import Perf
-from lab.measure.energy.powercap import Powercap
-from lab.measure.energy.provider import BARE_METAL, NoCounters, Provider, Unusable, gross_domains
-from lab.measure.energy.pyrapl import PyRapl
+from streamlab.lab.errors import EnergyError
+from streamlab.lab.measure.energy.hwmon import Hwmon
+from streamlab.lab.measure.energy.joules import track
+from streamlab.lab.measure.energy.perf import Perf
+from streamlab.lab.measure.energy.powercap import Powercap
+from streamlab.lab.measure.energy.provider import (
+    BARE_METAL,
+    NoCounters,
+    Provider,
+    Unusable,
+    gross_domains,
+)
+from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 STILL_S = 0.02
 """A counter that does not move in this time stands still: it is refreshed every millisecond, and a

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.measure.energy.provider import (
+from streamlab.lab.measure.energy.provider import (
     BARE_METAL,
     Domain,
     Kind,

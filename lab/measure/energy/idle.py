@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lab.measure.energy.account import account, per_1000
-from lab.measure.energy.provider import Provider, gross_domains
-from lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.energy.account import account, per_1000
+from streamlab.lab.measure.energy.provider import Provider, gross_domains
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
 
 SECONDS = 60.0
 """How long a baseline lasts, before and after a session (METHOD, Energy)."""

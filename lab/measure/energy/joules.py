@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.measure.energy.provider import Domain, Kind, Reading, kind_of
+from streamlab.lab.measure.energy.provider import Domain, Kind, Reading, kind_of
 
 PLAUSIBLE_W = 5_000
 """More than this in one counter is not power: the counter was reset, or belongs to another host.

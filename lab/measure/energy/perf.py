@@ -19,8 +19,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.measure.energy.perf_lines import EVENTS, EnergyLine, Missing, parse
-from lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable, gross_domains
+from streamlab.lab.measure.energy.perf_lines import EVENTS, EnergyLine, Missing, parse
+from streamlab.lab.measure.energy.provider import (
+    BARE_METAL,
+    Domain,
+    Reading,
+    Unusable,
+    gross_domains,
+)
 
 PERIOD_MS = 100
 START_TIMEOUT_S = 2.0

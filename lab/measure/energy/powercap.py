@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.measure.energy.counter_files import (
+from streamlab.lab.measure.energy.counter_files import (
     FileCounters,
     ReadText,
     Where,
     open_files,
     read_text,
 )
-from lab.measure.energy.provider import Domain, Unusable
+from streamlab.lab.measure.energy.provider import Domain, Unusable
 
 ROOT = Path("/sys/class/powercap")
 WHERE = Where(

@@ -105,7 +105,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """One of `lab.measure.energy.choose.NAMES`."""
+        """One of `streamlab.lab.measure.energy.choose.NAMES`."""
 
     def open(self) -> Counters | Unusable:
         """Return open counters, at least one of which can be read, or why there are none."""

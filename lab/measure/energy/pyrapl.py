@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.measure.energy.counter_files import why
-from lab.measure.energy.powercap import WHERE, range_beside
-from lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
+from streamlab.lab.measure.energy.counter_files import why
+from streamlab.lab.measure.energy.powercap import WHERE, range_beside
+from streamlab.lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
 
 # Optional packages of pyRAPL's output formats, which are not used: pandas alone takes a second.
 UNWANTED = ("pandas", "pymongo")

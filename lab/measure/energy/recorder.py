@@ -8,9 +8,9 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.measure.energy.account import Row, account, unreadable
-from lab.measure.energy.joules import Track, joules_at, joules_between, track
-from lab.measure.energy.provider import Counters, Provider, Reading, Unusable
+from streamlab.lab.measure.energy.account import Row, account, unreadable
+from streamlab.lab.measure.energy.joules import Track, joules_at, joules_between, track
+from streamlab.lab.measure.energy.provider import Counters, Provider, Reading, Unusable
 
 POLL_HZ = 10
 """METHOD: poll at 1 to 10 Hz; at 1 kHz tools cost up to half of the time (arXiv 2604.26815)."""

@@ -10,8 +10,8 @@ docs/method.md.
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from lab.matrix.load_entry import SearchSettings
-from lab.parent.search.state import (
+from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.parent.search.state import (
     BISECT,
     CONFIRM,
     CRASH,

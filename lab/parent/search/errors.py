@@ -1,6 +1,6 @@
 """Errors of searches. The whole tree is drawn in `lab/errors.py`."""
 
-from lab.errors import LabError
+from streamlab.lab.errors import LabError
 
 
 class SearchError(LabError):

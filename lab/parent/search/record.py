@@ -5,7 +5,7 @@ resumed run goes by the trials' own records. It holds
 
     cell, settings, criteria    what was searched for, and by which rules
     over                        whether the search has ended
-    bracket                     see `lab.parent.search.state.Bracket`
+    bracket                     see `streamlab.lab.parent.search.state.Bracket`
     probes                      every probe with rate, purpose, outcome, and verdict and reason of
                                 each vote; the confirmations and levels are among them, by purpose
 """
@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.matrix.cells import Cell
-from lab.matrix.load_entry import SearchSettings
-from lab.measure.sustained import Criteria
-from lab.parent.search.errors import SearchError
-from lab.parent.search.state import Bracket, Probe, State, Vote
-from results.errors import ResultsError
-from results.seal import read_sealed, remedy, write_sealed
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.measure.sustained import Criteria
+from streamlab.lab.parent.search.errors import SearchError
+from streamlab.lab.parent.search.state import Bracket, Probe, State, Vote
+from streamlab.results.errors import ResultsError
+from streamlab.results.seal import read_sealed, remedy, write_sealed
 
 FOLDER = "searches"
 

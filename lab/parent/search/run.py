@@ -8,12 +8,22 @@ from typing import Any
 
 import msgspec
 
-from lab.load.spec import LoadSpec
-from lab.matrix.cells import Cell
-from lab.parent.search.bisection import INVALID_VOTES, replay
-from lab.parent.search.errors import SearchError
-from lab.parent.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, State, Step, Vote
-from results import schema
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.parent.search.bisection import INVALID_VOTES, replay
+from streamlab.lab.parent.search.errors import SearchError
+from streamlab.lab.parent.search.state import (
+    CRASH,
+    FAIL,
+    INVALID,
+    PASS,
+    STOP,
+    TOO_SHORT,
+    State,
+    Step,
+    Vote,
+)
+from streamlab.results import schema
 
 Row = Mapping[str, Any]
 
@@ -37,7 +47,7 @@ class SearchTrial:
 
     Attributes:
         cell: whose search.
-        purpose, probe, vote, rate_eps: as in `lab.parent.search.state.Step`.
+        purpose, probe, vote, rate_eps: as in `streamlab.lab.parent.search.state.Step`.
         repetition: which trial of the cell, from 1.
         load: the cell's, at this rate.
         pause_s: how long to leave the machine alone before, in seconds: what disturbed the votes
@@ -84,9 +94,9 @@ class Searches:
             rows: of an earlier session, in the order in which they were run; rows that belong to no
                 search are passed over.
             feasible_eps: by cell id, the highest rate for which the input has events, from
-                `lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
+                `streamlab.lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
             recorded: is called now and after every row with the cell and how its search stands,
-                e.g. a `lab.parent.search.record.Recorder`.
+                e.g. a `streamlab.lab.parent.search.record.Recorder`.
 
         Raises:
             SearchError: a row does not fit its search.

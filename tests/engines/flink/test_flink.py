@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines import environment
-from engines.conformance import CASES, ordinary_input
-from engines.errors import EngineError
-from engines.flink import outcome
-from engines.flink.adapter import FlinkEngine
-from engines.flink.build import compile_programs
-from engines.flink.handover import warm_up_rows, write_task
-from engines.flink.workloads import SHAPES
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from engines.small_load import small_load
-from workloads.registry import workload
+from streamlab.engines import environment
+from streamlab.engines.conformance import CASES, ordinary_input
+from streamlab.engines.errors import EngineError
+from streamlab.engines.flink import outcome
+from streamlab.engines.flink.adapter import FlinkEngine
+from streamlab.engines.flink.build import compile_programs
+from streamlab.engines.flink.handover import warm_up_rows, write_task
+from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.registry import workload
 
 ENGINE = FlinkEngine()
 

@@ -11,18 +11,18 @@ import numpy as np
 import psutil
 import pytest
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.errors import EngineCrashError
-from engines.flink.adapter import FlinkEngine
-from engines.flink.workloads import SHAPES
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.flink.adapter import FlinkEngine
+from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.workloads.model import Alphabet, DGSProgram, Input, Stream
+from streamlab.workloads.registry import workload
 from tests.engines.own_environment import made
-from workloads.model import Alphabet, DGSProgram, Input, Stream
-from workloads.registry import workload
 
 pytestmark = made(FlinkEngine)
 

@@ -1,7 +1,7 @@
 """Runs query graphs for the tests, and checks what holds of every run."""
 
-from engines.multicore.layers.options import LayersOptions
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.multicore.layers.options import LayersOptions
+from streamlab.engines.multicore.run.settings import RunSettings
 
 
 def run_graph(kind, asked, data, *, workers=1, batch=1, load=None, measure=True, **options):

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from engines.multicore.adapter import FAMILIES
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
-from workloads.model import (
+from streamlab.engines.multicore.adapter import FAMILIES
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     InputType,
@@ -29,8 +29,8 @@ from workloads.model import (
     Window,
     stateless,
 )
-from workloads.model.dataflow import Flow, OpStateless, U
-from workloads.registry import workload
+from streamlab.workloads.model.dataflow import Flow, OpStateless, U
+from streamlab.workloads.registry import workload
 
 WORKERS = 3
 """On one core: fewer cores than threads."""

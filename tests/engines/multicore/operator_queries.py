@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model import InputType, Operator, Query, Window, join
-from workloads.model.operator import SINGLE
+from streamlab.workloads.model import InputType, Operator, Query, Window, join
+from streamlab.workloads.model.operator import SINGLE
 
 
 def ids_of(t, out):

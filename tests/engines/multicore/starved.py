@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import psutil
 
-from engines.errors import OutOfMemoryError
-from engines.multicore.adapter import FAMILIES
-from engines.multicore.run.settings import RunSettings
-from workloads.model import Alphabet, Input, InputType, Operator, Query, Stream, Window
-from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U
+from streamlab.engines.errors import OutOfMemoryError
+from streamlab.engines.multicore.adapter import FAMILIES
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Alphabet, Input, InputType, Operator, Query, Stream, Window
+from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U
 
 SPARE_BYTES = 64 << 20
 TUPLES = 8_000_000

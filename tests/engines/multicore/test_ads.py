@@ -2,11 +2,11 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.registry import engine
-from workloads.model import Query
-from workloads.registry import workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import Query
+from streamlab.workloads.registry import workload
 
 NAMES = (
     "ad_enrichment",

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numba import njit
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.adapter import FAMILIES, MulticoreEngine
-from engines.multicore.dgs.kernels import Kernels
-from engines.multicore.kernels import compile as compiling
-from engines.multicore.kernels.raised import noted
-from engines.multicore.run.settings import RunSettings
-from workloads.model import (
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.kernels import compile as compiling
+from streamlab.engines.multicore.kernels.raised import noted
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,
     ForkJoin,
@@ -33,9 +33,9 @@ from workloads.model import (
     partitioned,
     stateless,
 )
-from workloads.model.arrays import copy
-from workloads.model.operator import SINGLE
-from workloads.model.sequential import answer_of
+from streamlab.workloads.model.arrays import copy
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.sequential import answer_of
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])

@@ -2,16 +2,16 @@
 
 import pytest
 
-from engines.multicore.compiled_law import compiled_law
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.engines.multicore.compiled_law import compiled_law
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.model.check import FEWER, check, check_also
+from streamlab.workloads.registry import workload
 from tests.examples import examples
-from workloads.model.check import FEWER, check, check_also
-from workloads.registry import workload
 
 PROGRAM = """
 import numpy as np
 
-from workloads.model import DGSProgram, ForkJoin, StateType
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType
 
 TABLE = np.arange(12)
 

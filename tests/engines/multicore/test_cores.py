@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from workloads.datasets.generated import generated
-from workloads.registry import workload
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.datasets.generated import generated
+from streamlab.workloads.registry import workload
 
 TASKS = Path("/proc/self/task")
 LAST_CORE = 36

@@ -2,13 +2,13 @@
 
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Query
+from streamlab.workloads.registry import workload
 from tests.examples import examples
-from workloads.model import Query
-from workloads.registry import workload
 
 REPEATS = examples(16)
 BUFFERS = ("order", "scalegate")

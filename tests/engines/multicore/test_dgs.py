@@ -9,22 +9,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Task
-from tests.examples import examples
-from workloads.model import (
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Task
+from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,
     Input,
     Stream,
 )
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import names, workload
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
+from tests.examples import examples
 
 PROGRAMS = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
 """Queries of operators are in test_oplus.py."""

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.trace import compare
 from tests.across import HOUSE, KINDS, OUTPUT, PLUGS, READ, SLICE, house_of
-from workloads.model import Alphabet, Input, Stream
-from workloads.model.sequential import answer_of
-from workloads.model.trace import compare
 
 KEYS = 40
 

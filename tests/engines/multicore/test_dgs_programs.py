@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from tests.engines.multicore.test_dgs import answer_of
-from workloads.model import (
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,
     ForkJoin,
@@ -18,8 +17,9 @@ from workloads.model import (
     StateType,
     Stream,
 )
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from tests.engines.multicore.test_dgs import answer_of
 
 STATE = np.dtype([("total", np.int64), ("last", np.int64), ("history", np.int64, (4,))])
 PART = np.dtype([("total", np.int64)])

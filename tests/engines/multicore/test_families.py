@@ -6,15 +6,15 @@ import weakref
 import numpy as np
 import pytest
 
-from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.adapter import FAMILIES, MulticoreEngine
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Task, default_variant
-from engines.small_dataset import write_dataset
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Task, default_variant
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.model import Dataflow, DGSProgram, Pipeline, Query
-from workloads.registry import workload
 
 OUTPUT = np.dtype([("ts", "i8"), ("x", "i8")])
 

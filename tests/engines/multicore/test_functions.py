@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineError, UnsupportedError
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.oplus.tables import MOST_WINDOWS, too_many_windows
-from engines.multicore.run.settings import RunSettings
-from tests.examples import examples
-from workloads.model import (
+from streamlab.engines.errors import EngineError, UnsupportedError
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.oplus.tables import MOST_WINDOWS, too_many_windows
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     InputType,
@@ -27,9 +26,10 @@ from workloads.model import (
     equi_join,
     join,
 )
-from workloads.model.operator import SINGLE
-from workloads.model.oplus import answer
-from workloads.model.strategies import inputs
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.strategies import inputs
+from tests.examples import examples
 
 FIRST = InputType(
     name="first",

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineError, UnsupportedError
-from engines.multicore._core import JOIN_KINDS as JOINS
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.joins.run import ADHOC, INDEXED, SINGLE, JoinsRun
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
+from streamlab.engines.errors import EngineError, UnsupportedError
+from streamlab.engines.multicore._core import JOIN_KINDS as JOINS
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.joins.run import ADHOC, INDEXED, SINGLE, JoinsRun
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.workloads.model import Input, Query, Stream
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
-from workloads.model import Input, Query, Stream
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 WS_MS = 5
 SMALL = workload("scale_join").bound({"ws_ms": WS_MS, "shares": 3})

@@ -8,18 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.conformance import CASES, Setting, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
-from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
-from engines.protocol import Task, default_variant
-from engines.small_dataset import write_dataset
-from engines.small_load import small_load
-from tests.engines.multicore.graph_run import run_graph
-from tests.examples import examples
-from workloads.model import (
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
+from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from streamlab.engines.protocol import Task, default_variant
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     ListColumn,
@@ -31,10 +29,12 @@ from workloads.model import (
     stateful,
     stateless,
 )
-from workloads.model.piperun import answer
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from tests.engines.multicore.graph_run import run_graph
+from tests.examples import examples
 
 # Functions at module level, so that kernels are cached.
 EVENT = np.dtype([("x", np.int32), ("y", np.float64)])

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.errors import EngineCrashError, UnsupportedError
-from engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
-from engines.multicore.layers.query import LayersQueryRun, no_graph
-from engines.registry import engine
-from engines.small_load import small_load
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
+from streamlab.engines.multicore.layers.query import LayersQueryRun, no_graph
+from streamlab.engines.registry import engine
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
 from tests.engines.multicore.graph_run import run_graph
 from tests.engines.multicore.operator_queries import JOIN, RANDOM, layouts_of, query
 from tests.engines.multicore.test_oplus_chains import QUERIES as QUERIES_IN_A_ROW
 from tests.examples import examples
-from workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
-from workloads.model.oplus import answer
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import names, workload
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 LAYERS = (COMMUNICATION, OPERATOR)

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.errors import EngineError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from lab.load.schedule import offer
-from lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
+from streamlab.workloads.model import DGSProgram
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
 from tests.workloads.suite.streams import generated
-from workloads.model import DGSProgram
-from workloads.model.trace import compare
-from workloads.registry import names, workload
 
 SLOW_TO_COMPILE = {"outlier_detection"}
 """Programs whose kernels take 7 s to compile anew: left to `make test-all`."""

@@ -13,11 +13,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from engines.errors import EngineCrashError
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import Alphabet, Input, OutputType, Stream
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.suite.keyed_counter import program as keyed_counter
+from streamlab.workloads.suite.keyed_counter.program import INCREMENT, READ_RESET
 from tests.engines.multicore.recovery.small_runs import (
     NAMES,
     input_of,
@@ -25,11 +30,6 @@ from tests.engines.multicore.recovery.small_runs import (
     kernels_of,
     program_of,
 )
-from workloads.model import Alphabet, Input, OutputType, Stream
-from workloads.model.sequential import answer_of
-from workloads.model.trace import compare
-from workloads.suite.keyed_counter import program as keyed_counter
-from workloads.suite.keyed_counter.program import INCREMENT, READ_RESET
 
 EVENTS = 6_000
 

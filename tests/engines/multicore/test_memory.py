@@ -9,15 +9,15 @@ import numpy as np
 import psutil
 import pytest
 
-from engines.errors import OutOfMemoryError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
+from streamlab.engines.errors import OutOfMemoryError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.registry import workload
 from tests.engines.multicore import starved
 from tests.processes import Popen
 from tests.workloads.suite.streams import generated
-from workloads.registry import workload
 
 PATIENCE_S = 600
 CHUNK_BYTES = 4 << 20

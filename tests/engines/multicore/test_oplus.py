@@ -7,14 +7,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.errors import EngineCrashError
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.refusal import refusal
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from engines.registry import engine
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.refusal import refusal
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import Alphabet, Input, Operator, Query, Stream, Window
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
 from tests.engines.multicore.operator_queries import (
     FIRST,
     OUTPUT,
@@ -26,12 +32,6 @@ from tests.engines.multicore.operator_queries import (
 )
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
-from workloads.model import Alphabet, Input, Operator, Query, Stream, Window
-from workloads.model.operator import SINGLE
-from workloads.model.oplus import answer
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import names, workload
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 VSN = Setting(variant="vsn", workers=2, batch=64)

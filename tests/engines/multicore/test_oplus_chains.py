@@ -7,14 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineCrashError, UnsupportedError
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.refusal import refusal
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
-from tests.examples import examples
-from workloads.model import (
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.refusal import refusal
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     InputType,
@@ -25,9 +24,10 @@ from workloads.model import (
     Window,
     join,
 )
-from workloads.model.operator import SINGLE
-from workloads.model.oplus import answer
-from workloads.model.strategies import inputs
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.strategies import inputs
+from tests.examples import examples
 
 # Functions at module level, so that kernels are cached.
 READING = InputType(

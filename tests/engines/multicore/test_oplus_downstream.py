@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.errors import EngineError
-from engines.multicore.oplus.options import OplusOptions, wrong_downstream
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.oplus.options import OplusOptions, wrong_downstream
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.engines.multicore.test_oplus_chains import QUERIES, readings, rows
-from workloads.model.oplus import answer
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 MS = 1_000_000
 SPAN_NS = 300 * MS

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from engines.small_load import small_load
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 
 MS = 1_000_000
 SPAN_NS = 400 * MS

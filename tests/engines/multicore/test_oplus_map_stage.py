@@ -7,25 +7,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.errors import EngineCrashError, UnsupportedError
-from engines.multicore.adapter import FAMILIES
-from engines.multicore.oplus import map_stage
-from engines.multicore.oplus.options import MapStageOptions, OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from engines.registry import engine
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.multicore.adapter import FAMILIES
+from streamlab.engines.multicore.oplus import map_stage
+from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import Query
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
 from tests.engines.multicore.test_oplus import QUERIES, rows
 from tests.engines.multicore.test_oplus_chains import QUERIES as CHAINS
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
-from workloads.model import Query
-from workloads.model.oplus import answer
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 SEVERAL = "carries several inputs; give each input streams of its own"
 MAPPED = {

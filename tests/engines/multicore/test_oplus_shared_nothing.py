@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from workloads.model import (
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     InputType,
@@ -20,7 +20,7 @@ from workloads.model import (
     Stream,
     Window,
 )
-from workloads.model.oplus import answer as reference_answer
+from streamlab.workloads.model.oplus import answer as reference_answer
 
 WORDS = InputType(name="text", lists=(("words", np.dtype(np.int32)),))
 OUTPUT = np.dtype([("ts", np.int64), ("word", np.int64), ("count", np.int64)])

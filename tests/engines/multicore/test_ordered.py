@@ -5,13 +5,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.multicore.ordered.options import OrderedOptions
-from engines.multicore.ordered.run import OrderedRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
-from tests.examples import examples
-from workloads.model import (
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.multicore.ordered.run import OrderedRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     Pipeline,
@@ -20,8 +19,9 @@ from workloads.model import (
     stateful,
     stateless,
 )
-from workloads.model.piperun import answer
-from workloads.model.strategies import inputs
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.strategies import inputs
+from tests.examples import examples
 
 # Functions at module level, so that kernels are cached.
 EVENT = np.dtype([("x", np.int32), ("y", np.float64)])

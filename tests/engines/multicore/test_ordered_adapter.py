@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.ordered.options import OrderedOptions
-from engines.protocol import Task, default_variant
-from engines.small_dataset import write_dataset
-from engines.small_load import small_load
-from workloads.model import (
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.protocol import Task, default_variant
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     OutputType,
@@ -20,8 +20,8 @@ from workloads.model import (
     partitioned,
     stateless,
 )
-from workloads.model.piperun import answer
-from workloads.registry import workload
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.registry import workload
 
 EVENT = np.dtype([("x", np.int64)])
 OUTPUT = np.dtype([("ts", np.int64), ("x", np.int64)])

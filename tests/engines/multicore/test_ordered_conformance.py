@@ -2,11 +2,11 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.registry import engine
-from workloads.model import Pipeline
-from workloads.registry import names, workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import Pipeline
+from streamlab.workloads.registry import names, workload
 
 PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 SETTING = Setting(variant="ordered", workers=2, batch=64)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.multicore.ordered.options import OrderedOptions
-from engines.multicore.ordered.run import OrderedRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.multicore.ordered.run import OrderedRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Pipeline
+from streamlab.workloads.registry import names, workload
 from tests.workloads.suite.streams import generated, rows
-from workloads.model import Pipeline
-from workloads.registry import names, workload
 
 NAMES = (
     "items_sold_together",

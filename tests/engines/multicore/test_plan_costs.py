@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.dgs.costs import FIRST_EVENTS, measure_costs
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun, plan_costs
-from engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
-from engines.small_load import small_load
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.dgs.costs import FIRST_EVENTS, measure_costs
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun, plan_costs
+from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import Input
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.optimizers import Costs, names
+from streamlab.workloads.optimizers.prediction import predict
+from streamlab.workloads.registry import workload
 from tests.engines.multicore.test_dgs import generated
-from workloads.model import Input
-from workloads.model.plan import Plan
-from workloads.model.profile import profile
-from workloads.model.trace import compare
-from workloads.optimizers import Costs, names
-from workloads.optimizers.prediction import predict
-from workloads.registry import workload
 
 TRUE = Costs(
     update_ns=2,

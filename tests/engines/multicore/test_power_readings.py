@@ -2,10 +2,10 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.registry import engine
-from workloads.registry import workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.registry import workload
 
 NAMES = ("sensor_interpolation", "smart_home_prediction")
 TYPED = "typed", Setting(variant="dataflow", workers=2, batch=64)

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from numba import types
 
-from engines.multicore.dgs.kernels import Kernels
-from engines.multicore.kernels import compile as compiling
-from engines.multicore.kernels import sealed_cache
-from engines.multicore.kernels.vector_bits import vector_bits
-from workloads.suite.event_window.program import PROGRAM
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.kernels import compile as compiling
+from streamlab.engines.multicore.kernels import sealed_cache
+from streamlab.engines.multicore.kernels.vector_bits import vector_bits
+from streamlab.workloads.suite.event_window.program import PROGRAM
 
 ROOT = Path(__file__).parents[3]
 FORK_JOIN = PROGRAM.parallel[0]

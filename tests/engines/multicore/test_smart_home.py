@@ -2,12 +2,12 @@
 
 import pytest
 
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.engines.multicore.test_dgs import generated
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 SMART_HOME = workload("smart_home")
 PLUGS_OF_A_HOUSE = 16

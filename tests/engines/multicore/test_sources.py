@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_dataset import write_dataset
-from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 PROGRAMS = {
     "event_window": "values_per_barrier",

@@ -7,15 +7,15 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engines.spark.generic.files import closed
-from engines.spark.generic.segments import segments
-from engines.spark.generic.shipped import Shipped
-from engines.spark.generic.steps import Step, nothing_kept, parcels_of, pieces
-from engines.spark.generic.tables import in_order, unpacked
-from workloads.datasets.arrow import arrow_array
-from workloads.model.records import Emitter
-from workloads.model.sequential import apply
-from workloads.model.total_order import merge
+from streamlab.engines.spark.generic.files import closed
+from streamlab.engines.spark.generic.segments import segments
+from streamlab.engines.spark.generic.shipped import Shipped
+from streamlab.engines.spark.generic.steps import Step, nothing_kept, parcels_of, pieces
+from streamlab.engines.spark.generic.tables import in_order, unpacked
+from streamlab.workloads.datasets.arrow import arrow_array
+from streamlab.workloads.model.records import Emitter
+from streamlab.workloads.model.sequential import apply
+from streamlab.workloads.model.total_order import merge
 
 
 def shipped_for(data, workers):

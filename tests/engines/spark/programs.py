@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from workloads.model import DGSProgram, OutputType, StateType
-from workloads.suite.event_window import WORKLOAD as WINDOWS
+from streamlab.workloads.model import DGSProgram, OutputType, StateType
+from streamlab.workloads.suite.event_window import WORKLOAD as WINDOWS
 
 PAIR = np.dtype([("ts", np.int64), ("a", np.int64), ("b", np.int64)])
 TYPES = (np.bool_, np.int8, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)

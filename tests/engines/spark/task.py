@@ -1,9 +1,9 @@
 """Tasks for Spark that need no session of their own, and what must come of them."""
 
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
-from engines.spark.adapter import SparkEngine
-from workloads.model.trace import compare
+from streamlab.engines.protocol import Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.workloads.model.trace import compare
 
 
 def spark_task(chosen, data, folder, *, variant="streaming", workers=2, **options):

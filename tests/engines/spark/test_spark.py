@@ -7,19 +7,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.spark.adapter import FORMS, OPTIONS, SparkEngine
-from engines.spark.batch import windows
-from engines.spark.batch.markers import Markers
-from engines.spark.layout import layout
-from engines.spark.refusal import PROGRAMS
-from engines.spark.streaming.split import END, split
-from engines.spark.streaming.spread import labels, murmur3
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.spark.adapter import FORMS, OPTIONS, SparkEngine
+from streamlab.engines.spark.batch import windows
+from streamlab.engines.spark.batch.markers import Markers
+from streamlab.engines.spark.layout import layout
+from streamlab.engines.spark.refusal import PROGRAMS
+from streamlab.engines.spark.streaming.split import END, split
+from streamlab.engines.spark.streaming.spread import labels, murmur3
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.engines.spark.task import assert_right, spark_task
-from workloads.model import Alphabet, Input, Stream
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 ALL_FORMS = [(variant, form) for variant in ("streaming", "batch") for form in FORMS[variant]]
 """`cached` runs the queries of `batch`."""

@@ -5,19 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.duckdb.adapter import DuckdbEngine
-from engines.errors import EngineCrashError, UnsupportedError
-from engines.protocol import OfferedLoad, default_variant
-from engines.registry import engine
-from engines.spark.adapter import SparkEngine
-from engines.spark.refusal import GENERIC, WORKLOADS
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.protocol import OfferedLoad, default_variant
+from streamlab.engines.registry import engine
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.engines.spark.refusal import GENERIC, WORKLOADS
+from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
+from streamlab.workloads.model.dataflow import Flow, OpStateless, of_events
+from streamlab.workloads.registry import names, workload
 from tests.engines.own_environment import made
 from tests.engines.spark import programs
 from tests.engines.spark.task import assert_right, spark_task
-from workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
-from workloads.model.dataflow import Flow, OpStateless, of_events
-from workloads.registry import names, workload
 
 SHOWN = {
     ("generic-streaming", "wordcount"),
@@ -66,7 +66,7 @@ def test_spark_generic_conforms_on(variant, name, case, spark, tmp_path):
 OWN = """
 from dataclasses import replace
 
-from workloads.suite.keyed_counter import WORKLOAD as COUNTER
+from streamlab.workloads.suite.keyed_counter import WORKLOAD as COUNTER
 
 SIGN = -1
 

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.spark.generic.items import OUT, Items
-from engines.spark.generic.segments import segments
-from engines.spark.generic.tables import packed, unpacked
+from streamlab.engines.spark.generic.items import OUT, Items
+from streamlab.engines.spark.generic.segments import segments
+from streamlab.engines.spark.generic.tables import packed, unpacked
+from streamlab.workloads.model import Alphabet, Input, OutputType, Stream
+from streamlab.workloads.model.buckets import hash_key, hash_keys
+from streamlab.workloads.model.dataflow import Flow, OpStateless, U
+from streamlab.workloads.model.inferred import inferred_output
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
 from tests.engines.spark.cut_runs import drawn_cuts, run, sequential
 from tests.examples import examples
 from tests.workloads.model.dataflow.graphs import FIELDS, UNIT, graphs, keyed, stateless, unordered
 from tests.workloads.model.dataflow.graphs import ordered as in_order
 from tests.workloads.model.dataflow.parts import averages
 from tests.workloads.model.dataflow.parts import rows as tuples
-from workloads.model import Alphabet, Input, OutputType, Stream
-from workloads.model.buckets import hash_key, hash_keys
-from workloads.model.dataflow import Flow, OpStateless, U
-from workloads.model.inferred import inferred_output
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
 
 
 @settings(max_examples=examples(400))

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.spark.generic.segments import segments
+from streamlab.engines.spark.generic.segments import segments
+from streamlab.workloads.model import Alphabet, Input
+from streamlab.workloads.model.operator import MULTI, SINGLE
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
 from tests.across import OUTPUT, PLUGS
 from tests.engines.spark.cut_runs import drawn_cuts, run, sequential
 from tests.engines.spark.programs import keys_apart, kinds_apart, two_counters
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines
 from tests.workloads.model.test_oplus import chain, forwarding
-from workloads.model import Alphabet, Input
-from workloads.model.operator import MULTI, SINGLE
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import names, workload
 
 
 @pytest.mark.parametrize("name", names())

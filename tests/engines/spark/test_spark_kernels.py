@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.spark.refusal import PROGRAMS
-from engines.spark.streaming.chunk import Pending, separate
-from engines.spark.streaming.kernels import KERNELS
-from engines.spark.streaming.query import PAYLOADS, PER_STREAM
-from engines.spark.streaming.split import END
+from streamlab.engines.spark.refusal import PROGRAMS
+from streamlab.engines.spark.streaming.chunk import Pending, separate
+from streamlab.engines.spark.streaming.kernels import KERNELS
+from streamlab.engines.spark.streaming.query import PAYLOADS, PER_STREAM
+from streamlab.engines.spark.streaming.split import END
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.examples import examples
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 WIDE = st.integers(-3, 3) | st.integers(-(10**9), 10**9)
 

@@ -11,21 +11,27 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.errors import EngineCrashError
-from engines.protocol import OfferedLoad, Task
-from engines.small_dataset import write_dataset
-from engines.spark.adapter import SparkEngine
-from engines.spark.layout import layout
-from engines.spark.refusal import PROGRAMS
-from engines.spark.streaming import dropper
-from engines.spark.streaming.chunk import Pending
-from engines.spark.streaming.dropper import Dropper
-from engines.spark.streaming.drops import BEATS, cut, stage
-from engines.spark.streaming.stamps import STEP_NS, Batch, due_times, send_lag, stamp_outputs
-from workloads.datasets.cut import before, event_times
-from workloads.model import Alphabet, Input, Stream
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.protocol import OfferedLoad, Task
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.engines.spark.layout import layout
+from streamlab.engines.spark.refusal import PROGRAMS
+from streamlab.engines.spark.streaming import dropper
+from streamlab.engines.spark.streaming.chunk import Pending
+from streamlab.engines.spark.streaming.dropper import Dropper
+from streamlab.engines.spark.streaming.drops import BEATS, cut, stage
+from streamlab.engines.spark.streaming.stamps import (
+    STEP_NS,
+    Batch,
+    due_times,
+    send_lag,
+    stamp_outputs,
+)
+from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 
 MS = 1_000_000
 

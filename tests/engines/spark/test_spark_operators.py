@@ -6,18 +6,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.errors import UnsupportedError
-from engines.protocol import OfferedLoad
-from engines.spark.adapter import SparkEngine
-from engines.spark.layout import layout
-from engines.spark.operators.clock import clock
-from engines.spark.operators.registry import FORMS
-from engines.spark.operators.split import split
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.engines.spark.layout import layout
+from streamlab.engines.spark.operators.clock import clock
+from streamlab.engines.spark.operators.registry import FORMS
+from streamlab.engines.spark.operators.split import split
+from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.registry import names, workload
 from tests.engines.spark.task import assert_right, spark_task
-from workloads.datasets.cut import before, event_times
-from workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
-from workloads.model.oplus import answer
-from workloads.registry import names, workload
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 PARAMS = {

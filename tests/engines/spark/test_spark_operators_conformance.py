@@ -2,9 +2,9 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.registry import engine
-from workloads.registry import workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.registry import workload
 
 # A case costs seconds; batches of operators are in test_spark_operators.py.
 CHOSEN = [

@@ -6,18 +6,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.errors import UnsupportedError
-from engines.protocol import OfferedLoad
-from engines.spark.adapter import SparkEngine
-from engines.spark.layout import layout
-from engines.spark.pipelines.registry import FORMS, LACKING
-from engines.spark.pipelines.run import pipelines
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.engines.spark.layout import layout
+from streamlab.engines.spark.pipelines.registry import FORMS, LACKING
+from streamlab.engines.spark.pipelines.run import pipelines
+from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.model import Pipeline
+from streamlab.workloads.registry import names, workload
 from tests.engines.spark.task import assert_right, spark_task
 from tests.workloads.suite.streams import generated
-from workloads.datasets.cut import before, event_times
-from workloads.model import Pipeline
-from workloads.registry import names, workload
 
 PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 EVENTS, INSTANTS = 20_000, 4_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.registry import engine
-from workloads.registry import workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.registry import workload
 
 # A case costs seconds; every answer, and a batch, is in test_spark_pipelines.py.
 CHOSEN = [

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.spark.adapter import FORMS, SparkEngine
-from workloads.registry import workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.spark.adapter import FORMS, SparkEngine
+from streamlab.workloads.registry import workload
 
 
 @pytest.mark.full

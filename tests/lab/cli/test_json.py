@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, call
+from streamlab.lab.cli import EXIT_OK, call
 from tests.processes import Popen
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
@@ -58,7 +58,7 @@ def test_a_damaged_run_is_a_record_with_its_error(stored, capsys):
 def test_no_color_is_honoured_on_a_terminal(environ, coloured):
     ours, theirs = pty.openpty()
     done = Popen(
-        [sys.executable, "-m", "lab", "doctor"],
+        [sys.executable, "-m", "streamlab", "doctor"],
         env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environ},
         stdout=theirs,
     )
@@ -78,6 +78,6 @@ def test_no_color_is_honoured_on_a_terminal(environ, coloured):
 def test_without_a_terminal_there_are_no_colours(stored):
     for words in (["doctor"], ["list", "runs"]):
         done = subprocess.run(
-            [sys.executable, "-m", "lab", *words], capture_output=True, check=True
+            [sys.executable, "-m", "streamlab", *words], capture_output=True, check=True
         )
         assert b"\x1b" not in done.stdout + done.stderr

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from lab.cli import EXIT_USER_ERROR, call, cli
-from workloads.datasets.catalog import Catalog
-from workloads.meant import meant
+from streamlab.lab.cli import EXIT_USER_ERROR, call, cli
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.meant import meant
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_names_of_what_there_is_are_completed(dataset, tmp_path):
 
 
 def test_commands_are_completed_once_the_one_called_list_is_imported():
-    assert import_module("lab.cli.list").list_things
+    assert import_module("streamlab.lab.cli.list").list_things
     assert completed("lis") == [("list", "plain")]
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lab.cli import EXIT_CLOSED_PIPE, EXIT_OK, call
+from streamlab.lab.cli import EXIT_CLOSED_PIPE, EXIT_OK, call
 from tests.workloads.test_registry import own_file
 
 PRINTS = """
@@ -55,7 +55,7 @@ def test_a_pipe_of_another_process_is_no_closed_output(monkeypatch):
     def broken(arguments):
         raise BrokenPipeError("a child's")
 
-    monkeypatch.setattr("lab.cli._call", broken)
+    monkeypatch.setattr("streamlab.lab.cli._call", broken)
     with pytest.raises(BrokenPipeError, match="a child's"):
         call([])
 
@@ -63,8 +63,8 @@ def test_a_pipe_of_another_process_is_no_closed_output(monkeypatch):
 def test_the_process_ends_without_a_word(tmp_path):
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "lab", "list", "workloads"]
-    command[1:3] = ["-c", "from lab.cli import main; main()"]
+    command = [sys.executable, "-m", "streamlab", "list", "workloads"]
+    command[1:3] = ["-c", "from streamlab.lab.cli import main; main()"]
     with os.fdopen(write, "wb") as closed:
         done = subprocess.run(
             command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False

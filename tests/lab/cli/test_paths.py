@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import lab.cli
-from lab.cli import EXIT_OK, call
-from lab.cli.paths import LISTS, VARIABLES, absolute_places
+from streamlab.lab import cli
+from streamlab.lab.cli import EXIT_OK, call
+from streamlab.lab.cli.paths import LISTS, VARIABLES, absolute_places
+from streamlab.workloads.places import catalogue, here, runs
 from tests.workloads.test_registry import own_file
-from workloads.places import catalogue, here, runs
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_each_path_of_a_list_is_made_absolute(tmp_path, monkeypatch):
 def test_places_are_seen_from_where_the_command_began(tmp_path, monkeypatch):
     for name in ("LAB_RUNS", "LAB_DATA"):
         monkeypatch.delenv(name, raising=False)
-    root = Path(lab.cli.__file__).parents[2]
+    root = Path(__file__).parents[3]
     monkeypatch.chdir(root)
     with absolute_places():
         os.chdir(tmp_path)
@@ -106,5 +106,5 @@ def test_a_command_begins_in_a_folder_that_was_removed(tmp_path, monkeypatch):
 
 
 def test_all_paths_of_the_command_line_are_made_absolute():
-    for path in Path(lab.cli.__file__).parent.glob("*.py"):
+    for path in Path(cli.__file__).parent.glob("*.py"):
         assert path.name == "paths.py" or not re.search(r"click\.Path\(", path.read_text()), path

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
 
 
 def test_quiet_tells_only_problems_and_the_run_directory(matrix, capfd):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
 
 pytest_plugins = ["pytester"]
 
@@ -15,8 +15,8 @@ IMPORTED = "ignore:Module already imported so cannot be rewritten"
 CODE = """
 import os
 import numpy as np
-from lab.engine import BatchEngine
-from workloads.datasets.total_order import total_order
+from streamlab.engine import BatchEngine
+from streamlab.workloads.datasets.total_order import total_order
 
 def right(task, data):
     events = total_order(data, np.dtype([("value", np.int64)]))
@@ -105,7 +105,7 @@ def test_what_cannot_be_tried_is_a_user_error(installed, capsys):
 
 def session(pytester, *arguments):
     return pytester.runpytest_inprocess(
-        "-p", "lab.pytest_plugin", "-W", "error", "-W", IMPORTED, *arguments
+        "-p", "streamlab.lab.pytest_plugin", "-W", "error", "-W", IMPORTED, *arguments
     )
 
 

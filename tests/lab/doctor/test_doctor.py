@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.doctor import doctor
-from lab.doctor import cpu, energy, memory, programs, virtual
-from lab.doctor.checkup import PROBES, examine
-from lab.doctor.finding import Finding, State, ok
-from lab.host.machine import Machine
-from lab.measure.energy.provider import NoCounters
-from workloads import control_group
-from workloads.datasets.errors import DatasetError
+from streamlab.lab.cli.doctor import doctor
+from streamlab.lab.doctor import cpu, energy, memory, programs, virtual
+from streamlab.lab.doctor.checkup import PROBES, examine
+from streamlab.lab.doctor.finding import Finding, State, ok
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.measure.energy.provider import NoCounters
+from streamlab.workloads import control_group
+from streamlab.workloads.datasets.errors import DatasetError
 
 CPU = "sys/devices/system/cpu"
 RAPL = "sys/class/powercap/intel-rapl:0"

@@ -4,12 +4,12 @@ import json
 
 from click.testing import CliRunner
 
-from engines.fake.adapter import FakeEngine
-from engines.protocol import Variant
-from engines.registry import engine, names
-from lab.cli.doctor import doctor
-from lab.doctor import generator
-from lab.doctor.generator import BATCHES, SourceCeiling, ceilings
+from streamlab.engines.fake.adapter import FakeEngine
+from streamlab.engines.protocol import Variant
+from streamlab.engines.registry import engine, names
+from streamlab.lab.cli.doctor import doctor
+from streamlab.lab.doctor import generator
+from streamlab.lab.doctor.generator import BATCHES, SourceCeiling, ceilings
 
 
 def test_a_real_source_is_measured_once_a_batch_for_all_its_variants_and_half_can_be_claimed():

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-import lab.figures.judge
-from engines.protocol import Elasticity, Progress, Reconfiguration
-from lab.measure.elastic import write_reconfigurations
-from lab.measure.series import STEP_NS, Phases, Recorded, write_series
-from results.seal import seal_files
-from results.stats.estimates import FEWEST
-from results.store import read_run, write_meta, write_table, write_trial
+from streamlab.engines.protocol import Elasticity, Progress, Reconfiguration
+from streamlab.lab.figures import judge
+from streamlab.lab.measure.elastic import write_reconfigurations
+from streamlab.lab.measure.series import STEP_NS, Phases, Recorded, write_series
+from streamlab.results.seal import seal_files
+from streamlab.results.stats.estimates import FEWEST
+from streamlab.results.store import read_run, write_meta, write_table, write_trial
 
 META = {
     "name": "sample",
@@ -147,4 +147,4 @@ def write_timeline_fixture():
 @pytest.fixture
 def opponents_are_here(monkeypatch):
     """How claims are judged once the opponents that they lack are here, by numbers made up."""
-    monkeypatch.setattr(lab.figures.judge, "absent", lambda _: None)
+    monkeypatch.setattr(judge, "absent", lambda _: None)

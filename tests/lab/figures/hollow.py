@@ -1,6 +1,6 @@
 """What is wrong with the systems that a figure's claims name: nothing may be."""
 
-from lab.figures.systems import hollow
+from streamlab.lab.figures.systems import hollow
 
 
 def hollow_claims(outcome):

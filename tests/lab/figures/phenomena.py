@@ -1,9 +1,9 @@
 """Runs of any figure in which all that its claims are about happened, or one thing did not."""
 
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from results.schema import NAMES
-from results.store import Run
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.results.schema import NAMES
+from streamlab.results.store import Run
 from tests.lab.figures.conftest import META, row, write_timeline
 
 COUNTERS = {

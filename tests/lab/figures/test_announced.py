@@ -2,10 +2,10 @@
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 
 MADE = """
-from lab.figure import Facts, Figure
+from streamlab.figure import Facts, Figure
 FIGURES = (Figure(id="{paper}:1", title="t", shows="s", needs=(), stages=(), outcome=None),)
 def facts():
     return Facts(())
@@ -25,7 +25,7 @@ def announce(folder, monkeypatch, paper, code):
     info = folder / f"{module}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[lab.figures]\n{paper} = {module}\n")
+    (info / "entry_points.txt").write_text(f"[streamlab.lab.figures]\n{paper} = {module}\n")
     monkeypatch.syspath_prepend(str(folder))
 
 

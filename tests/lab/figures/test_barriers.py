@@ -2,12 +2,12 @@
 
 import pytest
 
-from lab.figures.options import Options
-from lab.figures.own.barriers import COST, DEFAULT, DGS, RATIOS, UNITS
-from lab.figures.registry import facts_of, find
-from lab.figures.verdict import MET, MISSED, NOT_JUDGED, REPRODUCED, conclude
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.own.barriers import COST, DEFAULT, DGS, RATIOS, UNITS
+from streamlab.lab.figures.registry import facts_of, find
+from streamlab.lab.figures.verdict import MET, MISSED, NOT_JUDGED, REPRODUCED, conclude
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 TWO = Options(cores=2)
 FIGURE = find("lab:barriers")

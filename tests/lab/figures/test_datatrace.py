@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.figures.datatrace.queries import QUERIES
-from lab.figures.datatrace.shared import FORMS, lines_of_code
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.figures.datatrace.queries import QUERIES
+from streamlab.lab.figures.datatrace.shared import FORMS, lines_of_code
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -16,8 +16,8 @@ from lab.figures.verdict import (
     REPRODUCED,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.figures.registry import PAPERS
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.figures.registry import PAPERS
+from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.figures import toy
 from tests.lab.parent.published import publish
-from workloads.datasets.catalog import Catalog
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def done(tmp_path_factory):
         patch.setitem(PAPERS, "toy", "tests.lab.figures.toy")
         # A run is only resumed by the source that began it; somebody may be working on that now.
         patch.setattr(
-            "lab.parent.run_dir.revision", lambda: {"commit": "c", "dirty_diff_sha256": None}
+            "streamlab.lab.parent.run_dir.revision",
+            lambda: {"commit": "c", "dirty_diff_sha256": None},
         )
         patch.setattr(toy, "dataset", publish(Catalog.default()).id)
         said = io.StringIO()

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.figures.flumina.scaling import UNITS
-from lab.figures.flumina.shared import DGS, PROGRAMS, facts, scaling
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.figures.flumina.scaling import UNITS
+from streamlab.lab.figures.flumina.shared import DGS, PROGRAMS, facts, scaling
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -15,8 +15,8 @@ from lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 TWO = Options(cores=2)
 TWELVE = Options(cores=12, workers=(1, 12))

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from lab.figures.flumina.forms import EVEN, UNEVEN, VARIANTS, degrees
-from lab.figures.flumina.shared import FRAUD, JOIN, PROGRAMS, WINDOW
-from lab.figures.flumina.tradeoffs import PIPS, properties
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.figures.flumina.forms import EVEN, UNEVEN, VARIANTS, degrees
+from streamlab.lab.figures.flumina.shared import FRAUD, JOIN, PROGRAMS, WINDOW
+from streamlab.lab.figures.flumina.tradeoffs import PIPS, properties
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -18,8 +18,8 @@ from lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 TWO = Options(cores=2)
 TWELVE = Options(cores=12, workers=(1, 12))

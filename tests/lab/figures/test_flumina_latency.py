@@ -3,25 +3,25 @@
 import numpy as np
 import pytest
 
-from engines.protocol import Histogram
-from lab.figures.flumina import depth, latency
-from lab.figures.flumina.percentiles import tenth_ns
-from lab.figures.flumina.shared import DGS
-from lab.figures.measured import cells
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.engines.protocol import Histogram
+from streamlab.lab.figures.flumina import depth, latency
+from streamlab.lab.figures.flumina.percentiles import tenth_ns
+from streamlab.lab.figures.flumina.shared import DGS
+from streamlab.lab.figures.measured import cells
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MISSED,
     NOT_JUDGED,
     REPRODUCED,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from lab.measure.hdr import write_log
-from lab.measure.latency import percentile
-from results.seal import seal_files
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.measure.hdr import write_log
+from streamlab.lab.measure.latency import percentile
+from streamlab.results.seal import seal_files
 
 TWO = Options(cores=2)
 FIGURE = find("flumina:10")

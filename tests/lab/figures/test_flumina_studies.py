@@ -2,13 +2,13 @@
 
 import pytest
 
-from lab.figures.flumina import homes_runs as homes
-from lab.figures.flumina import outliers
-from lab.figures.flumina.scaling import UNITS
-from lab.figures.flumina.shared import BLOCK, DGS
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.figures.flumina import homes_runs as homes
+from streamlab.lab.figures.flumina import outliers
+from streamlab.lab.figures.flumina.scaling import UNITS
+from streamlab.lab.figures.flumina.shared import BLOCK, DGS
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -18,8 +18,8 @@ from lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 TWO = Options(cores=2)
 EIGHT = Options(cores=8, workers=(1, 8))

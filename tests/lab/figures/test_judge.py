@@ -5,10 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from lab.figures.judge import MOST_REPETITIONS, PublishedClaim, judge, repetitions_to_tell, side
-from lab.figures.needs import Need, shortfalls
-from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED, SHAPE, VALUE
-from results.stats.estimates import Level, one, ratio
+from streamlab.lab.figures.judge import (
+    MOST_REPETITIONS,
+    PublishedClaim,
+    judge,
+    repetitions_to_tell,
+    side,
+)
+from streamlab.lab.figures.needs import Need, shortfalls
+from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED, SHAPE, VALUE
+from streamlab.results.stats.estimates import Level, one, ratio
 
 asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
 blocked = asked.given(Need(what="cores", count=2, least=12))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.figures.lines import _code, _parallel, parts_of, programs, table
+from streamlab.lab.figures.lines import _code, _parallel, parts_of, programs, table
 
 SOURCE = '''\
 """A program."""
@@ -91,4 +91,4 @@ def test_every_program_with_dgs_is_counted():
 
 def test_the_document_has_the_table_as_it_is_counted():
     told = Path("docs/figures.md").read_text(encoding="utf-8")
-    assert "\n".join(table()) in told, "python -m lab.figures.lines says otherwise"
+    assert "\n".join(table()) in told, "python -m streamlab.lab.figures.lines says otherwise"

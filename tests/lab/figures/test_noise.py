@@ -10,10 +10,10 @@ import json
 import numpy as np
 import pytest
 
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     INCONCLUSIVE,
     MET,
@@ -22,7 +22,7 @@ from lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from results.stats.estimates import one, ratio
+from streamlab.results.stats.estimates import one, ratio
 from tests.lab.figures.test_ordered import AS_PUBLISHED, LATE, pace, trials
 from tests.lab.figures.test_stretch import joins
 from tests.results.stats.noise import factors

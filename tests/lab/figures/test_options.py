@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.errors import FigureError
-from lab.figures.options import Options, stamp, stamped
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.options import Options, stamp, stamped
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lab.figures.options import Options
-from lab.figures.ordered import cost, queries, setups, skew
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.ordered import cost, queries, setups, skew
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -13,8 +13,8 @@ from lab.figures.verdict import (
     REPRODUCED,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 TWO = Options(cores=2)
 QUICK = Options(cores=2, quick=True)

@@ -2,10 +2,16 @@
 
 import pytest
 
-from lab.figures.options import Options
-from lab.figures.registry import PAPERS, figures
-from lab.figures.systems import absent
-from lab.figures.verdict import NO_OUTCOME, NOT_COMPARABLE, NOT_JUDGED, ONE_TRIAL, conclude
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import PAPERS, figures
+from streamlab.lab.figures.systems import absent
+from streamlab.lab.figures.verdict import (
+    NO_OUTCOME,
+    NOT_COMPARABLE,
+    NOT_JUDGED,
+    ONE_TRIAL,
+    conclude,
+)
 from tests.lab.figures.phenomena import Happening, runs_of
 
 FIGURES = [figure for figure in figures() if figure.id.partition(":")[0] in PAPERS]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reports.published import published
-from reports.published.facts import COLUMNS
-from results.errors import ResultsError
+from streamlab.reports.published import published
+from streamlab.reports.published.facts import COLUMNS
+from streamlab.results.errors import ResultsError
 
 
 def test_every_number_of_stretch_has_a_place_a_unit_and_a_source():

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from lab.errors import FigureError, MatrixError
-from lab.figures.experiment import REPETITIONS
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.stretch import phases, steps
-from lab.figures.verdict import (
+from streamlab.lab.errors import FigureError, MatrixError
+from streamlab.lab.figures.experiment import REPETITIONS
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.stretch import phases, steps
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -18,8 +18,8 @@ from lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 from tests.lab.figures.hollow import hollow_claims
 
 TWO = Options(cores=2)

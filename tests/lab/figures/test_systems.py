@@ -4,15 +4,15 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from lab.errors import FigureError
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.needs import Need
-from lab.figures.options import Options
-from lab.figures.record import as_markdown, claim_line
-from lab.figures.registry import PAPERS, figures
-from lab.figures.systems import System, absent, hollow, named
-from lab.figures.verdict import MET, NOT_COMPARABLE, conclude
-from results.stats.estimates import Level
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.record import as_markdown, claim_line
+from streamlab.lab.figures.registry import PAPERS, figures
+from streamlab.lab.figures.systems import System, absent, hollow, named
+from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
+from streamlab.results.stats.estimates import Level
 from tests.lab.figures.hollow import hollow_claims
 from tests.lab.figures.phenomena import Happening, runs_of
 
@@ -214,7 +214,7 @@ def test_the_record_names_both_sides_and_notes_say_what_they_are():
 
 
 def test_notes_on_systems_stand_below_the_others_and_cover_nothing():
-    from reports.figures.paper import Layout, Line, Panel, Point, add_notes, draw
+    from streamlab.reports.figures.paper import Layout, Line, Panel, Point, add_notes, draw
 
     panel = Panel(title="t", y_label="y", lines=[Line(name="l", points=[Point(1, 1, 1, 1)])])
     canvas = draw(Layout(title="title", rows=[[panel]], notes=["first note"]))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.needs import Need
-from lab.figures.verdict import (
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     INCONCLUSIVE,
     INDICATION,
@@ -25,7 +25,7 @@ from lab.figures.verdict import (
     Claim,
     conclude,
 )
-from results.stats.estimates import one
+from streamlab.results.stats.estimates import one
 
 
 def claim(kind, outcome, indicates=None):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lab.errors import LabError
-from lab.figures.options import Options
-from lab.figures.registry import find
-from lab.figures.verdict import (
+from streamlab.lab.errors import LabError
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.registry import find
+from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     MET,
     MISSED,
@@ -14,9 +14,9 @@ from lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from lab.figures.viper import grid
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
+from streamlab.lab.figures.viper import grid
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)

@@ -1,14 +1,14 @@
 """A figure of two stages on engines that are always there, for trying the machinery."""
 
-from lab.errors import FigureError
-from lab.figures.experiment import numbers, points, run_table
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import column, quotient, series
-from lab.figures.offered import latency_plan
-from lab.figures.stretch.shared import notes
-from reports.figures.paper import Layout, Line, Panel, draw
-from reports.published import Fact, Facts
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.experiment import numbers, points, run_table
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import column, quotient, series
+from streamlab.lab.figures.offered import latency_plan
+from streamlab.lab.figures.stretch.shared import notes
+from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.reports.published import Fact, Facts
 
 FAST = "multicore/dgs"
 dataset = ""  # id, set by the test

@@ -2,11 +2,11 @@ from datetime import date
 
 import pytest
 
-from lab.cli import EXIT_USER_ERROR, call
-from lab.errors import MatrixError
-from lab.gate import against
-from lab.gate.accept import apply_accepted, read_accepted
-from lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.cli import EXIT_USER_ERROR, call
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.gate import against
+from streamlab.lab.gate.accept import apply_accepted, read_accepted
+from streamlab.lab.gate.outcome import GateReport, Line, Word
 
 TODAY = date(2026, 6, 1)
 

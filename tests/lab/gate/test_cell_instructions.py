@@ -5,15 +5,15 @@ import shutil
 
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_USER_ERROR, call
-from lab.gate.cell_instructions import check_catch_up, check_valgrind
-from lab.gate.counted_run import MACHINE, Valgrind
-from lab.gate.errors import GateError
-from lab.gate.instructions import count_line
-from lab.gate.outcome import Word
-from lab.gate.trials import Work
-from lab.load.spec import LoadSpec
-from lab.trial.spec import EngineTrial
+from streamlab.lab.cli import EXIT_GATE, EXIT_USER_ERROR, call
+from streamlab.lab.gate.cell_instructions import check_catch_up, check_valgrind
+from streamlab.lab.gate.counted_run import MACHINE, Valgrind
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.instructions import count_line
+from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.trials import Work
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.trial.spec import EngineTrial
 from tests.lab.gate.user_repository import UserRepository
 
 ROUNDS = 40_000

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
-from results.store import write_meta, write_table, write_trial
+from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.results.store import write_meta, write_table, write_trial
 
 CELL = "event_window/multicore/dgs/w2/b4096"
 HOST = {

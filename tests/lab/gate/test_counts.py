@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
-from lab.gate.errors import GateError
-from lab.gate.instructions import Counts, compare_counts, read_counts
-from lab.gate.outcome import Word
+from streamlab.lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.instructions import Counts, compare_counts, read_counts
+from streamlab.lab.gate.outcome import Word
 
 
 def counts(compiler="gcc 12", **numbers):

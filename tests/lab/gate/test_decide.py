@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from lab.gate.decide import GateCriteria, Pair, hold
-from lab.gate.metrics import METRICS
-from lab.gate.outcome import Word
-from results.stats.decision import ONE_STAGE, TWO_STAGE
+from streamlab.lab.gate.decide import GateCriteria, Pair, hold
+from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.outcome import Word
+from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE
 
 CELL = "event_window/multicore/dgs/w1"
 

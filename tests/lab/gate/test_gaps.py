@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from lab.cli import EXIT_INCONCLUSIVE, call
-from lab.gate.errors import GateError
-from lab.gate.gaps import find_gaps
-from lab.gate.repository import Recipe, built
-from lab.gate.source import check_out, working_tree
+from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.gaps import find_gaps
+from streamlab.lab.gate.repository import Recipe, built
+from streamlab.lab.gate.source import check_out, working_tree
 from tests.lab.gate.user_repository import UserRepository, git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")

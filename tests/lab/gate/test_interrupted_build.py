@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.gate.build import lock_revision, source_tree
-from lab.gate.source import Revision, resolve
-from lab.host.git import git
+from streamlab.lab.gate.build import lock_revision, source_tree
+from streamlab.lab.gate.source import Revision, resolve
+from streamlab.lab.host.git import git
 from tests.processes import Popen
 
 ROOT = Path(__file__).parents[3]
@@ -52,9 +52,9 @@ def test_two_gates_do_not_make_a_revision_at_once(tmp_path):
 BUILD = """
 import sys
 from pathlib import Path
-from lab.gate.build import build_arm
-from lab.gate.source import resolve
-from lab.interrupt import keep_interrupts
+from streamlab.lab.gate.build import build_arm
+from streamlab.lab.gate.source import resolve
+from streamlab.lab.interrupt import keep_interrupts
 keep_interrupts()
 clone = Path(sys.argv[1])
 build_arm(clone, resolve(clone, "HEAD"), "old", print)

@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from engines.protocol import OfferedLoad
-from engines.recorded import OpenRun, measured
-from lab.gate.decide import GateCriteria, Pair, hold
-from lab.gate.metrics import METRICS
-from lab.gate.outcome import Word
-from lab.measure.latency import percentiles
-from results.stats.decision import TWO_STAGE
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.engines.recorded import OpenRun, measured
+from streamlab.lab.gate.decide import GateCriteria, Pair, hold
+from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.outcome import Word
+from streamlab.lab.measure.latency import percentiles
+from streamlab.results.stats.decision import TWO_STAGE
 
 EVENTS, RATE_EPS = 10_000, 5_000
 DUE_NS = (np.arange(EVENTS) * (1_000_000_000 // RATE_EPS)).astype(np.int64)

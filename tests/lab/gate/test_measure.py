@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.gate.arm import Arm
-from lab.gate.decide import Pair
-from lab.gate.trials import Bench, Work, is_measurable, measure
-from lab.load.spec import LoadSpec
-from lab.trial.spec import EngineTrial
+from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.trials import Bench, Work, is_measurable, measure
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.trial.spec import EngineTrial
 
 OLD, NEW = (
     Arm(name=name, revision=name, python=Path("python"), path=(), tree=Path()) for name in "AB"

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from lab.gate.decide import Pair
-from lab.gate.metrics import METRICS
-from lab.gate.outputs import describe_outputs, outputs_needed
+from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.outputs import describe_outputs, outputs_needed
 
 
 @pytest.mark.parametrize(("quantile", "needed"), [(0.5, 200), (0.99, 10_000), (0.999, 100_000)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_USER_ERROR, call
 
 
 def bench_file(tmp_path, name, *, cpu="A fast one", **medians):

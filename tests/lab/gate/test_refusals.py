@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from engines.registry import names
-from lab.cli import EXIT_USER_ERROR, call
-from lab.gate.outside import check_inside
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from workloads.registry import names as workload_names
+from streamlab.engines.registry import names
+from streamlab.lab.cli import EXIT_USER_ERROR, call
+from streamlab.lab.gate.outside import check_inside
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.workloads.registry import names as workload_names
 
 ROOT = Path(__file__).parents[3]
 
 ENGINE = """
-from engines.fake.adapter import FakeEngine
+from streamlab.engines.fake.adapter import FakeEngine
 
 class OutsideEngine(FakeEngine):
     name = "outside"

@@ -4,11 +4,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lab.gate.advice import advice
-from lab.gate.outcome import GateReport, Headline, Line, Word
-from lab.gate.page import as_page
-from lab.gate.render import as_markdown, as_text, write_junit, write_markdown
-from results.stats.intervals import Interval
+from streamlab.lab.gate.advice import advice
+from streamlab.lab.gate.outcome import GateReport, Headline, Line, Word
+from streamlab.lab.gate.page import as_page
+from streamlab.lab.gate.render import as_markdown, as_text, write_junit, write_markdown
+from streamlab.results.stats.intervals import Interval
 
 LINES = [
     Line(

@@ -16,11 +16,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
-from lab.gate.against import notes_of
-from lab.gate.errors import GateError
-from lab.gate.repository import Recipe, built, check_lab, repository
-from lab.gate.source import check_out, resolve, working_tree
+from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.gate.against import notes_of
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.repository import Recipe, built, check_lab, repository
+from streamlab.lab.gate.source import check_out, resolve, working_tree
 from tests.lab.gate.user_repository import PERSON, UserRepository, git
 from tests.processes import Popen
 
@@ -134,7 +134,7 @@ def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
     build = f"sleep 600 & touch {up}; wait"
     words = ["gate", "--repo", ".", "--against", "main", str(repo.matrix), "--build", build]
     with Popen(
-        [sys.executable, "-m", "lab", *words],
+        [sys.executable, "-m", "streamlab", *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
         stderr=subprocess.PIPE,
     ) as process:
@@ -282,7 +282,7 @@ def test_a_cell_of_nothing_but_the_lab_is_refused(repo, capsys):
 
 
 WRONG = """
-from workloads.suite.event_window import WORKLOAD as BASE
+from streamlab.workloads.suite.event_window import WORKLOAD as BASE
 import dataclasses
 
 def oracle(data):

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from lab.gate.power import Block, costs_called, rate, statuses_called
-from lab.gate.self_test import EXPERIMENTS
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from lab.trial.spec import EngineTrial
-from results.stats.decision import TWO_STAGE
-from results.stats.methods import PAIRED
+from streamlab.lab.gate.power import Block, costs_called, rate, statuses_called
+from streamlab.lab.gate.self_test import EXPERIMENTS
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.results.stats.decision import TWO_STAGE
+from streamlab.results.stats.methods import PAIRED
 
 
 def blocks(rng, count, *, sd, drift=0.0):

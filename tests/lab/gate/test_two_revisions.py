@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.small_dataset import write_dataset
-from lab.gate.against import gate_arms
-from lab.gate.arm import site_arm
-from lab.gate.build import build_arm, toolchain
-from lab.gate.decide import GateCriteria
-from lab.gate.errors import GateError
-from lab.gate.metrics import METRICS
-from lab.gate.outcome import Word
-from lab.gate.source import resolve, working_tree
-from lab.gate.trials import Bench, works
-from lab.host.git import git
-from lab.matrix.cells import expand
-from lab.matrix.matrix import parse_matrix
-from results.schema import VERIFIED
-from results.stats.decision import Rule
-from workloads.registry import workload
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.gate.against import gate_arms
+from streamlab.lab.gate.arm import site_arm
+from streamlab.lab.gate.build import build_arm, toolchain
+from streamlab.lab.gate.decide import GateCriteria
+from streamlab.lab.gate.errors import GateError
+from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.source import resolve, working_tree
+from streamlab.lab.gate.trials import Bench, works
+from streamlab.lab.host.git import git
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.results.schema import VERIFIED
+from streamlab.results.stats.decision import Rule
+from streamlab.workloads.registry import workload
 
 ROOT = Path(__file__).parents[3]
 MATRIX = """
@@ -73,7 +73,7 @@ def arm(tmp_path_factory):
             ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__", "*.cc")
         )
     for module in ("_core", "_bench"):
-        found = find_spec(f"engines.multicore.{module}")
+        found = find_spec(f"streamlab.engines.multicore.{module}")
         assert found is not None and found.origin is not None
         shutil.copy(found.origin, site / "engines" / "multicore")
     return site_arm(name="old", revision="installed", folder=site, tree=ROOT)

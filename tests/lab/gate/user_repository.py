@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from lab.host.git import git as host_git
+from streamlab.lab.host.git import git as host_git
 
 PERSON = {
     f"GIT_{role}_{what}": value
@@ -34,7 +34,7 @@ packages = ["crunch"]
 ENGINE = """
 import hashlib
 
-from engines.reference.adapter import PreparedReference, ReferenceEngine
+from streamlab.engines.reference.adapter import PreparedReference, ReferenceEngine
 
 ROUNDS = {rounds}
 
@@ -54,7 +54,7 @@ class Prepared(PreparedReference):
 WORKLOAD = """
 from dataclasses import replace
 
-from workloads.suite.event_window import WORKLOAD as BASE
+from streamlab.workloads.suite.event_window import WORKLOAD as BASE
 
 WORKLOAD = replace(BASE, name="{name}", title="{title}", input="event_window")
 """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.git import GitError, environment, git, git_bytes
-from lab.isolate.process import run_isolated
-from lab.parent.host import revision
+from streamlab.lab.host.git import GitError, environment, git, git_bytes
+from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.parent.host import revision
 from tests.lab.gate.user_repository import PERSON
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")

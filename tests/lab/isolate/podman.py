@@ -19,10 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import lab
-from lab.isolate.source import source_digest
+from streamlab.lab.isolate.source import source_digest
 
-SOURCE = Path(lab.__file__).resolve().parents[1]
+SOURCE = Path(__file__).resolve().parents[3]
 PROGRAMS = ("podman", "runc")
 
 # crun refuses hybrid control groups, and without systemd there is no journal and no scope.

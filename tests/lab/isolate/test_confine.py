@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.isolate import confine
-from lab.isolate.process import FileAccess, run_isolated, why_unconfined
-from lab.parent.spawn import own_places
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.java import find_java
+from streamlab.lab.isolate import confine
+from streamlab.lab.isolate.process import FileAccess, run_isolated, why_unconfined
+from streamlab.lab.parent.spawn import own_places
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.java import find_java
 
 SCRIPT = """
 for path in "$@"; do (echo x > "$path/new") 2> /dev/null && echo "wrote $path"; done

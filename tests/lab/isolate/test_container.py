@@ -12,19 +12,19 @@ import pytest
 from docker import DockerClient
 from docker.api.daemon import DaemonApiMixin
 
-from lab.isolate import engine
-from lab.isolate.check import check
-from lab.isolate.container import Mount, run_contained, run_in
-from lab.isolate.engine import LABEL_OWNER, connect, sweep
-from lab.isolate.errors import IsolationError
-from lab.isolate.isolation import Isolation
-from lab.isolate.source import source_digest
-from lab.parent.inside import translate
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial, OracleJob
-from workloads.datasets import oracle_cache
-from workloads.datasets.cut import before, event_times
-from workloads.registry import workload
+from streamlab.lab.isolate import engine
+from streamlab.lab.isolate.check import check
+from streamlab.lab.isolate.container import Mount, run_contained, run_in
+from streamlab.lab.isolate.engine import LABEL_OWNER, connect, sweep
+from streamlab.lab.isolate.errors import IsolationError
+from streamlab.lab.isolate.isolation import Isolation
+from streamlab.lab.isolate.source import source_digest
+from streamlab.lab.parent.inside import translate
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial, OracleJob
+from streamlab.workloads.datasets import oracle_cache
+from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.registry import workload
 
 TIMEOUT_S = 600
 # Says of its own surroundings what isolation promises.

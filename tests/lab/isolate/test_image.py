@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.isolate.check import LABEL_SOURCE, check
-from lab.isolate.engine import connect
-from lab.isolate.isolation import Isolation
-from lab.isolate.source import source_digest
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial
+from streamlab.lab.isolate.check import LABEL_SOURCE, check
+from streamlab.lab.isolate.engine import connect
+from streamlab.lab.isolate.isolation import Isolation
+from streamlab.lab.isolate.source import source_digest
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial
 from tests.lab.isolate.podman import SOURCE, NoEngineError, podman
 
 SUITE = "bookworm"

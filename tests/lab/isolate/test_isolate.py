@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.isolate import supervisor
-from lab.isolate.process import _read_to_end, run_isolated
+from streamlab.lab.isolate import supervisor
+from streamlab.lab.isolate.process import _read_to_end, run_isolated
 from tests.processes import Popen
 
 PATIENCE_S = 600
@@ -143,7 +143,7 @@ def test_what_a_killed_supervisor_had_is_killed_and_the_log_says_so(tmp_path, wo
 
 
 def test_a_supervisor_that_does_not_answer_is_not_waited_for_for_ever(tmp_path, word, monkeypatch):
-    monkeypatch.setattr("lab.isolate.process.PATIENCE_S", 1.0)
+    monkeypatch.setattr("streamlab.lab.isolate.process.PATIENCE_S", 1.0)
     log = tmp_path / "log"
     script = HIDDEN + "; kill -STOP $PPID; sleep 600"
     outcome = run_isolated(
@@ -174,8 +174,8 @@ def test_a_child_that_was_there_before_is_spared_when_the_supervisor_is_killed(t
 LAB = """
 import sys
 from pathlib import Path
-from lab.interrupt import keep_interrupts
-from lab.isolate.process import run_isolated
+from streamlab.lab.interrupt import keep_interrupts
+from streamlab.lab.isolate.process import run_isolated
 keep_interrupts()
 log, folder, *command = sys.argv[1:]
 run_isolated(command, log=Path(log), timeout_s=600, env={"LOG": log}, folder=Path(folder))
@@ -239,8 +239,8 @@ def test_a_signal_ends_the_command_and_a_second_one_changes_nothing(tmp_path, wo
 LOSES = """
 import os, signal, sys
 from pathlib import Path
-from lab import interrupt
-from lab.isolate.process import run_isolated
+from streamlab.lab import interrupt
+from streamlab.lab.isolate.process import run_isolated
 
 class Loses:
     def __del__(self):
@@ -283,7 +283,7 @@ def test_a_signal_whose_exception_is_lost_is_seen_by_the_next_wait(tmp_path, wai
 def test_the_second_signal_is_kept_and_the_third_is_raised_again():
     code = """
 import os, signal
-from lab.interrupt import keep_interrupts
+from streamlab.lab.interrupt import keep_interrupts
 keep_interrupts()
 for _ in range(4):
     try:
@@ -299,7 +299,7 @@ for _ in range(4):
 def test_a_lab_that_was_started_by_nohup_outlives_its_terminal():
     code = """
 import os, signal
-from lab.interrupt import keep_interrupts
+from streamlab.lab.interrupt import keep_interrupts
 keep_interrupts()
 os.kill(os.getpid(), signal.SIGHUP)
 print("still here")
@@ -313,7 +313,7 @@ print("still here")
 def test_a_second_signal_to_an_interpreter_that_ends_leaves_the_exit_code(number):
     code = """
 import os, signal, sys
-from lab.interrupt import keep_interrupts
+from streamlab.lab.interrupt import keep_interrupts
 number = int(sys.argv[1])
 class Last:  # of what is torn down: handlers in Python are gone by then
     def __del__(self, kill=os.kill, pid=os.getpid(), number=number):
@@ -372,7 +372,7 @@ def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(tmp_path, monke
         raise OSError(errno.EAGAIN, "no more processes")
 
     open_before = set(Path("/proc/self/fd").iterdir())
-    monkeypatch.setattr("lab.isolate.process.subprocess.Popen", refuse)
+    monkeypatch.setattr("streamlab.lab.isolate.process.subprocess.Popen", refuse)
     with pytest.raises(OSError, match="no more processes"):
         run_isolated(["/bin/true"], log=tmp_path / "log", timeout_s=600)
     assert set(Path("/proc/self/fd").iterdir()) == open_before

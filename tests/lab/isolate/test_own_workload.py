@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.isolate.check import check_holds
-from lab.isolate.errors import IsolationError
-from lab.isolate.isolation import Isolation
-from results.store import read_run
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.isolate.check import check_holds
+from streamlab.lab.isolate.errors import IsolationError
+from streamlab.lab.isolate.isolation import Isolation
+from streamlab.results.store import read_run
 from tests.examples_folder import sensors
 
 MATRIX = """
@@ -27,7 +27,7 @@ def own(tmp_path, image, monkeypatch):
     path = sensors(tmp_path / "own")
     path.with_name("beside_it.py").write_text("")
     path.write_text(
-        path.read_text().replace("from lab import", "import beside_it\nfrom lab import")
+        path.read_text().replace("from streamlab import", "import beside_it\nfrom streamlab import")
     )
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))

@@ -17,11 +17,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from engines.base import BatchEngine, StreamingEngine
-from engines.errors import EngineCrashError
-from engines.protocol import Measured, Task
-from workloads.model import Columns
-from workloads.model.records import Emitter
+from streamlab.engines.base import BatchEngine, StreamingEngine
+from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.protocol import Measured, Task
+from streamlab.workloads.model import Columns
+from streamlab.workloads.model.records import Emitter
 
 WORK_S = 0.4
 """Long beside all that the lab itself does around a run."""
@@ -176,12 +176,12 @@ class HidesCpu(BatchEngine):
     name = "hides-cpu"
 
     def compute(self, task: Task, data: Any) -> Columns:
-        import lab.trial.drive
-        from lab.measure.usage import Usage
+        from streamlab.lab.measure.usage import Usage
+        from streamlab.lab.trial import drive
 
         work()
-        lab.trial.drive.used_here = Usage
-        lab.trial.drive.used_by = lambda processes: Usage()
+        drive.used_here = Usage
+        drive.used_by = lambda processes: Usage()
         return answer_of(task)
 
 
@@ -191,14 +191,14 @@ class ReportsLate(BatchEngine):
     name = "reports-late"
 
     def load(self, task: Task) -> Columns:
-        from lab.trial.report import Reporter
+        from streamlab.lab.trial.report import Reporter
 
         self.stamp, self.held = Reporter.stamp, []
         Reporter.stamp = lambda *given: self.held.append(given)  # type: ignore[method-assign]
         return answer_of(task)
 
     def compute(self, task: Task, data: Columns) -> Columns:
-        from lab.trial.report import Reporter
+        from streamlab.lab.trial.report import Reporter
 
         time.sleep(WORK_S)
         Reporter.stamp = self.stamp  # type: ignore[method-assign]
@@ -255,11 +255,11 @@ class PatchesVerdict(BatchEngine):
     name = "patches-verdict"
 
     def compute(self, task: Task, data: Any) -> Columns:
-        import lab.judge.verdict
-        import workloads.model.trace
+        from streamlab.lab.judge import verdict
+        from streamlab.workloads.model import trace
 
-        lab.judge.verdict.check_answer = lambda *_: None
-        workloads.model.trace.compare = lambda *_, **__: None
+        verdict.check_answer = lambda *_: None
+        trace.compare = lambda *_, **__: None
         answer = dict(answer_of(task))
         return {name: column[:-1] for name, column in answer.items()}
 
@@ -270,7 +270,7 @@ class ForgesResult(BatchEngine):
     name = "forges-result"
 
     def compute(self, task: Task, data: Any) -> Columns:
-        from lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
+        from streamlab.lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
 
         folder = Path(sys.argv[2])
         timed = Timed(

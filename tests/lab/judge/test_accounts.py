@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.judge.accounts import Accounts, Sighting, accounts, contradictions
-from lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
+from streamlab.lab.judge.accounts import Accounts, Sighting, accounts, contradictions
+from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
 
 TIMES_S = {
     "prepare": 0.0,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.isolate.process import why_unconfined
-from lab.load.spec import LoadSpec
-from lab.measure.usage import core_warnings
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial, OracleJob
-from reports.table import LEAST_UNTIMED
+from streamlab.lab.isolate.process import why_unconfined
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.measure.usage import core_warnings
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial, OracleJob
+from streamlab.reports.table import LEAST_UNTIMED
 from tests.lab.judge import cheats
 
 TIMEOUT_S = 600

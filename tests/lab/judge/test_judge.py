@@ -6,17 +6,17 @@ import sys
 import psutil
 import pytest
 
-from lab.judge.client import Judge
-from lab.judge.early_outputs import early_outputs
-from lab.judge.judgement import judge
-from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
-from lab.trial.evidence import EVIDENCE, Evidence, write_evidence
-from lab.trial.process import gather
-from lab.trial.report import Reporter
-from lab.trial.spec import CeilingJob, EngineTrial
-from workloads.datasets.oracle_cache import expected
-from workloads.registry import workload
+from streamlab.lab.judge.client import Judge
+from streamlab.lab.judge.early_outputs import early_outputs
+from streamlab.lab.judge.judgement import judge
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.trial.evidence import EVIDENCE, Evidence, write_evidence
+from streamlab.lab.trial.process import gather
+from streamlab.lab.trial.report import Reporter
+from streamlab.lab.trial.spec import CeilingJob, EngineTrial
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.registry import workload
 
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path)}
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lab.load.arrivals import due_times, expected_events, feasible_eps, replay_times
-from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from streamlab.lab.load.arrivals import due_times, expected_events, feasible_eps, replay_times
+from streamlab.lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 
 RATED = (CONSTANT, POISSON, BURSTS, PHASES, STEP)
 

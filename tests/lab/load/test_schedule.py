@@ -4,15 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engines.protocol import FULL
-from engines.small_dataset import write_dataset
-from lab.errors import LoadError
-from lab.load.schedule import offer
-from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from streamlab.engines.protocol import FULL
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.errors import LoadError
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
-from workloads.model import Alphabet, Input, Stream
-from workloads.registry import workload
 
 EVENT_WINDOW = workload("event_window")
 LIMITS = settings(deadline=None, max_examples=examples(60))

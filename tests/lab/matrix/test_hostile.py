@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.registry import workload
 from tests.examples import everything
-from workloads.datasets.build import ensure
-from workloads.registry import workload
 
 WHOLE = {
     "run": {

@@ -2,11 +2,11 @@ import tomllib
 
 import pytest
 
-from engines.protocol import FULL
-from lab.errors import MatrixError
-from lab.load.spec import ARRIVALS, REPLAY
-from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings, specs
-from lab.matrix.load_table import parse_loads
+from streamlab.engines.protocol import FULL
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.load.spec import ARRIVALS, REPLAY
+from streamlab.lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings, specs
+from streamlab.lab.matrix.load_table import parse_loads
 
 
 def parsed(text):

@@ -3,14 +3,15 @@ from pathlib import Path
 
 import pytest
 
-import lab
-from engines.fake.adapter import FakeEngine
-from engines.protocol import Variant
-from lab.errors import MatrixError
-from lab.matrix.cells import Trial, describe, expand, interleave
-from lab.matrix.matrix import parse_matrix, read_matrix
-from lab.parent.real_data import KNOWN, as_tables
-from workloads.model import DGSProgram
+from streamlab.engines.fake.adapter import FakeEngine
+from streamlab.engines.protocol import Variant
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.matrix.cells import Trial, describe, expand, interleave
+from streamlab.lab.matrix.matrix import parse_matrix, read_matrix
+from streamlab.lab.parent.real_data import KNOWN, as_tables
+from streamlab.workloads.model import DGSProgram
+
+ROOT = Path(__file__).parents[3]
 
 SMALL = """
 [run]
@@ -110,7 +111,7 @@ def test_engine_without_a_variant_for_a_model_gets_its_first_and_says_itself_why
                 Variant(name="correct", summary="", models=(DGSProgram,)),
             )
 
-    monkeypatch.setattr("lab.matrix.cells.find_engine", lambda name: Programs())
+    monkeypatch.setattr("streamlab.lab.matrix.cells.find_engine", lambda name: Programs())
     both = '[[workload]]\nname = "event_window"\n[[workload]]\nname = "wordcount"\n'
     assert [cell.variant for cell in cells(both + E)] == ["correct", "lose"]
 
@@ -395,7 +396,7 @@ def test_variant_that_takes_no_load_is_refused_with_the_reason(monkeypatch):
         def variants(self):
             return (Variant(name="correct", summary="takes what is there"),)
 
-    monkeypatch.setattr("lab.matrix.cells.find_engine", lambda name: Batch())
+    monkeypatch.setattr("streamlab.lab.matrix.cells.find_engine", lambda name: Batch())
     repeated = "[run]\nrepetitions = 3\n" + W + E + LOADS
     catch_up, *offered = cells(repeated)
     assert catch_up.refusal is None and catch_up.repetitions == 3
@@ -443,7 +444,7 @@ def test_vote_of_a_search_has_a_name_and_a_load_of_its_own():
 
 
 def test_matrix_of_the_documentation_is_one():
-    text = (Path(lab.__file__).parents[1] / "docs" / "running.md").read_text()
+    text = (ROOT / "docs" / "running.md").read_text()
     matrix = parse_matrix(text.split("```toml\n")[1].split("```")[0], "running.md")
     ids = [cell.id for cell in expand(matrix)]
     assert "event_window/multicore/dgs/w2/b4096/pinned/poisson-100k" in ids
@@ -451,7 +452,7 @@ def test_matrix_of_the_documentation_is_one():
 
 
 def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_dataset):
-    text = (Path(lab.__file__).parent / "demo.toml").read_text()
+    text = (ROOT / "lab" / "demo.toml").read_text()
     for known in KNOWN:
         text += as_tables(known, small_dataset(known.workload))
     ids = [cell.id for cell in cells(text)]

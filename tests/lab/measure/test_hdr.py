@@ -3,9 +3,9 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from engines.protocol import Histogram
-from lab.measure.hdr import HIGHEST_NS, LATENCY, SEND_LAG, read_log, write_log
-from lab.measure.latency import percentiles
+from streamlab.engines.protocol import Histogram
+from streamlab.lab.measure.hdr import HIGHEST_NS, LATENCY, SEND_LAG, read_log, write_log
+from streamlab.lab.measure.latency import percentiles
 
 
 def histogram(samples, definition="from due time to output"):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.machine import Machine
-from lab.measure.machine import await_near, look
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.measure.machine import await_near, look
 
 CPU = "sys/devices/system/cpu"
 IDLE = "cpu  100 0 100 10000 0 0 0 0 0 0"

@@ -6,12 +6,12 @@ import numpy as np
 import psutil
 import pytest
 
-from engines.protocol import Histogram
-from lab.isolate.process import run_isolated
-from lab.measure.latency import percentiles
-from lab.measure.sampler import ResourceSampler
-from lab.measure.tree import descendants
-from lab.measure.usage import used
+from streamlab.engines.protocol import Histogram
+from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.measure.latency import percentiles
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.measure.tree import descendants
+from streamlab.lab.measure.usage import used
 from tests.processes import Popen
 
 BURN = "import time\nend = time.process_time() + {s}\nwhile time.process_time() < end: pass\n"

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from engines.protocol import Histogram
-from lab.measure.latency import percentiles
-from lab.measure.objective import Objective, parse_objective
+from streamlab.engines.protocol import Histogram
+from streamlab.lab.measure.latency import percentiles
+from streamlab.lab.measure.objective import Objective, parse_objective
 
 
 def of(values_ns):

@@ -2,9 +2,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.protocol import Elasticity, Progress, Reconfiguration
-from lab.measure import elastic
-from lab.measure.series import STEP_NS, Phases, Recorded, Track, on_grid, write_series
+from streamlab.engines.protocol import Elasticity, Progress, Reconfiguration
+from streamlab.lab.measure import elastic
+from streamlab.lab.measure.series import STEP_NS, Phases, Recorded, Track, on_grid, write_series
 
 START = 5_000_000_000
 

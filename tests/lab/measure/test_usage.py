@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import pytest
 
-from lab.measure.tree import descendants
-from lab.measure.usage import (
+from streamlab.lab.measure.tree import descendants
+from streamlab.lab.measure.usage import (
     FEW_FAULTS,
     LEAST_SYSTEM_S,
     MOST_SYSTEM_SHARE,

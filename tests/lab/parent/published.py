@@ -1,13 +1,13 @@
 """Small datasets in a catalogue, made without Spark."""
 
-from engines.conformance import ordinary_input
-from engines.small_dataset import SEED
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.manifest import Content
-from workloads.datasets.stream_file import write_stream
-from workloads.model import Block, type_of
-from workloads.registry import workload
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.small_dataset import SEED
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Block, type_of
+from streamlab.workloads.registry import workload
 
 
 def publish(catalog: Catalog, name: str = "event_window") -> Dataset:

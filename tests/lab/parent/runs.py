@@ -1,6 +1,6 @@
 """The lab's command line, called within a test."""
 
-from lab.cli import call
+from streamlab.lab.cli import call
 
 
 def run_lab(capsys, *arguments):

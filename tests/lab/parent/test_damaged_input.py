@@ -6,18 +6,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.small_dataset import write_dataset
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.matrix.matrix import parse_matrix
-from lab.parent.inputs import find_dataset
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial, read_job, write_job
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.parent.inputs import find_dataset
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial, read_job, write_job
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.registry import workload
 from tests.lab.parent.runs import run_lab
 from tests.workloads.datasets.test_integrity import flip
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.integrity import verified
-from workloads.registry import workload
 
 WITHIN_THE_FIRST_PAGE = 8 * 200
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.matrix.cells import expand
-from lab.matrix.matrix import read_matrix
-from lab.parent.estimate import estimate
-from results.seal import write_sealed
-from results.store import read_meta, write_meta
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import read_matrix
+from streamlab.lab.parent.estimate import estimate
+from streamlab.results.seal import write_sealed
+from streamlab.results.store import read_meta, write_meta
 
 MINUTE = "2026-01-01T00:{:02d}:00+00:00"
 
@@ -111,8 +111,8 @@ def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
 
 
 OWN = """
-from lab import csv, workload
-from workloads.suite.event_window.program import PROGRAM
+from streamlab import csv, workload
+from streamlab.workloads.suite.event_window.program import PROGRAM
 WORKLOAD = workload(PROGRAM, input=csv("gone.csv", ts="t"))
 """
 

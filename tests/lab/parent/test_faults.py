@@ -18,12 +18,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
-from results.store import finished, read_meta, read_run
+from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
+from streamlab.results.store import finished, read_meta, read_run
+from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.isolate.podman import SOURCE, podman
 from tests.lab.parent.published import publish
 from tests.processes import Popen
-from workloads.datasets.catalog import Catalog
 
 PATIENCE_S = 600
 # About 3,000 events: a trial of the first rate lasts 1.5 s, of the second nothing.
@@ -66,7 +66,7 @@ def matrix(tmp_path, dataset):
 def start(*arguments, **more) -> Popen:
     """Start `lab run` as a person would."""
     return Popen(
-        [sys.executable, "-m", "lab", "run", *map(str, arguments)],
+        [sys.executable, "-m", "streamlab", "run", *map(str, arguments)],
         env=environ(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -193,8 +193,8 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
 def test_what_is_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
     """Or a trial would be killed for memory that its answer may never have needed."""
     program = (
-        "from engines.available_memory import most_reserved_bytes\n"
-        "from workloads.memory import available_bytes\n"
+        "from streamlab.engines.available_memory import most_reserved_bytes\n"
+        "from streamlab.workloads.memory import available_bytes\n"
         "before = available_bytes()\n"
         "taken = bytearray(300 << 20)\n"
         "print(before, available_bytes(), most_reserved_bytes())"
@@ -264,7 +264,7 @@ from pathlib import Path
 matrix, runs, kept = map(Path, sys.argv[1:])
 runs.mkdir()
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", runs], check=True)
-command = [sys.executable, "-m", "lab", "run"]
+command = [sys.executable, "-m", "streamlab", "run"]
 pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 first = subprocess.Popen([*command, matrix], **pipes)
 deadline = time.monotonic() + 300

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from lab.cli import EXIT_INTERRUPTED
+from streamlab.lab.cli import EXIT_INTERRUPTED
 from tests.processes import Popen
 
 PATIENCE_S = 600
@@ -37,7 +37,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
         '[[engine]]\nname = "reference"\n'
     )
     process = Popen(
-        [sys.executable, "-m", "lab", "run", str(matrix), "--master", "local[2]"],
+        [sys.executable, "-m", "streamlab", "run", str(matrix), "--master", "local[2]"],
         env={
             **os.environ,
             "LAB_DATA": str(catalogue),

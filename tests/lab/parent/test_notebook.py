@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import lab
-from lab import notebook
-from lab.errors import LabError
-from lab.parent.whole import RunRequest
-from workloads.suite.wordcount import WORKLOAD
+import streamlab as lab
+from streamlab.lab import notebook
+from streamlab.lab.errors import LabError
+from streamlab.lab.parent.whole import RunRequest
+from streamlab.workloads.suite.wordcount import WORKLOAD
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "running.md"
 
@@ -81,8 +81,8 @@ def test_a_helper_may_be_edited_between_two_runs_of_one_process(tmp_path, monkey
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
     file, helper = tmp_path / "own.py", tmp_path / "helper_of_own.py"
     file.write_text(
-        "from helper_of_own import made\nfrom lab import workload\n"
-        "from workloads.suite.keyed_counter.program import PROGRAM\n"
+        "from helper_of_own import made\nfrom streamlab import workload\n"
+        "from streamlab.workloads.suite.keyed_counter.program import PROGRAM\n"
         "WORKLOAD = workload(PROGRAM, input=made)\n"
     )
     made = (
@@ -136,5 +136,5 @@ def test_a_workload_that_another_process_could_not_find_is_refused():
 
 def test_it_is_a_plain_function_also_when_the_parent_of_trials_was_imported():
     assert inspect.isfunction(lab.run) and lab.run is notebook.run
-    assert RunRequest.__module__ == "lab.parent.whole"
+    assert RunRequest.__module__ == "streamlab.lab.parent.whole"
     assert lab.run.__doc__ is not None and "workloads" in inspect.signature(lab.run).parameters

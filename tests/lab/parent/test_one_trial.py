@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.matrix.matrix import Settings
-from lab.measure.machine import Look
-from lab.parent import one_trial
-from lab.parent.one_trial import MOST_ATTEMPTS
-from lab.parent.spawn import Ended
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.measure.machine import Look
+from streamlab.lab.parent import one_trial
+from streamlab.lab.parent.one_trial import MOST_ATTEMPTS
+from streamlab.lab.parent.spawn import Ended
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR
-from results.store import read_run
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
+from streamlab.results.store import read_run
 from tests.lab.parent.runs import run_lab
 from tests.workloads.test_registry import own_file
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from lab.cli import EXIT_USER_ERROR, call
-from results.store import read_run
+from streamlab.lab.cli import EXIT_USER_ERROR, call
+from streamlab.results.store import read_run
 from tests.lab.isolate.podman import SOURCE
 
 PATIENCE_S = 600
@@ -31,7 +31,7 @@ COMMANDS = (
 SCRIPT = """
 import contextlib, io, json, shutil, subprocess, sys
 from pathlib import Path
-from lab.cli import call
+from streamlab.lab.cli import call
 
 places, run, commands = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
 full, still = places / "full", places / "read-only"

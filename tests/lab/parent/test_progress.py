@@ -1,6 +1,6 @@
 """What a run leaves on the terminal for a trial."""
 
-from lab.cli.progress import LINES_SHOWN, outcome_of
+from streamlab.lab.cli.progress import LINES_SHOWN, outcome_of
 
 
 def test_a_difference_of_many_rows_is_cut_and_says_where_it_is_whole():

@@ -11,28 +11,27 @@ from pathlib import Path
 
 import pytest
 
-import lab.cli
-import lab.parent.runner
-from lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
-from results.store import finished, read_meta, read_run, write_meta
+from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
+from streamlab.lab.parent import runner
+from streamlab.results.store import finished, read_meta, read_run, write_meta
 from tests.lab.parent.runs import run_lab
 from tests.processes import Popen
 
-ROOT = Path(lab.cli.__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PATIENCE_S = 600
 
 
 def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
     capsys, matrix, tmp_path, monkeypatch, same_source
 ):
-    real, count = lab.parent.runner.write_trial, itertools.count(1)
+    real, count = runner.write_trial, itertools.count(1)
 
     def full_at_the_second(run_dir, name, row):
         if next(count) == 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(run_dir, name, row)
 
-    monkeypatch.setattr("lab.parent.runner.write_trial", full_at_the_second)
+    monkeypatch.setattr("streamlab.lab.parent.runner.write_trial", full_at_the_second)
     code, _, err = run_lab(capsys, matrix(["correct"], repetitions=3))
     assert code == EXIT_USER_ERROR
     (run_dir,) = (tmp_path / "runs").iterdir()
@@ -56,7 +55,7 @@ def interrupted(path, tmp_path):
         The exit code, the lines of standard output, and standard error.
     """
     process = Popen(
-        [sys.executable, "-m", "lab", "run", str(path)],
+        [sys.executable, "-m", "streamlab", "run", str(path)],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
         stdout=subprocess.PIPE,
@@ -149,7 +148,7 @@ def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, 
     write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
     before = read_meta(run_dir)
     worker = (
-        "import sys, pathlib; from lab.parent.run_dir import hold\n"
+        "import sys, pathlib; from streamlab.lab.parent.run_dir import hold\n"
         "with hold(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", worker, str(run_dir)]

@@ -5,25 +5,25 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engines.fake.adapter import FakeEngine
-from engines.protocol import Variant
-from lab.cli import (
+from streamlab.engines.fake.adapter import FakeEngine
+from streamlab.engines.protocol import Variant
+from streamlab.lab.cli import (
     EXIT_ENGINE_FAILURE,
     EXIT_OK,
     EXIT_USER_ERROR,
     EXIT_WRONG_OUTPUT,
     call,
 )
-from lab.isolate.isolation import Isolation
-from lab.matrix.matrix import Settings
-from lab.measure.elastic import read_reconfigurations
-from lab.measure.energy.choose import Choice
-from lab.measure.hdr import read_log
-from lab.parent.generators import Ceiling, Generators
-from lab.parent.search.record import read_searches
-from lab.parent.session import Session, finish
-from results.schema import VERIFIED
-from results.store import finished, read_run, write_meta
+from streamlab.lab.isolate.isolation import Isolation
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.measure.elastic import read_reconfigurations
+from streamlab.lab.measure.energy.choose import Choice
+from streamlab.lab.measure.hdr import read_log
+from streamlab.lab.parent.generators import Ceiling, Generators
+from streamlab.lab.parent.search.record import read_searches
+from streamlab.lab.parent.session import Session, finish
+from streamlab.results.schema import VERIFIED
+from streamlab.results.store import finished, read_run, write_meta
 from tests.lab.parent.runs import run_lab
 
 
@@ -235,7 +235,7 @@ def test_variant_without_loads_gets_a_row_and_no_process(capsys, matrix, monkeyp
         def variants(self):
             return (Variant(name="correct", summary="takes what is there"),)
 
-    monkeypatch.setattr("lab.matrix.cells.find_engine", lambda name: Batch())
+    monkeypatch.setattr("streamlab.lab.matrix.cells.find_engine", lambda name: Batch())
     code, out, _ = run_lab(capsys, matrix(["correct"], repetitions=3, more=LOAD))
     assert code == EXIT_OK
     (row,) = read_run(Path(out[-1])).rows
@@ -444,8 +444,8 @@ def test_list_runs_tells_every_cut_of_run_json(capsys, tmp_path):
 
 
 def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
-    monkeypatch.setattr("lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
-    monkeypatch.setattr("lab.measure.usage.LEAST_SYSTEM_S", 0.0)
+    monkeypatch.setattr("streamlab.lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
+    monkeypatch.setattr("streamlab.lab.measure.usage.LEAST_SYSTEM_S", 0.0)
     _, out, _ = run_lab(capsys, matrix(["correct"]))
     (row,) = read_run(Path(out[-1])).rows
     assert row["cpu_s"] == pytest.approx(row["user_s"] + row["system_s"])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import LabError
-from lab.parent import run_dir
+from streamlab.lab.errors import LabError
+from streamlab.lab.parent import run_dir
 
 META = {"name": "same"}
 

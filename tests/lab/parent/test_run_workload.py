@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
-from lab.parent.spawn import run_trial
-from lab.trial.spec import EngineTrial
-from results.store import read_run
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.results.store import read_run
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.registry import workload
 from tests.examples_folder import sensors
 from tests.lab.parent.runs import run_lab
-from workloads.datasets.build import ensure
-from workloads.registry import workload
 
 NO_ORACLE = "sensors: checked against the reference engine, not an independent oracle"
 
@@ -102,7 +102,7 @@ def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: 
     assert code == EXIT_OK, read_run(Path(out[-1])).rows
     assert NO_ORACLE in out
     oracle = (
-        "from workloads.datasets.total_order import total_order\n"
+        "from streamlab.workloads.datasets.total_order import total_order\n"
         "def oracle(data):\n"
         "    totals, rows = {}, []\n"
         "    events = total_order(data, np.dtype([('value', np.int64)]))\n"
@@ -178,7 +178,7 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
     asked = ["--engine", "multicore/sn", "--engine", "multicore", "-w", "2", "-n", "3"]
     asked += ["--batch", "1,64", "--query", "wa_ms=1000", "--query", "ws_ms=5000"]
     asked += ["--option", "multicore.pin=true", "--events", "5000", "--seed", "3"]
-    assert dry(capsys, "workloads.suite.wordcount:WORKLOAD", *asked) == [
+    assert dry(capsys, "streamlab.workloads.suite.wordcount:WORKLOAD", *asked) == [
         f"wordcount/multicore/{variant}/w2/b{batch}  x3  wa_ms=1000  ws_ms=5000  counting=set"
         for variant in ("sn", "vsn")
         for batch in (1, 64)

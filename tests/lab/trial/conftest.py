@@ -2,12 +2,12 @@
 
 import pytest
 
-from lab.judge.judgement import judge
-from lab.parent.spawn import run_trial
-from lab.trial.evidence import write_evidence
-from lab.trial.process import gather
-from lab.trial.report import Reporter
-from lab.trial.spec import EngineTrial
+from streamlab.lab.judge.judgement import judge
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.evidence import write_evidence
+from streamlab.lab.trial.process import gather
+from streamlab.lab.trial.report import Reporter
+from streamlab.lab.trial.spec import EngineTrial
 
 TIMEOUT_S = 600
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from engines.fake.adapter import FakeEngine
-from lab.trial.process import gather
-from lab.trial.report import Reporter
-from lab.trial.spec import CeilingJob, OracleJob
-from workloads.datasets import oracle_cache
+from streamlab.engines.fake.adapter import FakeEngine
+from streamlab.lab.trial.process import gather
+from streamlab.lab.trial.report import Reporter
+from streamlab.lab.trial.spec import CeilingJob, OracleJob
+from streamlab.workloads.datasets import oracle_cache
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def test_a_trial_within_another_process_hides_nothing_from_its_collector(trial_h
 
 def test_a_run_in_a_cycle_is_not_reported_as_leaked_after_a_trial_in_the_same_process():
     program = """
-from engines.conformance import ordinary_input
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from lab.trial.collector import collect_from_now_on
-from workloads.registry import workload
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.lab.trial.collector import collect_from_now_on
+from streamlab.workloads.registry import workload
 
 found = workload("event_window")
 run = DgsRun(found.program, ordinary_input(found), RunSettings(workers=1))

@@ -1,8 +1,8 @@
 """What lies inside the bracket of a trial's CPU time, and what outside."""
 
-from lab.measure.energy.recorder import EnergyRecorder
-from lab.measure.sampler import ResourceSampler
-from lab.trial import drive
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.trial import drive
 
 
 def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypatch, trial_here):

@@ -2,22 +2,22 @@ import json
 import subprocess
 import sys
 
-from lab.trial.spec import EngineTrial, write_job
-from workloads.datasets.oracle_cache import expected
-from workloads.registry import workload
+from streamlab.lab.trial.spec import EngineTrial, write_job
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.registry import workload
 
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from lab.trial.evidence import write_evidence
-from lab.trial.process import gather
-from lab.trial.report import Reporter
-from lab.trial.spec import read_job
+from streamlab.lab.trial.evidence import write_evidence
+from streamlab.lab.trial.process import gather
+from streamlab.lab.trial.report import Reporter
+from streamlab.lab.trial.spec import read_job
 
 path = Path(sys.argv[1])
 evidence = gather(read_job(path), path.parent, Reporter())
 write_evidence(evidence, path.parent)
-heavy = ("pandas", "numba", "scipy", "matplotlib", "hypothesis", "pyarrow.dataset", "lab.judge")
+heavy = ("pandas", "numba", "scipy", "matplotlib", "hypothesis", "pyarrow.dataset", "streamlab.lab.judge")
 print(json.dumps([evidence.status, *(name for name in heavy if name in sys.modules)]))
 """
 

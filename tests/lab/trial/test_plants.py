@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from engines.protocol import Histogram, Measured
-from engines.recorded import histogram
-from lab.measure.latency import percentile
-from lab.measure.sampler import ResourceSampler
-from lab.trial.plants import ballast, delayed
+from streamlab.engines.protocol import Histogram, Measured
+from streamlab.engines.recorded import histogram
+from streamlab.lab.measure.latency import percentile
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.trial.plants import ballast, delayed
 
 
 def test_one_output_in_a_hundred_is_late_by_the_delay():

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import lab
+from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.parent.published import publish
-from workloads.datasets.catalog import Catalog
 
 pytest_plugins = ["pytester"]
 
@@ -25,7 +24,7 @@ def test_pytest_is_told_not_to_warn_about_the_finder_of_an_editable_install():
 @pytest.fixture
 def session(pytester, tmp_path, monkeypatch):
     """A function that runs test functions in a session with the plugin; DATASET is an input."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(lab.__file__).parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     monkeypatch.setenv("COLUMNS", "300")
     catalogue = tmp_path / "catalogue"
     dataset = publish(Catalog(root=catalogue)).id
@@ -33,7 +32,7 @@ def session(pytester, tmp_path, monkeypatch):
     def run(source, *arguments, how=pytester.runpytest_inprocess):
         pytester.makepyfile(f"DATASET = {dataset!r}\n{source}")
         return how(
-            *("-p", "lab.pytest_plugin", "--lab-data", str(catalogue)),
+            *("-p", "streamlab.lab.pytest_plugin", "--lab-data", str(catalogue)),
             *("-W", "error", "-W", IMPORTED, *arguments),
         )
 

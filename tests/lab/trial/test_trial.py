@@ -9,12 +9,12 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from engines.small_dataset import write_dataset
-from lab.isolate.errors import DiskFullError
-from lab.isolate.process import Outcome
-from lab.load.spec import LoadSpec
-from lab.parent.spawn import classify, run_trial
-from lab.trial.spec import (
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.isolate.errors import DiskFullError
+from streamlab.lab.isolate.process import Outcome
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.parent.spawn import classify, run_trial
+from streamlab.lab.trial.spec import (
     CeilingJob,
     EngineTrial,
     OracleJob,
@@ -22,12 +22,12 @@ from lab.trial.spec import (
     workload_of,
     write_job,
 )
-from results.schema import VERIFIED
+from streamlab.results.schema import VERIFIED
+from streamlab.workloads.datasets.oracle_cache import expected_rows
+from streamlab.workloads.model import Tag
+from streamlab.workloads.registry import names, workload
 from tests.lab.trial.conftest import TIMEOUT_S
 from tests.workloads.suite.streams import generated
-from workloads.datasets.oracle_cache import expected_rows
-from workloads.model import Tag
-from workloads.registry import names, workload
 
 
 def has_order(of):
@@ -155,7 +155,7 @@ def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
 
 
 def test_disk_that_is_really_full_is_no_answer_of_the_engine(trial, monkeypatch):
-    monkeypatch.setattr("lab.parent.spawn.LEAST_FREE_BYTES", 2**63)
+    monkeypatch.setattr("streamlab.lab.parent.spawn.LEAST_FREE_BYTES", 2**63)
     with pytest.raises(DiskFullError, match=r"the disk of .* has .* KiB left: .*No space left on"):
         trial("crash", says="No space left on device")
     assert trial("crash")["status"] == "crash"

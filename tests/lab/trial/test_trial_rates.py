@@ -4,16 +4,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.protocol import Progress
-from lab.judge.verdict import rates, steadiness
-from lab.load.spec import LoadSpec
-from lab.measure.hdr import LATENCY, WARM_UP, read_log
-from lab.measure.series import STEP_NS
-from lab.parent.spawn import run_trial
-from lab.trial.spec import CeilingJob
-from results.schema import NAMES, VERIFIED
+from streamlab.engines.protocol import Progress
+from streamlab.lab.judge.verdict import rates, steadiness
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.measure.hdr import LATENCY, WARM_UP, read_log
+from streamlab.lab.measure.series import STEP_NS
+from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.trial.spec import CeilingJob
+from streamlab.results.schema import NAMES, VERIFIED
+from streamlab.workloads.registry import names, workload
 from tests.lab.trial.conftest import TIMEOUT_S
-from workloads.registry import names, workload
 
 
 def test_rate_of_a_very_short_run_is_called_doubtful():

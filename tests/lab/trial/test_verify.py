@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engines.small_dataset import write_dataset
-from lab import rows as table
-from lab import workload
-from lab.judge.verdict import NOT_DETERMINISTIC, check_answer
-from reports.summary import rounded_answers
-from results.schema import COLUMNS
+from streamlab import rows as table
+from streamlab import workload
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.judge.verdict import NOT_DETERMINISTIC, check_answer
+from streamlab.reports.summary import rounded_answers
+from streamlab.results.schema import COLUMNS
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import EXACT, Alphabet, Columns, Input, Stream, Tolerance, Workload
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED
-from workloads.datasets.dataset import Dataset
-from workloads.model import EXACT, Alphabet, Columns, Input, Stream, Tolerance, Workload
 
 
 def nothing() -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def test_beyond_the_bound_the_exact_sum_and_a_tolerance_are_named(tmp_path: Path
     row = checked(tmp_path, of(), 1.9 * (1 + 1e-12), *NUMBERS)
     (why,) = json.loads(row["warnings"])
     assert "the bound (sum within 8.9e-16 of its size (4 events)) where values cancel; add" in why
-    assert "workloads.model.exact_sum" in why
+    assert "streamlab.workloads.model.exact_sum" in why
 
 
 def test_a_declared_tolerance_stands_in_the_row(tmp_path: Path):

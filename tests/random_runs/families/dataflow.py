@@ -5,14 +5,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from engines.errors import UnsupportedError
-from engines.multicore.dataflow.options import COMBINES, DataflowOptions
-from engines.multicore.dataflow.run import DataflowRun
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore.dataflow.options import COMBINES, DataflowOptions
+from streamlab.engines.multicore.dataflow.run import DataflowRun
+from streamlab.workloads.model import Dataflow
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import FLOWS
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Dataflow
 
 FARTHEST = 1 << 61
 """Functions add to times and subtract them: room for that."""

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from engines.multicore import _core
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Columns, DGSProgram
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.optimizers import PlanRequest, choose
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import DGS
 from tests.random_runs.settings import made, repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Columns, DGSProgram
-from workloads.model.plan import Plan
-from workloads.model.profile import profile
-from workloads.optimizers import PlanRequest, choose
 
 OPTIMIZERS = ("by-stream", "by-stream", "balanced", "appendix-b", "leaf-per-stream")
 """Not by cost: that plans with one of these, and a run's failure would hang on the minute."""

@@ -4,14 +4,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from engines.multicore._core import FARTHEST, JOIN_FORMS, JOIN_KINDS
-from engines.multicore.joins.run import ADHOC, INDEXED, TILES, JoinsRun
+from streamlab.engines.multicore._core import FARTHEST, JOIN_FORMS, JOIN_KINDS
+from streamlab.engines.multicore.joins.run import ADHOC, INDEXED, TILES, JoinsRun
+from streamlab.workloads.model import Query
 from tests.random_runs.case import Case, Family
 from tests.random_runs.families.oplus import REACH
 from tests.random_runs.programs import OPERATORS
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Query
 
 NAME = "scale_join"
 SUBJECT = OPERATORS[NAME]

@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from engines.errors import UnsupportedError
-from engines.multicore._core import FARTHEST
-from engines.multicore.layers.options import (
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore._core import FARTHEST
+from streamlab.engines.multicore.layers.options import (
     COMMUNICATION,
     LOG,
     OPERATOR,
@@ -18,15 +18,15 @@ from engines.multicore.layers.options import (
     TURN,
     LayersOptions,
 )
-from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
-from engines.multicore.layers.query import LayersQueryRun
+from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from streamlab.engines.multicore.layers.query import LayersQueryRun
+from streamlab.workloads.model import Pipeline, Query
 from tests.random_runs.answers import trace
 from tests.random_runs.case import Case, Family
 from tests.random_runs.families.oplus import REACH
 from tests.random_runs.programs import GRAPHS, OPERATORS, PIPELINES
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Pipeline, Query
 
 OF_SUITE = {
     name: subject

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from engines.errors import UnsupportedError
-from engines.multicore._core import FARTHEST, TUPLE_BUFFERS
-from engines.multicore.oplus.options import FUSED, JOIN_FORMS, OPERATOR10, OplusOptions
-from engines.multicore.oplus.run import OplusRun
-from engines.protocol import Measured
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore._core import FARTHEST, TUPLE_BUFFERS
+from streamlab.engines.multicore.oplus.options import FUSED, JOIN_FORMS, OPERATOR10, OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.protocol import Measured
+from streamlab.workloads.model import Query
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import BY_KEY, CHAINS, OPERATORS
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Query
 
 SUBJECTS = OPERATORS | CHAINS | BY_KEY
 MOST_INSTANCES = 6

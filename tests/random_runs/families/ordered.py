@@ -4,15 +4,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from engines.errors import UnsupportedError
-from engines.multicore._core import REORDERINGS, SCHEDULERS, SERIALS, WORKLISTS
-from engines.multicore.ordered.options import OrderedOptions
-from engines.multicore.ordered.run import OrderedRun
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore._core import REORDERINGS, SCHEDULERS, SERIALS, WORKLISTS
+from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.multicore.ordered.run import OrderedRun
+from streamlab.workloads.model import Pipeline
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import PIPELINES
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import Pipeline
 
 FARTHEST = 1 << 61
 """Functions of pipelines add to times and subtract them: room for that."""

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from results.compare import METRICS, IncomparableError, compare, sustainable
-from results.fingerprints import fingerprint
-from results.schema import COLUMNS
-from results.store import Run
+from streamlab.results.compare import METRICS, IncomparableError, compare, sustainable
+from streamlab.results.fingerprints import fingerprint
+from streamlab.results.schema import COLUMNS
+from streamlab.results.store import Run
 
 HOST = {
     "cpu_model": "A fast one",

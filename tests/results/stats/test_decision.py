@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from results.stats.decision import (
+from streamlab.results.stats.decision import (
     ONE_STAGE,
     TWO_STAGE,
     Arms,
@@ -13,7 +13,7 @@ from results.stats.decision import (
     suspects,
     values_needed,
 )
-from results.stats.noise import noise_of, resampled_noise
+from streamlab.results.stats.noise import noise_of, resampled_noise
 
 QUICK = Rule(draws=200)
 CELL = ("event_window/multicore/dgs/w2", "wall")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.estimates import (
+from streamlab.results.stats.estimates import (
     UNKNOWN,
     Combined,
     Extreme,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from results.stats.intervals import median_interval, ratio_interval, ratio_of_medians
+from streamlab.results.stats.intervals import median_interval, ratio_interval, ratio_of_medians
 
 TRIALS = 1500
 # Four standard errors of a simulated share: one false failure in 30,000 runs of a test, and the

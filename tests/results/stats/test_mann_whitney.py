@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from results.stats.mann_whitney import mann_whitney, smallest_p
+from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
 
 
 def by_enumeration(old, new):
@@ -69,7 +69,7 @@ def test_huge_arms_take_the_normal_approximation_which_is_near_the_exact_value(m
         old, new = rng.normal(size=100), rng.normal(shift, size=100)
         exact = mann_whitney(old, new)
         with monkeypatch.context() as patched:
-            patched.setattr("results.stats.mann_whitney.LARGEST_TABLE", 9_999)
+            patched.setattr("streamlab.results.stats.mann_whitney.LARGEST_TABLE", 9_999)
             approximate = mann_whitney(old, new)
         assert approximate != exact
         assert approximate == pytest.approx(exact, rel=0.1)

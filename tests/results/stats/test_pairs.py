@@ -3,9 +3,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from results.stats.decision import TWO_STAGE, Arms, GateVerdict, Rule, screen, values_needed
-from results.stats.methods import INDEPENDENT, PAIRED
-from results.stats.pairs import (
+from streamlab.results.stats.decision import (
+    TWO_STAGE,
+    Arms,
+    GateVerdict,
+    Rule,
+    screen,
+    values_needed,
+)
+from streamlab.results.stats.methods import INDEPENDENT, PAIRED
+from streamlab.results.stats.pairs import (
     pair_difference,
     pair_difference_interval,
     pair_interval,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.scalability import fit_scalability, predicted_eps
+from streamlab.results.stats.scalability import fit_scalability, predicted_eps
 
 COUNTS = (1, 2, 4, 8, 16)
 

@@ -5,8 +5,8 @@ from math import comb
 
 import pytest
 
-from results import schema
-from results.stats.statuses import FAULTS, ORDER, compare_statuses, level
+from streamlab.results import schema
+from streamlab.results.stats.statuses import FAULTS, ORDER, compare_statuses, level
 
 ALPHA = 0.05
 

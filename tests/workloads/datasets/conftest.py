@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.catalog import Catalog
 
 
 @pytest.fixture

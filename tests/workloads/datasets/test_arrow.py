@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from workloads.datasets.arrow import array_with_nulls, arrow_array, column_of
-from workloads.datasets.errors import DatasetError
-from workloads.model import ListColumn
+from streamlab.workloads.datasets.arrow import array_with_nulls, arrow_array, column_of
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.model import ListColumn
 
 TYPES = ["int8", "int32", "int64", "uint8", "uint64", "float32", "float64", "bool"]
 
@@ -73,7 +73,7 @@ def test_values_with_nulls_are_the_array_that_arrow_makes(values: list[Any], kin
 def test_pandas_is_not_imported():
     script = (
         "import sys\nimport numpy as np\nimport pyarrow as pa\n"
-        "from workloads.datasets.arrow import array_with_nulls, arrow_array, column_of\n"
+        "from streamlab.workloads.datasets.arrow import array_with_nulls, arrow_array, column_of\n"
         "column_of(arrow_array(np.arange(3)))\n"
         "array_with_nulls([1, None], pa.int64())\n"
         "array_with_nulls(['run', None], pa.string())\n"

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
+from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
+from streamlab.workloads.datasets.build import build, ensure
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.room import SMALLEST_SHARE
+from streamlab.workloads.model import ListColumn, ModelError
+from streamlab.workloads.registry import names, workload
 from tests.processes import Popen
 from tests.workloads.suite.streams import generated
-from workloads.datasets.build import build, ensure
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.room import SMALLEST_SHARE
-from workloads.model import ListColumn, ModelError
-from workloads.registry import names, workload
 
 ROOT = Path(__file__).parents[3]
 
@@ -84,7 +84,9 @@ def test_an_empty_dataset_can_be_built_and_loaded(catalog: Catalog):
 def test_what_exists_is_not_made_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch):
     chosen = workload("event_window")
     made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
-    monkeypatch.setattr("workloads.datasets.build.executor", None)  # calling it would fail
+    monkeypatch.setattr(
+        "streamlab.workloads.datasets.build.executor", None
+    )  # calling it would fail
     assert ensure(chosen, {"streams": "1"}, 100, 1, catalog=catalog) == made
 
 
@@ -128,7 +130,7 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int
 )
 def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Catalog):
     """In a process of its own, whose files may not grow: a full disk says the same."""
-    command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
+    command = [sys.executable, "-m", "streamlab", "data", "build", "event_window"]
     command += ["--events", "1000000", "--with", way, "--root", str(catalog.root)]
     told = subprocess.run(
         ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command],
@@ -148,7 +150,16 @@ def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Cat
 @pytest.mark.spark
 def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
     """In a process of its own: pyspark leaves a pipe to a Java that did not start."""
-    command = [sys.executable, "-m", "lab", "data", "build", "event_window", "--master", "foo"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlab",
+        "data",
+        "build",
+        "event_window",
+        "--master",
+        "foo",
+    ]
     told = subprocess.run(
         [*command, "--root", str(catalog.root)],
         cwd=ROOT,
@@ -172,7 +183,7 @@ def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
     tried = subprocess.run([*apart, "true"], capture_output=True, check=False)
     if tried.returncode:
         pytest.skip("this user may not make a network namespace")
-    program = "from workloads.datasets.session import spark_session; spark_session('x', conf={})"
+    program = "from streamlab.workloads.datasets.session import spark_session; spark_session('x', conf={})"
     told = subprocess.run(
         [*apart, sys.executable, "-c", program],
         cwd=ROOT,
@@ -192,7 +203,7 @@ def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
 )
 def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
     """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
-    command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
+    command = [sys.executable, "-m", "streamlab", "data", "build", "event_window"]
     command += ["--events", "1000000000", "--with", way, "--root", str(catalog.root)]
     process = Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     deadline = time.monotonic() + 600

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workloads.datasets import manifest
-from workloads.datasets.catalog import Catalog, Recipe
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.manifest import Content
-from workloads.datasets.stream_file import write_stream
-from workloads.datasets.verify import damages
-from workloads.model import Alphabet
+from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets.catalog import Catalog, Recipe
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.datasets.verify import damages
+from streamlab.workloads.model import Alphabet
 
 RECIPE = Recipe(
     workload="event_window", params={"streams": 2}, seed=1, events=9, generator_version=1

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.data import data
+from streamlab.lab.cli.data import data
+from streamlab.workloads.datasets.errors import DatasetError
 from tests.workloads.datasets.files import log_file, log_line
-from workloads.datasets.errors import DatasetError
 
 
 def run(root: Path, *arguments: str) -> str:

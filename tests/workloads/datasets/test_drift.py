@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from streamlab.workloads.datasets.drift import awake_span, awake_ticks
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.datasets.drift import awake_span, awake_ticks
-from workloads.model.sequential import answer_of
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 ERA, STREAMS = 50, 4
 WAKING = {"event_window": "values_per_barrier", "fraud_detection": "transactions_per_rule"}

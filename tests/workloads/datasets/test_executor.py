@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from streamlab.workloads.datasets import rows
+from streamlab.workloads.datasets.build import build
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.datasets.manifest import dictionaries
+from streamlab.workloads.datasets.text import decoding
+from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.files import text_file
 from tests.workloads.datasets.raw_files import FILE_NAMES, RAW, TABLES
-from workloads.datasets import rows
-from workloads.datasets.build import build
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.executor import InProcess, OnSpark, executor
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import KINDS, import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.datasets.manifest import dictionaries
-from workloads.datasets.text import decoding
-from workloads.registry import names, workload
 
 LINES = 700
 SEED = 7

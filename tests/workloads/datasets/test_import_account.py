@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.forms import NamedColumns
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.text import decoding
+from streamlab.workloads.datasets.text.decoding import text_blocks
 from tests.workloads.datasets.files import rows_of, text_file
 from tests.workloads.datasets.raw_files import FILE_NAMES, RAW, TABLES
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.forms import NamedColumns
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.text import decoding
-from workloads.datasets.text.decoding import text_blocks
 
 LINES = 9
 ODD = st.sampled_from(

@@ -9,24 +9,24 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engines.reference.adapter import PreparedReference
-from lab.errors import MatrixError
-from lab.matrix.matrix import WorkloadEntry
-from lab.parent.inputs import find_dataset
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.matrix.matrix import WorkloadEntry
+from streamlab.lab.parent.inputs import find_dataset
+from streamlab.workloads.datasets import oracle_cache
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.inputs.ads import tables
+from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import real, text_file
-from workloads.datasets import oracle_cache
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.datasets.oracle_cache import expected
-from workloads.inputs.ads import tables
-from workloads.inputs.ads.tables import campaign_of_ad, location_of_user
-from workloads.model import ModelError
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 IMPRESSIONS = (
     ",timestamp,item_id,position,click,user_feature_0,user_feature_1,user_feature_2,user_feature_3"

@@ -3,16 +3,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.model import Input
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import real, text_file
 from tests.workloads.datasets.test_import_tracebase import DAY, WEEK, at, day_file
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.model import Input
-from workloads.registry import workload
 
 HOUR = 1_379_880_000 // 3600
 """The first whole hour of the challenge's data."""

@@ -2,17 +2,17 @@ from pathlib import Path
 
 import pytest
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.inputs.connections.schema import COLUMNS, COMBINATIONS, TEXTS
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.outlier_detection.quality import main, quality_of
 from tests.workloads.datasets.files import rows_of, text_file
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.inputs.connections.schema import COLUMNS, COMBINATIONS, TEXTS
-from workloads.model.sequential import answer_of
-from workloads.registry import workload
-from workloads.suite.outlier_detection.quality import main, quality_of
 
 KIND = import_kind("kdd-cup")
 # The first line of the file, as published.
@@ -86,7 +86,7 @@ def test_precision_and_recall_of_an_imported_file_are_a_command(
     ]
     assert main([]) == main(["0" * 16]) == 2
     said = capsys.readouterr().err
-    assert "usage: python -m workloads.suite.outlier_detection.quality DATASET" in said
+    assert "usage: python -m streamlab.workloads.suite.outlier_detection.quality DATASET" in said
     assert "0" * 16 in said
 
 

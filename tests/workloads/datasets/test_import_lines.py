@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from lab.cli.data import data
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.errors import DatasetError
+from streamlab.lab.cli.data import data
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.errors import DatasetError
 
 
 def imported(root: Path, kind: str, file: Path, *options: str) -> Result:

@@ -8,20 +8,20 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.data import data
+from streamlab.lab.cli.data import data
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.products import product_columns
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.retail import cents
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.datasets.manifest import dictionaries
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import rows_of
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.products import product_columns
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.retail import cents
-from workloads.datasets.imports.run import import_files
-from workloads.datasets.manifest import dictionaries
-from workloads.model.piperun import answer
-from workloads.registry import workload
 
 COLUMNS = {
     "ts": "time",

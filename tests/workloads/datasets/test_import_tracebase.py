@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.datasets.text import decoding
+from streamlab.workloads.inputs.power_readings.schema import FIELDS
 from tests.workloads.datasets.files import real, text_file
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.datasets.text import decoding
-from workloads.inputs.power_readings.schema import FIELDS
 
 KIND = import_kind("tracebase")
 DAY = int(datetime(2012, 1, 21, tzinfo=UTC).timestamp())

@@ -4,20 +4,20 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engines.reference.adapter import PreparedReference
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.datasets.imports.trade_averages import whole_price
+from streamlab.workloads.datasets.manifest import dictionaries
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import rows_of
 from tests.workloads.datasets.trade_files import OPEN_MS, Trade, lean, simulated, taq
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.datasets.imports.trade_averages import whole_price
-from workloads.datasets.manifest import dictionaries
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 SYMBOLS = {"AAPL": 19_120, "GE": 1_310, "XOM": 8_190}
 LEAN = {"columns": {"ts": "1", "price": "2"}, "settings": {"price-scale": 10_000.0}}

@@ -12,19 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.data import data as data_command
+from streamlab.lab.cli.data import data as data_command
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.imports.run import import_files
+from streamlab.workloads.datasets.manifest import dictionaries
+from streamlab.workloads.model import ListColumn
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import real, text_file
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.imports.run import import_files
-from workloads.datasets.manifest import dictionaries
-from workloads.model import ListColumn
-from workloads.model.oplus import answer
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 APRIL = "Thu Apr 09 01:31:{:02} +0000 2015"
 APRIL_MS = 1_428_543_060_000

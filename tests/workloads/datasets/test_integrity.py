@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DamagedError, DatasetError
+from streamlab.workloads.datasets.integrity import dictionary_texts, verified
+from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.datasets.verify import damages
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import log_file, log_line
 from tests.workloads.datasets.test_catalog import DTYPES, RECIPE
-from workloads.datasets import manifest
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DamagedError, DatasetError
-from workloads.datasets.integrity import dictionary_texts, verified
-from workloads.datasets.manifest import Content
-from workloads.datasets.oracle_cache import expected
-from workloads.datasets.stream_file import write_stream
-from workloads.datasets.verify import damages
-from workloads.model import Alphabet
-from workloads.registry import workload
 
 FLIPS = 200
 EVENT_WINDOW = workload("event_window")

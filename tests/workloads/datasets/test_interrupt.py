@@ -10,9 +10,9 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import PythonException
 
-from workloads.datasets import session
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.interrupt import (
+from streamlab.workloads.datasets import session
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.interrupt import (
     interrupts_after,
     interrupts_as_before,
     quiet_py4j,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.java import find_java
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.java import find_java
 
 NO_JAVA = "/nonexistent"
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.small_dataset import write_dataset
-from lab.errors import MatrixError
-from lab.matrix.matrix import WorkloadEntry
-from lab.parent.inputs import find_dataset
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.limits import beyond
-from workloads.model import Alphabet, Input, ModelError, Stream, Workload
-from workloads.model.limits import Limit
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.matrix.matrix import WorkloadEntry
+from streamlab.lab.parent.inputs import find_dataset
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.limits import beyond
+from streamlab.workloads.model import Alphabet, Input, ModelError, Stream, Workload
+from streamlab.workloads.model.limits import Limit
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 
 LARGEST = 2**63 - 1
 HUGE = st.sampled_from([-(2**63), -(2**62), -1, 0, 1, 2**62 - 1, 2**62, LARGEST])

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.examples import examples
-from workloads.datasets.cut import before, event_times
-from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.load import ALIGNMENT_BYTES, load_stream
-from workloads.datasets.manifest import WrittenStream
-from workloads.datasets.stream_file import ROWS_PER_GROUP, write_stream
-from workloads.datasets.total_order import total_order
-from workloads.model import (
+from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.load import ALIGNMENT_BYTES, load_stream
+from streamlab.workloads.datasets.manifest import WrittenStream
+from streamlab.workloads.datasets.stream_file import ROWS_PER_GROUP, write_stream
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import (
     Alphabet,
     Block,
     ColumnType,
@@ -26,6 +25,7 @@ from workloads.model import (
     ModelError,
     Stream,
 )
+from tests.examples import examples
 
 TYPES: dict[str, ColumnType] = {
     "ts": np.dtype(np.int64),

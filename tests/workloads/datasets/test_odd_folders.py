@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets.catalog import Catalog
 from tests.workloads.datasets.test_catalog import publish
 from tests.workloads.datasets.test_integrity import edit
-from workloads.datasets import manifest
-from workloads.datasets.catalog import Catalog
 
 ODD = "0123456789abcdef"
 
@@ -130,7 +130,16 @@ def test_a_name_that_is_no_utf_8_is_listed(tmp_path: Path, catalog: Catalog):
     for command in ("list", "verify", "show"):
         given = [made.id[:8]] if command == "show" else []
         done = subprocess.run(
-            [sys.executable, "-m", "lab", "data", command, *given, "--root", os.fsencode(named)],
+            [
+                sys.executable,
+                "-m",
+                "streamlab",
+                "data",
+                command,
+                *given,
+                "--root",
+                os.fsencode(named),
+            ],
             capture_output=True,
             text=True,
             errors="strict",

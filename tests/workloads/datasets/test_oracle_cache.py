@@ -8,15 +8,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from engines.small_dataset import write_dataset
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.cut import answer_before, before, event_times
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.oracle_cache import expected, expected_rows
+from streamlab.workloads.model import ProgramError
+from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.test_catalog import publish
 from tests.workloads.suite.streams import generated
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.cut import answer_before, before, event_times
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.oracle_cache import expected, expected_rows
-from workloads.model import ProgramError
-from workloads.registry import names, workload
 
 EVENT_WINDOW = workload("event_window")
 
@@ -129,7 +129,7 @@ def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
     own = tmp_path / "own.py"
     own.write_text(
         "from dataclasses import replace\n"
-        "from workloads.suite.event_window import WORKLOAD as BASE\n"
+        "from streamlab.workloads.suite.event_window import WORKLOAD as BASE\n"
         "from rule_of_an_oracle import chosen\n"
         "def answer(data):\n    return chosen(BASE.oracle(data))\n"
         "WORKLOAD = replace(BASE, name='own', oracle=answer)\n"

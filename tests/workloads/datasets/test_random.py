@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.datasets.random import below, draw, draw_at, zipf, zipf_thresholds
+from streamlab.workloads.datasets.random import below, draw, draw_at, zipf, zipf_thresholds
 
 
 def test_bits_are_those_of_splitmix64():

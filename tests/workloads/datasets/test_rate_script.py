@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.datasets.rate_script import parse_rates
-from workloads.model import ModelError
+from streamlab.workloads.datasets.rate_script import parse_rates
+from streamlab.workloads.model import ModelError
 
 PAPER = "phases(100000, 300000, 63, 1000)"
 SCRIPTS = st.one_of(

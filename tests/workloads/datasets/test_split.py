@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from engines.multicore import _core
-from lab.cli.data import data
+from streamlab.engines.multicore import _core
+from streamlab.lab.cli.data import data
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.split import MOST_IN_ORDER, check_generated, check_streams, shares
+from streamlab.workloads.model import Program, Query
+from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.tables.programs import COUNTER, PAIRS, REPORTS, SUMS, WORDS
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.split import MOST_IN_ORDER, check_generated, check_streams, shares
-from workloads.model import Program, Query
-from workloads.registry import names, workload
 
 
 def test_what_the_engine_merges_is_the_limit():

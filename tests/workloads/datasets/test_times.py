@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.datasets.times import ColumnTimes, TimeReader
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 
 APRIL_MS = 1_428_543_060_000
 OPEN_MS = (9 * 60 + 30) * 60_000

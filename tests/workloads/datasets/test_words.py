@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from workloads.datasets.text.words import tokens
+from streamlab.workloads.datasets.text.words import tokens
 
 TEXTS = {
     "R&amp;D at &lt;b&gt; 3D-Print!": (20, ["r", "d", "at", "b", "3d", "print"], []),

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import DGSProgram, ForkJoin, StateType, Tag
-from workloads.model.arrays import copy
-from workloads.model.exact_sum import (
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from streamlab.workloads.model.arrays import copy
+from streamlab.workloads.model.exact_sum import (
     EXACT_SUM,
     add_exactly,
     clear_sum,

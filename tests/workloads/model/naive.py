@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model import (
+from streamlab.workloads.model import (
     Alphabet,
     Input,
     InputType,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import Pipeline, Stage, partitioned, stateful, stateless
+from streamlab.workloads.model import Pipeline, Stage, partitioned, stateful, stateless
 
 EVENT = np.dtype([("k", np.int32), ("v", np.int32)])
 PAIR = np.dtype([("ts", np.int64), ("k", np.int32), ("v", np.int64)])

@@ -9,21 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import (
+    Across,
+    Alphabet,
+    Input,
+    ModelError,
+    PlanError,
+    ProgramError,
+    Stream,
+)
+from streamlab.workloads.model.across import Concerned
+from streamlab.workloads.model.dependence import independent_parts, keys_together
+from streamlab.workloads.model.inferred import inferred_output
+from streamlab.workloads.model.keyed_run import KeyedRun
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.pyrun import run_plan
+from streamlab.workloads.model.records import Emitter
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.tag import Tag
+from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.optimizers import PlanRequest, choose
 from tests.across import HOUSE, KINDS, PLUGS, READ, RESET, SLICE, house_of
 from tests.examples import examples
-from workloads.model import Across, Alphabet, Input, ModelError, PlanError, ProgramError, Stream
-from workloads.model.across import Concerned
-from workloads.model.dependence import independent_parts, keys_together
-from workloads.model.inferred import inferred_output
-from workloads.model.keyed_run import KeyedRun
-from workloads.model.profile import profile
-from workloads.model.pyrun import run_plan
-from workloads.model.records import Emitter
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
-from workloads.model.tag import Tag
-from workloads.model.total_order import merge
-from workloads.optimizers import PlanRequest, choose
 
 
 def rows(answer):

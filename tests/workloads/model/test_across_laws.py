@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.optimizer import choose_plan
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.render import plan_dot, plan_text
 from tests.across import PLUGS, READ, RESET
-from workloads.model import Alphabet
-from workloads.model.check import check
-from workloads.model.optimizer import choose_plan
-from workloads.model.profile import StreamProfile
-from workloads.model.render import plan_dot, plan_text
 
 
 def with_update(which, update, **change):

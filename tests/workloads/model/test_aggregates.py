@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Window
+from streamlab.workloads.model.aggregates import aggregate, aggregate_plus, equi_join
+from streamlab.workloads.model.buckets import bucket_of, hash_key
+from streamlab.workloads.model.operator import MULTI, SINGLE
 from tests.workloads.model import naive
 from tests.workloads.model.naive import TOTALS
 from tests.workloads.model.test_oplus import PAIRS, rows, splits
-from workloads.model import Window
-from workloads.model.aggregates import aggregate, aggregate_plus, equi_join
-from workloads.model.buckets import bucket_of, hash_key
-from workloads.model.operator import MULTI, SINGLE
 
 STATE = np.dtype([("count", np.int64), ("total", np.int64)])
 

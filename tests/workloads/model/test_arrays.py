@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workloads.model.arrays import copy
+from streamlab.workloads.model.arrays import copy
 
 
 def test_an_array_is_copied_to_one_of_its_length_and_to_no_other():

@@ -6,21 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.small_dataset import write_dataset
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.workloads.datasets.cut import answer_before, before, event_times
+from streamlab.workloads.model import Alphabet, DGSProgram, ForkJoin, Input, StateType, Stream
+from streamlab.workloads.model.check import check_program
+from streamlab.workloads.model.optimizer import choose_plan
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.pyrun import run_plan
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
+from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
+from streamlab.workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
+from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
+from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.examples import examples
-from workloads.datasets.cut import answer_before, before, event_times
-from workloads.model import Alphabet, DGSProgram, ForkJoin, Input, StateType, Stream
-from workloads.model.check import check_program
-from workloads.model.optimizer import choose_plan
-from workloads.model.profile import profile
-from workloads.model.pyrun import run_plan
-from workloads.model.trace import compare
-from workloads.registry import names, workload
-from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
-from workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
-from workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
-from workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 
 ENOUGH = 40
 """Histories in which each of the faults here shows; `lab check` tries five times as many."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from workloads.model import ForkJoin, ProgramError
-from workloads.model.functions import require_plain
-from workloads.model.operator import Join
-from workloads.registry import workload
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.model import ForkJoin, ProgramError
+from streamlab.workloads.model.functions import require_plain
+from streamlab.workloads.model.operator import Join
+from streamlab.workloads.registry import workload
 
 NOT_IMPORTED = {
     "syntax": ("def broken(:\n", "SyntaxError"),
@@ -101,7 +101,7 @@ def test_plain_functions_of_any_form_are_taken():
 
 PROGRAM = """
 from dataclasses import replace
-from workloads.registry import workload
+from streamlab.workloads.registry import workload
 
 program = workload("event_window").program
 
@@ -124,7 +124,7 @@ def test_check_leaves_nothing_where_it_stands_and_says_what_is_wrong(tmp_path: P
         ("late:BAD", EXIT_USER_ERROR, "update is update, a coroutine function"),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "lab", "check", name, "--examples", "5"],
+            [sys.executable, "-m", "streamlab", "check", name, "--examples", "5"],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from lab.cli.check import find_program
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli.check import find_program
+from streamlab.workloads.model import Pipeline
+from streamlab.workloads.model.check import ConsistencyReport, check
+from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS
+from streamlab.workloads.registry import names, workload
 from tests.examples import examples
 from tests.workloads.model.pipelines import ALL_KINDS, BY_KEY, OF_ALL, TWICE, pipeline
-from workloads.model import Pipeline
-from workloads.model.check import ConsistencyReport, check
-from workloads.model.pipeline import PARTITIONED, STATELESS
-from workloads.registry import names, workload
 
 PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lab.cli.check import find_program
+from streamlab.lab.cli.check import find_program
+from streamlab.workloads.model import ModelError, Operator, Query, Window
+from streamlab.workloads.model.check import ConsistencyReport, check, check_query
+from streamlab.workloads.model.narrow import dgs_program, query
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.test_oplus import chain, forwarding, joined, panes
-from workloads.model import ModelError, Operator, Query, Window
-from workloads.model.check import ConsistencyReport, check, check_query
-from workloads.model.narrow import dgs_program, query
-from workloads.model.operator import SINGLE
-from workloads.registry import workload
 
 ENOUGH = 10
 """Inputs in which each of the faults here shows; `lab check` tries twenty times as many."""

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from workloads.model import Alphabet
-from workloads.model.dependence import MOST_TAGS, independent_parts
-from workloads.suite.event_window.program import PROGRAM as WINDOWS
-from workloads.suite.keyed_counter.program import PROGRAM as COUNTER
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.model.dependence import MOST_TAGS, independent_parts
+from streamlab.workloads.suite.event_window.program import PROGRAM as WINDOWS
+from streamlab.workloads.suite.keyed_counter.program import PROGRAM as COUNTER
 
 
 def never(a, b):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from streamlab.workloads.model import Across, Alphabet, DGSProgram, Input, StateType, Stream
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.sequential import answer_of
 from tests.examples import examples
-from workloads.model import Across, Alphabet, DGSProgram, Input, StateType, Stream
-from workloads.model.check import check
-from workloads.model.sequential import answer_of
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()
 

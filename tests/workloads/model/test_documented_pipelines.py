@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from streamlab.workloads.model import Alphabet, Input, Pipeline, Stream
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.constants import constants
+from streamlab.workloads.model.piperun import answer
 from tests.examples import examples
-from workloads.model import Alphabet, Input, Pipeline, Stream
-from workloads.model.check import check
-from workloads.model.constants import constants
-from workloads.model.piperun import answer
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()
 

@@ -5,10 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
-from engines.multicore.oplus.run import OplusRun
-from engines.multicore.run.settings import RunSettings
-from workloads.model import Alphabet, Input, InputType, ListColumn, Operator, Query, Stream, Window
-from workloads.model.oplus import answer
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import (
+    Alphabet,
+    Input,
+    InputType,
+    ListColumn,
+    Operator,
+    Query,
+    Stream,
+    Window,
+)
+from streamlab.workloads.model.oplus import answer
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()
 

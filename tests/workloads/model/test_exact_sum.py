@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workloads.model import exact_sum
+from streamlab.workloads.model import exact_sum
 
 Field = np.ndarray[tuple[int], np.dtype[np.int64]]
 

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from workloads.model import (
+from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,
     ForkJoin,
@@ -21,11 +21,11 @@ from workloads.model import (
     Window,
     stateful,
 )
-from workloads.model.check import check
-from workloads.model.errors import ProgramError
-from workloads.model.operator import SINGLE
-from workloads.model.records import RecordType
-from workloads.model.sequential import answer_of
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.records import RecordType
+from streamlab.workloads.model.sequential import answer_of
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from workloads.model.fingerprint import UnstableError, code_of, fingerprint
-from workloads.references import load
-from workloads.registry import workload
+from streamlab.workloads.model.fingerprint import UnstableError, code_of, fingerprint
+from streamlab.workloads.references import load
+from streamlab.workloads.registry import workload
 
 SOURCE = """
 import math
@@ -257,7 +257,7 @@ def test_an_import_from_beyond_the_top_is_no_error_before_it_runs(package, tmp_p
 
 def test_what_a_construction_of_the_model_was_given_counts():
     def code(window_size: int, factor: int) -> str:
-        from workloads.model import InputType, Window, aggregate
+        from streamlab.workloads.model import InputType, Window, aggregate
 
         return code_of(
             aggregate(
@@ -279,8 +279,8 @@ def test_what_a_construction_of_the_model_was_given_counts():
 def test_code_has_the_same_hash_in_every_process():
     names = ("scale_join", "nyse_hedge", "items_sold_together")
     script = (
-        "import sys\nfrom workloads.model.fingerprint import code_of\n"
-        "from workloads.registry import workload\n"
+        "import sys\nfrom streamlab.workloads.model.fingerprint import code_of\n"
+        "from streamlab.workloads.registry import workload\n"
         "print(*(code_of(workload(name)) for name in sys.argv[1:]))"
     )
     said = subprocess.run(
@@ -295,11 +295,11 @@ def test_code_has_the_same_hash_in_every_process():
 
 def test_what_has_been_imported_meanwhile_does_not_change_the_code_of_a_workload():
     # Its oracle reads tables by a function that imports the catalogue when it is called.
-    told = "from workloads.registry import workload; print(workload('campaign_views').code())"
+    told = "from streamlab.workloads.registry import workload; print(workload('campaign_views').code())"
     codes = {
         subprocess.run(
             [sys.executable, "-c", f"{before}{told}"], capture_output=True, text=True, check=True
         ).stdout
-        for before in ("", "import workloads.datasets.catalog, pyarrow.parquet, pandas; ")
+        for before in ("", "import streamlab.workloads.datasets.catalog, pyarrow.parquet, pandas; ")
     }
     assert len(codes) == 1

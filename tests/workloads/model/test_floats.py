@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab import rows as table
-from lab import workload
+from streamlab import rows as table
+from streamlab import workload
+from streamlab.workloads.model import EXACT, Columns, ModelError, OutputType, Query, Tag, Tolerance
+from streamlab.workloads.model.aggregates import aggregate
+from streamlab.workloads.model.floats import order_is_fixed, tolerances_of
+from streamlab.workloads.model.operator import InputType, Window
+from streamlab.workloads.model.pipeline import Pipeline, partitioned
+from streamlab.workloads.model.trace import Difference, compare
+from streamlab.workloads.registry import names
+from streamlab.workloads.registry import workload as registered
 from tests.examples import examples
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED
-from workloads.model import EXACT, Columns, ModelError, OutputType, Query, Tag, Tolerance
-from workloads.model.aggregates import aggregate
-from workloads.model.floats import order_is_fixed, tolerances_of
-from workloads.model.operator import InputType, Window
-from workloads.model.pipeline import Pipeline, partitioned
-from workloads.model.trace import Difference, compare
-from workloads.registry import names
-from workloads.registry import workload as registered
 
 SEQUENCE = OutputType(kinds=("sum",), depends=lambda a, b: True)
 BAG = OutputType(kinds=("sum",), depends=lambda a, b: False)

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model.dataflow import Vertex
+from streamlab.workloads.model.dataflow.vertex_run import Marker, start
+from streamlab.workloads.model.instance import instance
+from streamlab.workloads.model.operator import MULTI, SINGLE
+from streamlab.workloads.model.piperun import PipelineRun
+from streamlab.workloads.model.strategies import records, tuples
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, LOADS, ORDERED_LOADS, READINGS
-from workloads.model.dataflow import Vertex
-from workloads.model.dataflow.vertex_run import Marker, start
-from workloads.model.instance import instance
-from workloads.model.operator import MULTI, SINGLE
-from workloads.model.piperun import PipelineRun
-from workloads.model.strategies import records, tuples
-from workloads.registry import workload
 
 
 def moved(new, items, cut, process):

@@ -6,13 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.registry import engine
-from workloads.model import DGSProgram, ModelError, Pipeline, Query, Tag
-from workloads.model.dataflow import Dataflow, Flow, O, OpKeyedOrdered, OpStateless, U, of_events
-from workloads.model.inferred import emitting_kinds, inferred_output
-from workloads.model.trace import compare
-from workloads.registry import names, workload
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import DGSProgram, ModelError, Pipeline, Query, Tag
+from streamlab.workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    O,
+    OpKeyedOrdered,
+    OpStateless,
+    U,
+    of_events,
+)
+from streamlab.workloads.model.inferred import emitting_kinds, inferred_output
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import names, workload
 
 A, B, C = 0, 1, 2
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workloads.model.check import check
-from workloads.model.memo import memo
-from workloads.registry import workload
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.memo import memo
+from streamlab.workloads.registry import workload
 
 
 def test_a_result_is_kept_and_without_a_hash_made_again():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from streamlab.workloads.datasets.tables import arrays
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.model.narrow import dgs_program, pipeline, query
+from streamlab.workloads.own import workload
 from tests.workloads.model.dataflow.parts import averages
-from workloads.datasets.tables import arrays
-from workloads.model import ModelError
-from workloads.model.narrow import dgs_program, pipeline, query
-from workloads.own import workload
 
 
 @pytest.mark.parametrize("narrow", [dgs_program, query, pipeline])

@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.examples import examples
-from tests.workloads.model import naive
-from tests.workloads.model.naive import KEYS, TOTALS, VALUE, Row, Tuple
-from workloads.model import (
+from streamlab.workloads.model import (
     Input,
     InputType,
     ModelError,
@@ -21,10 +18,13 @@ from workloads.model import (
     Window,
     join,
 )
-from workloads.model.operator import MULTI, SINGLE
-from workloads.model.oplus import QueryRun, answer
-from workloads.model.records import tuple_type
-from workloads.model.total_order import merge
+from streamlab.workloads.model.operator import MULTI, SINGLE
+from streamlab.workloads.model.oplus import QueryRun, answer
+from streamlab.workloads.model.records import tuple_type
+from streamlab.workloads.model.total_order import merge
+from tests.examples import examples
+from tests.workloads.model import naive
+from tests.workloads.model.naive import KEYS, TOTALS, VALUE, Row, Tuple
 
 PAIRS = np.dtype([("ts", np.int64), ("l", np.int64), ("r", np.int64)])
 SHARES = 5

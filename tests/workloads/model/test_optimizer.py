@@ -8,22 +8,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.reference.adapter import PreparedReference
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.workloads.model import (
+    Alphabet,
+    Columns,
+    DGSProgram,
+    Input,
+    OutputType,
+    PlanError,
+    Stream,
+)
+from streamlab.workloads.model.optimizer import choose_plan
+from streamlab.workloads.model.placement import lpt
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.profile import StreamProfile, profile
+from streamlab.workloads.model.pyrun import run_plan
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
+from streamlab.workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
+from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
+from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.across import PLUGS
 from tests.examples import examples
-from workloads.model import Alphabet, Columns, DGSProgram, Input, OutputType, PlanError, Stream
-from workloads.model.optimizer import choose_plan
-from workloads.model.placement import lpt
-from workloads.model.plan import ImplTag, Plan, PlanNode
-from workloads.model.profile import StreamProfile, profile
-from workloads.model.pyrun import run_plan
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.model.validity import check_plan
-from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
-from workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
-from workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
-from workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 
 PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 BAG = OutputType(kinds=("any",), depends=lambda a, b: False)

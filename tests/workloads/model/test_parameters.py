@@ -2,9 +2,9 @@
 
 import pytest
 
-from workloads.model import ModelError
-from workloads.model.workload import LARGEST_WHOLE
-from workloads.registry import names, workload
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.model.workload import LARGEST_WHOLE
+from streamlab.workloads.registry import names, workload
 
 HOSTILE = (
     *(float("nan"), float("inf"), float("-inf"), "nan", "inf", 1e308, -1e308),

@@ -8,6 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from streamlab.workloads.model import (
+    Alphabet,
+    Input,
+    ModelError,
+    Pipeline,
+    ProgramError,
+    Stream,
+    partitioned,
+    stateful,
+    stateless,
+)
+from streamlab.workloads.model.constants import constants
+from streamlab.workloads.model.narrow import dgs_program, query
+from streamlab.workloads.model.narrow import pipeline as narrowed
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.strategies import inputs, records
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model.pipelines import (
     ALL_KINDS,
@@ -20,23 +37,6 @@ from tests.workloads.model.pipelines import (
     pipeline,
 )
 from tests.workloads.suite.streams import in_order
-from workloads.model import (
-    Alphabet,
-    Input,
-    ModelError,
-    Pipeline,
-    ProgramError,
-    Stream,
-    partitioned,
-    stateful,
-    stateless,
-)
-from workloads.model.constants import constants
-from workloads.model.narrow import dgs_program, query
-from workloads.model.narrow import pipeline as narrowed
-from workloads.model.piperun import answer
-from workloads.model.strategies import inputs, records
-from workloads.registry import workload
 
 
 def rows(program: Pipeline, data: Input) -> list[tuple[int, ...]]:

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from workloads.model import Alphabet, Input, ProgramError, Stream
-from workloads.model.records import (
+from streamlab.workloads.model import Alphabet, Input, ProgramError, Stream
+from streamlab.workloads.model.records import (
     Emitter,
     RecordType,
     column,
@@ -14,8 +14,8 @@ from workloads.model.records import (
     rows_to_columns,
     tuple_type,
 )
-from workloads.model.total_order import merge
-from workloads.suite.event_window.program import PROGRAM
+from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.suite.event_window.program import PROGRAM
 
 NESTED = np.dtype(
     [("n", np.int32), ("share", np.float64), ("seen", np.bool_), ("grid", "i8", (2, 2))]

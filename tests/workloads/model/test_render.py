@@ -6,15 +6,15 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from click.testing import CliRunner
 
-from lab.cli import EXIT_USER_ERROR, call
-from lab.cli.check import check
-from lab.cli.plan import plan as plan_command
-from lab.cli.plan import plan_for_parameters
-from workloads.model import DGSProgram, ModelError
-from workloads.model.picture import plan_svg
-from workloads.model.render import plan_dot, plan_text
-from workloads.optimizers.cost import WORTH_IT
-from workloads.registry import names, workload
+from streamlab.lab.cli import EXIT_USER_ERROR, call
+from streamlab.lab.cli.check import check
+from streamlab.lab.cli.plan import plan as plan_command
+from streamlab.lab.cli.plan import plan_for_parameters
+from streamlab.workloads.model import DGSProgram, ModelError
+from streamlab.workloads.model.picture import plan_svg
+from streamlab.workloads.model.render import plan_dot, plan_text
+from streamlab.workloads.optimizers.cost import WORTH_IT
+from streamlab.workloads.registry import names, workload
 
 PLANNED = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
 
@@ -104,7 +104,7 @@ def test_lab_plan_refuses_wrong_arguments(arguments, message):
 
 BROKEN = """
 from dataclasses import replace
-from workloads.suite.event_window.program import PROGRAM
+from streamlab.workloads.suite.event_window.program import PROGRAM
 
 def join(first, second, state):
     state.sum = first.sum
@@ -139,7 +139,7 @@ def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directo
     [
         ("no_such_workload", "or by package.module:ATTRIBUTE"),
         ("no_such_module:PROGRAM", "No module named 'no_such_module'"),
-        ("workloads.suite.event_window.program:VALUE", "is a int, not a DGSProgram"),
+        ("streamlab.workloads.suite.event_window.program:VALUE", "is a int, not a DGSProgram"),
     ],
 )
 def test_lab_check_says_what_it_could_not_find(name, message, capsys):

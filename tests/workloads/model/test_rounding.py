@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import Dataflow
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, U, of_events
+from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.rounding import Rounding, in_tenths
 from tests.workloads.model.dataflow.parts import AVG, of_loads
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED
-from workloads.model import Dataflow
-from workloads.model.check import check
-from workloads.model.dataflow import Flow, OpKeyedUnordered, U, of_events
-from workloads.model.records import record_type
-from workloads.model.rounding import Rounding, in_tenths
 
 LOAD = np.dtype([("load", np.float64)])
 SUM = np.dtype([("sum", np.float64)])
@@ -62,7 +62,7 @@ def test_a_join_that_rounds_is_named_with_its_largest_difference_and_an_example(
     assert after.startswith("      after join: box(sum=")
     assert before.partition("sum=")[2] != after.partition("sum=")[2]
     assert any("events of box do not commute in floating point" in words for words in others)
-    assert "with workloads.model.exact_sum they are equal bit for bit" in report.render()
+    assert "with streamlab.workloads.model.exact_sum they are equal bit for bit" in report.render()
 
 
 def test_an_exact_sum_does_not_round():

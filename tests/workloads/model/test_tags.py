@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.stream_file import write_stream
-from workloads.model import Alphabet, Input, ModelError, Stream
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Alphabet, Input, ModelError, Stream
 
 KINDS = Alphabet(kinds=("view", "update"), keys=3)
 RULE = r"; a tag is the number of its kind \(view, update\) \+ 2 x its key$"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Columns, ModelError, OutputType, Tag
+from streamlab.workloads.model.trace import compare
 from tests.examples import examples
-from workloads.model import Columns, ModelError, OutputType, Tag
-from workloads.model.trace import compare
 
 KEYED = OutputType(
     kinds=("view", "update"),

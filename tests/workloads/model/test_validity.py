@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workloads.model import Alphabet, PlanError
-from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from workloads.model.profile import StreamProfile
-from workloads.model.validity import check_plan
-from workloads.suite.event_window.program import PROGRAM
-from workloads.suite.keyed_counter.program import PROGRAM as KEYED
+from streamlab.workloads.model import Alphabet, PlanError
+from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.suite.event_window.program import PROGRAM
+from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED
 
 VALUE_0, VALUE_1, BARRIER = ImplTag(0, 0), ImplTag(0, 1), ImplTag(1, 2)
 

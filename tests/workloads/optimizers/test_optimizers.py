@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Alphabet, DGSProgram, Input, PlanError
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.plan import ImplTag
+from streamlab.workloads.model.profile import StreamProfile, profile
+from streamlab.workloads.model.pyrun import run_plan
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose, names
+from streamlab.workloads.optimizers.cost import plan_workers
+from streamlab.workloads.optimizers.prediction import predict
+from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
+from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
+from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.across import PLUGS
 from tests.examples import examples
 from tests.workloads.model.test_optimizer import BAG, PROGRAMS, leaves, sequential, stream
-from workloads.model import Alphabet, DGSProgram, Input, PlanError
-from workloads.model.errors import ModelError
-from workloads.model.plan import ImplTag
-from workloads.model.profile import StreamProfile, profile
-from workloads.model.pyrun import run_plan
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.model.validity import check_plan
-from workloads.optimizers import Choice, Costs, PlanRequest, choose, names
-from workloads.optimizers.cost import plan_workers
-from workloads.optimizers.prediction import predict
-from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
-from workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
-from workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 
 COSTS = Costs(
     update_ns=1,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import floor
 
+from streamlab.workloads.model import Input
 from tests.workloads.suite.streams import in_order
-from workloads.model import Input
 
 Event = dict[str, int]
 

@@ -7,9 +7,9 @@ from math import floor
 import numpy as np
 from hypothesis import strategies as st
 
+from streamlab.workloads.inputs.power_readings.schema import FIELDS
+from streamlab.workloads.model import Alphabet, Input, Stream
 from tests.workloads.suite.streams import in_order
-from workloads.inputs.power_readings.schema import FIELDS
-from workloads.model import Alphabet, Input, Stream
 
 Reading = tuple[int, int, int, int]
 """(ts, plug, device, watts)."""

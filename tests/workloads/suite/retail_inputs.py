@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.inputs.retail.schema import CLICK, SALE
-from workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.inputs.retail.schema import CLICK, SALE
+from streamlab.workloads.model import Alphabet, Input, Stream
 
 SALES = {
     "ticket": st.integers(0, 4),

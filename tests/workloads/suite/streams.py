@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model import Alphabet, Columns, Input, Stream, Workload
+from streamlab.workloads.model import Alphabet, Columns, Input, Stream, Workload
 
 LARGEST_TS = 12
 """Few timestamps, so that ties within and between streams are the rule."""

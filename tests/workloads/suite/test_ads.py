@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Columns, Dataflow, Input, ModelError, Workload
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite import ads_naive as naive
 from tests.workloads.suite.streams import generated, rows
-from workloads.model import Columns, Dataflow, Input, ModelError, Workload
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 FORMS = ("typed", "handcrafted")
 OF_ADS = {"ads": 5, "campaigns": 2}
@@ -60,7 +60,7 @@ def few_events(draw: st.DrawFn, found: Workload) -> Input:
 
 
 def answer(found: Workload, data: Input) -> Columns:
-    from engines.reference.adapter import PreparedReference
+    from streamlab.engines.reference.adapter import PreparedReference
 
     prepared = PreparedReference(found.program, data)
     prepared.run()
@@ -144,7 +144,7 @@ def test_a_campaign_that_comes_late_has_a_window_that_ends_with_the_others():
 
 def test_clusters_of_known_points_are_known():
     """Two far groups of users of one location: k-means finds them, whole numbers as said."""
-    from workloads.suite.user_clusters.oracle import k_means
+    from streamlab.workloads.suite.user_clusters.oracle import k_means
 
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [90, 90, 90], [91, 90, 90]])
     sizes, centroids = k_means(points, 2, 5)

@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines.conformance import CASES, Setting, run_case
-from engines.duckdb.adapter import DuckdbEngine
-from engines.registry import engine
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.registry import engine
+from streamlab.workloads.inputs.ads.databases import duckdb, sqlite, sqlite_lookup
+from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB
+from streamlab.workloads.inputs.ads.databases.lookup import FOLDER, System, look_up
+from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE
+from streamlab.workloads.model import Dataflow, ModelError, Pipeline, Query
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.engines.own_environment import made
 from tests.workloads.suite.streams import generated
 from tests.workloads.suite.test_ads import FORMS, SMALL, answer
-from workloads.inputs.ads.databases import duckdb, sqlite, sqlite_lookup
-from workloads.inputs.ads.databases.duckdb_lookup import DUCKDB
-from workloads.inputs.ads.databases.lookup import FOLDER, System, look_up
-from workloads.inputs.ads.databases.sqlite_lookup import SQLITE
-from workloads.model import Dataflow, ModelError, Pipeline, Query
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 WITH_DUCKDB = made(DuckdbEngine)
 SYSTEMS = [
@@ -153,7 +153,7 @@ def test_compiled_functions_look_up_in_a_database(of: System, name: str, form: s
 def test_the_code_of_a_program_is_the_same_in_another_process(of: System):
     """A trial compares it with what its run was started with."""
     told = (
-        "from workloads.registry import workload; "
+        "from streamlab.workloads.registry import workload; "
         f"print(workload('campaign_views').bound({{'lookup': {of.name!r}}}).code(), end='')"
     )
     other = subprocess.run(
@@ -226,7 +226,7 @@ def test_a_locked_duckdb_database_is_refused(root: Path):
     path.unlink()  # the one that this process has open, to read
     DUCKDB.write(path, TABLE)
     hold = (
-        "from pathlib import Path; from workloads.inputs.ads.databases import duckdb\n"
+        "from pathlib import Path; from streamlab.workloads.inputs.ads.databases import duckdb\n"
         f"with duckdb.Database(Path({str(path)!r}), duckdb.config()): print(flush=True), input()"
     )
     with subprocess.Popen(

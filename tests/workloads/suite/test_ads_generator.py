@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.small_dataset import write_dataset
-from lab.errors import MatrixError
-from lab.matrix.matrix import WorkloadEntry
-from lab.parent.inputs import find_dataset
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.errors import MatrixError
+from streamlab.lab.matrix.matrix import WorkloadEntry
+from streamlab.lab.parent.inputs import find_dataset
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.inputs.ads.fit import unfit
+from streamlab.workloads.inputs.ads.schema import FIELDS
+from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user
+from streamlab.workloads.model import Columns, Input, ModelError
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.datasets.session import DEFAULT_MASTER
-from workloads.inputs.ads.fit import unfit
-from workloads.inputs.ads.schema import FIELDS
-from workloads.inputs.ads.tables import campaign_of_ad, location_of_user
-from workloads.model import Columns, Input, ModelError
-from workloads.registry import workload
 
 VIEWS = workload("campaign_views")
 HISTORY = workload("location_history")

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.cadence import rows_per_stream
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated, in_order
-from workloads.datasets.cadence import rows_per_stream
-from workloads.registry import workload
 
 PERIODS = {
     "event_window": "values_per_barrier",

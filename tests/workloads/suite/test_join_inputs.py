@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Columns, ModelError
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.nyse_hedge.generate import DAY_MS, OPENING_MS
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
-from workloads.model import Columns, ModelError
-from workloads.registry import workload
-from workloads.suite.nyse_hedge.generate import DAY_MS, OPENING_MS
 
 PARAMS: dict[str, dict[str, object]] = {
     "forward": {"rate_eps": 700, "streams": 3},

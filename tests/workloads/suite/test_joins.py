@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-import engines.multicore.kernels.widths  # noqa: F401  what int32 means to the compiler
+import streamlab.engines.multicore.kernels.widths  # noqa: F401  what int32 means to the compiler
+from streamlab.workloads.model import Input, ModelError, Workload
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.program import DGSProgram
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
-from workloads.model import Input, ModelError, Workload
-from workloads.model.oplus import answer
-from workloads.model.program import DGSProgram
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 WS_MS = 5
 FORWARD = workload("forward").bound({"copies": 3})

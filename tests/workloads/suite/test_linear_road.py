@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.examples import examples
-from tests.workloads.suite.streams import generated, in_order, rows
-from workloads.inputs.linear_road.generate import PARAMETERS
-from workloads.inputs.linear_road.schema import (
+from streamlab.workloads.inputs.linear_road.generate import PARAMETERS
+from streamlab.workloads.inputs.linear_road.schema import (
     FIELDS,
     MILE_FT,
     PERIOD_MS,
@@ -20,12 +18,14 @@ from workloads.inputs.linear_road.schema import (
     SEGMENTS,
     TYPES,
 )
-from workloads.model import Columns, Input, ModelError, Workload
-from workloads.model.narrow import pipeline
-from workloads.model.piperun import answer
-from workloads.model.strategies import inputs
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.workloads.model import Columns, Input, ModelError, Workload
+from streamlab.workloads.model.narrow import pipeline
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from tests.examples import examples
+from tests.workloads.suite.streams import generated, in_order, rows
 
 POS_REP = workload("linear_road_pos_rep")
 NEW_SEG = workload("linear_road_new_seg")

@@ -5,9 +5,9 @@ from collections import defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Input
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import in_order, inputs, rows
-from workloads.model import Input
-from workloads.registry import workload
 
 EVENT_WINDOW = workload("event_window")
 FRAUD_DETECTION = workload("fraud_detection")

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.inputs.connections.generate import PLANTED
+from streamlab.workloads.inputs.connections.schema import COLUMNS, CONTINUOUS, scaled
+from streamlab.workloads.model import Input
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.pyrun import run_plan
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.optimizers.registry import choose
+from streamlab.workloads.optimizers.request import PlanRequest
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.outlier_detection.features import read_features
+from streamlab.workloads.suite.outlier_detection.program import KEPT, OUTLIER, PROGRAM
+from streamlab.workloads.suite.outlier_detection.quality import quality
 from tests.workloads.suite.streams import generated
-from workloads.inputs.connections.generate import PLANTED
-from workloads.inputs.connections.schema import COLUMNS, CONTINUOUS, scaled
-from workloads.model import Input
-from workloads.model.profile import profile
-from workloads.model.pyrun import run_plan
-from workloads.model.sequential import answer_of
-from workloads.model.strategies import inputs
-from workloads.optimizers.registry import choose
-from workloads.optimizers.request import PlanRequest
-from workloads.registry import workload
-from workloads.suite.outlier_detection.features import read_features
-from workloads.suite.outlier_detection.program import KEPT, OUTLIER, PROGRAM
-from workloads.suite.outlier_detection.quality import quality
 
 OUTLIERS = workload("outlier_detection")
 FEW = {"connections_per_check": 60, "profiles": 3, "outliers": 0.03}

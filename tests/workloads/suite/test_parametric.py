@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Input, ModelError
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.narrow import pipeline
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.parametric.oracle import power
+from streamlab.workloads.suite.parametric.records import KEY_SPACE, MASK, MATRIX
 from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
-from workloads.model import Input, ModelError
-from workloads.model.check import check
-from workloads.model.narrow import pipeline
-from workloads.model.piperun import answer
-from workloads.model.strategies import inputs
-from workloads.registry import workload
-from workloads.suite.parametric.oracle import power
-from workloads.suite.parametric.records import KEY_SPACE, MASK, MATRIX
 
 PARAMETRIC = workload("parametric")
 PIPELINES: list[dict[str, Any]] = [

@@ -3,10 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.inputs.power_readings.schema import (
+    FIELDS,
+    PLUGS_PER_UNIT,
+    UNITS_PER_BUILDING,
+)
+from streamlab.workloads.model import Columns, Input, ModelError
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.inputs.power_readings.schema import FIELDS, PLUGS_PER_UNIT, UNITS_PER_BUILDING
-from workloads.model import Columns, Input, ModelError
-from workloads.registry import workload
 
 SUBJECT = workload("sensor_interpolation")
 MILLION = 1_000_000

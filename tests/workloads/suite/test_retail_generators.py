@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.datasets.random import draw
-from workloads.inputs.retail.days import midnight_ms
-from workloads.inputs.retail.scale import popular, sizes_of
-from workloads.inputs.retail.schema import HOUR_MS, PAGES
-from workloads.model import Columns, ModelError
-from workloads.registry import workload
+from streamlab.workloads.datasets.random import draw
+from streamlab.workloads.inputs.retail.days import midnight_ms
+from streamlab.workloads.inputs.retail.scale import popular, sizes_of
+from streamlab.workloads.inputs.retail.schema import HOUR_MS, PAGES
+from streamlab.workloads.model import Columns, ModelError
+from streamlab.workloads.registry import workload
 
 SALES, CLICKS = "declining_categories", "cart_abandonment"
 UNITS = {SALES: 15, CLICKS: 152}

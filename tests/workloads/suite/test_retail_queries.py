@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.conformance import ordinary_input
+from streamlab.engines.conformance import ordinary_input
+from streamlab.workloads.inputs.retail.schema import AD, DAY_MS, DYNAMIC, ORDER
+from streamlab.workloads.model import Input, ModelError
+from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.retail_inputs import click_inputs, clicks, sale_inputs, sales
 from tests.workloads.suite.streams import generated, rows
-from workloads.inputs.retail.schema import AD, DAY_MS, DYNAMIC, ORDER
-from workloads.model import Input, ModelError
-from workloads.model.piperun import answer
-from workloads.registry import workload
 
 TOGETHER, VIEWED = "items_sold_together", "items_viewed_together"
 LAST, CARTS, TRENDS = "last_views_before_purchase", "cart_abandonment", "declining_categories"

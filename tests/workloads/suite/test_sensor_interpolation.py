@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.reference.adapter import PreparedReference
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.workloads.model import Input, ModelError, Workload
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import (
     filled,
     half_up,
@@ -15,9 +18,6 @@ from tests.workloads.suite.power_inputs import (
     readings_of,
 )
 from tests.workloads.suite.streams import rows
-from workloads.model import Input, ModelError, Workload
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 NAME = "sensor_interpolation"
 FORMS = ("typed", "handcrafted")

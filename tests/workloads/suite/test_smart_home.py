@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workloads.suite.power_inputs import half_up
-from tests.workloads.suite.streams import generated, in_order, rows
-from workloads.datasets.dataset import Dataset
-from workloads.inputs.homes import (
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.inputs.homes import (
     FIELDS,
     HOUSE_END,
     KINDS,
@@ -22,10 +20,12 @@ from workloads.inputs.homes import (
     SLICE_END,
     unfit,
 )
-from workloads.model import Alphabet, Input, ModelError, Stream
-from workloads.model.sequential import answer_of
-from workloads.model.trace import compare
-from workloads.registry import workload
+from streamlab.workloads.model import Alphabet, Input, ModelError, Stream
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from tests.workloads.suite.power_inputs import half_up
+from tests.workloads.suite.streams import generated, in_order, rows
 
 SMART_HOME = workload("smart_home")
 QUARTERS = {"slice_s": SECONDS_A_DAY // 4, "plugs_per_household": 2, "households_per_house": 2}

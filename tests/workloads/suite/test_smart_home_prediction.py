@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.reference.adapter import PreparedReference
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.workloads.inputs.power_readings.filled import readings
+from streamlab.workloads.model import Input, ModelError, Workload
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.smart_home_prediction.loads import loads
+from streamlab.workloads.suite.smart_home_prediction.oracle import predicted
+from streamlab.workloads.suite.smart_home_prediction.train import FEWEST, examples, train
+from streamlab.workloads.suite.smart_home_prediction.tree import (
+    DEEPEST,
+    NAMES,
+    read_tree,
+    write_tree,
+)
 from tests.workloads.suite.power_inputs import (
     filled,
     half_up,
@@ -18,14 +31,6 @@ from tests.workloads.suite.power_inputs import (
     readings_of,
 )
 from tests.workloads.suite.streams import generated, rows
-from workloads.inputs.power_readings.filled import readings
-from workloads.model import Input, ModelError, Workload
-from workloads.model.trace import compare
-from workloads.registry import workload
-from workloads.suite.smart_home_prediction.loads import loads
-from workloads.suite.smart_home_prediction.oracle import predicted
-from workloads.suite.smart_home_prediction.train import FEWEST, examples, train
-from workloads.suite.smart_home_prediction.tree import DEEPEST, NAMES, read_tree, write_tree
 
 NAME = "smart_home_prediction"
 FORMS = ("typed", "handcrafted")

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.inputs.tweets import windows
+from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError
+from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated, rows
 from tests.workloads.suite.tweet_inputs import tweet_inputs, tweet_stream, tweets
-from workloads.inputs.tweets import windows
-from workloads.model import Alphabet, Input, ListColumn, ModelError
-from workloads.model.oplus import answer
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 Tweet = dict[str, Any]
 SIZES = st.tuples(st.integers(1, 6), st.integers(0, 9)).map(lambda x: (x[0], x[0] + x[1]))

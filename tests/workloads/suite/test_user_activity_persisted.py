@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.duckdb.adapter import DuckdbEngine
-from engines.registry import engine
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.registry import engine
+from streamlab.workloads.inputs.ads.databases.duckdb import Database, config
+from streamlab.workloads.inputs.ads.databases.store import stored
+from streamlab.workloads.model import Input, ModelError, Workload
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
+from streamlab.workloads.suite.user_activity.persist import TABLE
 from tests.engines.own_environment import made
 from tests.workloads.suite.streams import generated, rows
 from tests.workloads.suite.test_ads import FORMS, answer
-from workloads.inputs.ads.databases.duckdb import Database, config
-from workloads.inputs.ads.databases.store import stored
-from workloads.model import Input, ModelError, Workload
-from workloads.model.trace import compare
-from workloads.registry import workload
-from workloads.suite.user_activity.persist import TABLE
 
 SYSTEMS = ["sqlite", pytest.param("duckdb", marks=made(DuckdbEngine))]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model import Alphabet, Input, ListColumn, Stream
+from streamlab.workloads.model import Alphabet, Input, ListColumn, Stream
 
 FIRST_TS, LAST_TS = -9, 25
 

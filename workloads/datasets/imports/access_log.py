@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports.cells import Cells, mask_of
-from workloads.datasets.imports.forms import Layout
-from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable
-from workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets.imports.forms import Layout
+from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.stream_table import StreamTable
+from streamlab.workloads.model import Alphabet, Block
 
 COLUMNS = (
     "host", "logname", "time", "method", "url", "response", "bytes", "referer", "useragent",

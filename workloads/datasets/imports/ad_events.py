@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
-from workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from workloads.datasets.imports.forms import Lines, lookup_cells
-from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import ImportOptions, Setting
-from workloads.datasets.text.csv_text import LINE
-from workloads.inputs.ads.schema import TYPES
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from streamlab.workloads.datasets.imports.forms import Lines, lookup_cells
+from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
+from streamlab.workloads.datasets.imports.kind import ImportOptions, Setting
+from streamlab.workloads.datasets.text.csv_text import LINE
+from streamlab.workloads.inputs.ads.schema import TYPES
 
 _COLUMNS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
 

@@ -1,7 +1,7 @@
 """What imports of events of ads make alike: rows, dictionaries with look-ups, and streams.
 
 A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
-with a tab between: the tables that queries look up (`workloads.inputs.ads.tables`).
+with a tab between: the tables that queries look up (`streamlab.workloads.inputs.ads.tables`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,13 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from workloads.datasets.imports.cells import BadRowError, Cells
-from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from workloads.datasets.rows import taken
-from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
-from workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
-from workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
+from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from streamlab.workloads.datasets.rows import taken
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
+from streamlab.workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
+from streamlab.workloads.model import Alphabet, Block
 
 COLUMNS = (
     ("user", "string"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.cells import is_text, numbers, plain
-from workloads.datasets.tables.table import Chunk, Part
-from workloads.datasets.times import ColumnTimes
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
+from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.times import ColumnTimes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells
-from workloads.datasets.imports.kind import Form, ImportOptions, Setting
-from workloads.datasets.imports.raw import At, parts
-from workloads.datasets.imports.raw import Part as RawPart
-from workloads.datasets.tables.by_form import form_of
-from workloads.datasets.tables.column_files import arrow_parts, parquet_parts
-from workloads.datasets.tables.table import Part
-from workloads.datasets.tables.text_files import text_part
-from workloads.datasets.text.csv_text import LINE, CsvText, LineText, checked_delimiter
-from workloads.datasets.times import ColumnTimes
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports.kind import Form, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.raw import At, parts
+from streamlab.workloads.datasets.imports.raw import Part as RawPart
+from streamlab.workloads.datasets.tables.by_form import form_of
+from streamlab.workloads.datasets.tables.column_files import arrow_parts, parquet_parts
+from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.tables.text_files import text_part
+from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, checked_delimiter
+from streamlab.workloads.datasets.times import ColumnTimes
 
 QUOTES_SETTING = Setting(
     name="no-quotes",

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from workloads.datasets.imports.forms import Layout
-from workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
-from workloads.datasets.imports.tracebase import TRACEBASE, check_mean
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable, numbered
-from workloads.inputs.homes import (
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from streamlab.workloads.datasets.imports.forms import Layout
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.tracebase import TRACEBASE, check_mean
+from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered
+from streamlab.workloads.inputs.homes import (
     ALL,
     ENDS_OF,
     HOUSE,
@@ -41,7 +41,7 @@ from workloads.inputs.homes import (
     check_slice,
     plugs_of_a_house,
 )
-from workloads.model import Alphabet, Block, ModelError
+from streamlab.workloads.model import Alphabet, Block, ModelError
 
 COLUMNS = ("id", "timestamp", "value", "property", "plug_id", "household_id", "house_id")
 WORK_DONE, LOAD_NOW = 0, 1

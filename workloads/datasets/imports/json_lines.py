@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.cells import BadRowError
 
 
 def object_of(line: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Lines of 41 features and a label with a full stop, separated by commas, without a header and without
 times: event time is the number of the row, from 0. What becomes of the features is said in
-`workloads.inputs.connections.schema`; words are numbered by first appearance.
+`streamlab.workloads.inputs.connections.schema`; words are numbered by first appearance.
 
 - Row r goes to stream r modulo their number: how many there are changes no event.
 - There is a check after every `--check-every` rows, and after the last one.
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError, Cells
-from workloads.datasets.imports.forms import Layout
-from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
-from workloads.inputs.connections.schema import (
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
+from streamlab.workloads.datasets.imports.forms import Layout
+from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     CHECK,
     COLUMNS,
@@ -33,7 +33,7 @@ from workloads.inputs.connections.schema import (
     TEXTS,
     scaled,
 )
-from workloads.model import Alphabet, Block
+from streamlab.workloads.model import Alphabet, Block
 
 NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
 _INT16_MAX, _MOST = 2**15 - 1, 2**62

@@ -1,7 +1,7 @@
 """What an import kind is: the form of its files, its columns, and the dataset that they become.
 
 A kind is a declaration on tables. Its form says how files become parts and chunks of cells, as any
-table does (`workloads.datasets.tables`); its transform makes columns of a chunk; its dictionaries,
+table does (`streamlab.workloads.datasets.tables`); its transform makes columns of a chunk; its dictionaries,
 derived columns and streams say what becomes of these.
 """
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Transform
-from workloads.datasets.imports.raw import At, check_readable
-from workloads.datasets.remedy import workload_taking
-from workloads.datasets.split import check_streams
-from workloads.datasets.stream_table import StreamTable
-from workloads.datasets.tables.table import MOST_STREAMS, Part
-from workloads.datasets.times import TimeReader, check_form
-from workloads.model import Alphabet
-from workloads.registry import workload
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import Transform
+from streamlab.workloads.datasets.imports.raw import At, check_readable
+from streamlab.workloads.datasets.remedy import workload_taking
+from streamlab.workloads.datasets.split import check_streams
+from streamlab.workloads.datasets.stream_table import StreamTable
+from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
+from streamlab.workloads.datasets.times import TimeReader, check_form
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.registry import workload
 
 if TYPE_CHECKING:
     import pyarrow as pa

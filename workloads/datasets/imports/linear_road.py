@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports.cells import Cells, mask_of
-from workloads.datasets.imports.forms import Lines
-from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
-from workloads.datasets.text.csv_text import LINE
-from workloads.inputs.linear_road.schema import (
+from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets.imports.forms import Lines
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.text.csv_text import LINE
+from streamlab.workloads.inputs.linear_road.schema import (
     EXIT_LANE,
     FIELDS,
     INPUT,
@@ -34,7 +34,7 @@ from workloads.inputs.linear_road.schema import (
     SEGMENTS,
     TYPES,
 )
-from workloads.model import Alphabet
+from streamlab.workloads.model import Alphabet
 
 COMMAS = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
 BLANKS = ("Time", "VID", "Spd", "XWay", "Lane", "Dir", "Pos")

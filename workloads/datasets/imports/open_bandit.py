@@ -17,12 +17,12 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
-from workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from workloads.datasets.imports.forms import QUOTES_SETTING, NamedColumns, lookup_cells
-from workloads.datasets.imports.kind import ImportOptions, Setting
-from workloads.inputs.ads.schema import VIEW
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
+from streamlab.workloads.datasets.imports.forms import QUOTES_SETTING, NamedColumns, lookup_cells
+from streamlab.workloads.datasets.imports.kind import ImportOptions, Setting
+from streamlab.workloads.inputs.ads.schema import VIEW
 
 ITEMS = "item_context.csv"
 USER_FEATURES = tuple(f"user_feature_{number}" for number in range(4))

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells
-from workloads.datasets.imports.forms import NamedColumns, lookup_cells
-from workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports.forms import NamedColumns, lookup_cells
+from streamlab.workloads.datasets.imports.kind import ImportOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.errors import DatasetError
 
 At = Callable[[int], None]
 """Told from time to time how many bytes of a raw file have been read."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells
-from workloads.datasets.imports.forms import cells_of
-from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.text.report import RowReport
-from workloads.datasets.times import ColumnTimes
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports.forms import cells_of
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.text.report import RowReport
+from streamlab.workloads.datasets.times import ColumnTimes
 
 if TYPE_CHECKING:
     import pyarrow as pa

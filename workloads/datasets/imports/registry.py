@@ -1,19 +1,19 @@
 """Finds import kinds by name."""
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.access_log import ACCESS_LOG
-from workloads.datasets.imports.ad_events import AD_EVENTS
-from workloads.datasets.imports.homes import DEBS_2014, TRACEBASE_HOMES
-from workloads.datasets.imports.kdd_cup import KDD_CUP
-from workloads.datasets.imports.kind import ImportKind
-from workloads.datasets.imports.linear_road import LINEAR_ROAD
-from workloads.datasets.imports.open_bandit import OPEN_BANDIT
-from workloads.datasets.imports.retail import RETAIL
-from workloads.datasets.imports.tracebase import TRACEBASE
-from workloads.datasets.imports.trades import TRADES
-from workloads.datasets.imports.tweets import TWEETS
-from workloads.datasets.imports.wikipedia import WIKIPEDIA_COMMENTS, WIKIPEDIA_EDITS
-from workloads.meant import meant
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.access_log import ACCESS_LOG
+from streamlab.workloads.datasets.imports.ad_events import AD_EVENTS
+from streamlab.workloads.datasets.imports.homes import DEBS_2014, TRACEBASE_HOMES
+from streamlab.workloads.datasets.imports.kdd_cup import KDD_CUP
+from streamlab.workloads.datasets.imports.kind import ImportKind
+from streamlab.workloads.datasets.imports.linear_road import LINEAR_ROAD
+from streamlab.workloads.datasets.imports.open_bandit import OPEN_BANDIT
+from streamlab.workloads.datasets.imports.retail import RETAIL
+from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
+from streamlab.workloads.datasets.imports.trades import TRADES
+from streamlab.workloads.datasets.imports.tweets import TWEETS
+from streamlab.workloads.datasets.imports.wikipedia import WIKIPEDIA_COMMENTS, WIKIPEDIA_EDITS
+from streamlab.workloads.meant import meant
 
 KINDS = (
     ACCESS_LOG,

@@ -20,24 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError, Cells
-from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
-from workloads.datasets.imports.kind import (
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
+from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
+from streamlab.workloads.datasets.imports.kind import (
     TIME_SETTING,
     Dictionary,
     ImportKind,
     ImportOptions,
     Setting,
 )
-from workloads.datasets.imports.products import (
+from streamlab.workloads.datasets.imports.products import (
     UNKNOWN,
     known_categories,
     product_columns,
     text_or_unknown,
 )
-from workloads.datasets.stream_table import StreamTable, numbered, share_rows
-from workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from streamlab.workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
 ROLES = (*NEEDED, "store", "quantity", "category")

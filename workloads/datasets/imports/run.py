@@ -4,13 +4,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from workloads.datasets.build import record_of
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import NOT_STATED, Dataset
-from workloads.datasets.executor import AUTO, Executor, executor
-from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.imports.read import Reading
-from workloads.datasets.imports.stage import (
+from streamlab.workloads.datasets.build import record_of
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
+from streamlab.workloads.datasets.executor import AUTO, Executor, executor
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.read import Reading
+from streamlab.workloads.datasets.imports.stage import (
     DeriveTask,
     NumberTask,
     ReadTask,
@@ -18,11 +18,11 @@ from workloads.datasets.imports.stage import (
     raw_block,
     read_block,
 )
-from workloads.datasets.manifest import Content
-from workloads.datasets.progress import Progress, watch
-from workloads.datasets.rows import Rows
-from workloads.datasets.session import DEFAULT_MASTER
-from workloads.datasets.stream_table import StreamTask
+from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.progress import Progress, watch
+from streamlab.workloads.datasets.rows import Rows
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.stream_table import StreamTask
 
 """Source and licence of what a person says nothing about: a kind of file has no licence."""
 

@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloads.datasets.arrow import Column, column_of
-from workloads.datasets.dictionary import Numbering
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import ImportOptions
-from workloads.datasets.imports.read import Reading, read_batches
-from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.progress import report
-from workloads.datasets.rows import RowsWriter
+from streamlab.workloads.datasets.arrow import Column, column_of
+from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.read import Reading, read_batches
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.progress import report
+from streamlab.workloads.datasets.rows import RowsWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

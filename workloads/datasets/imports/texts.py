@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions
-from workloads.datasets.rows import where
-from workloads.datasets.stream_table import StreamTable, numbered
-from workloads.datasets.text.words import tokens
-from workloads.model import Block, ColumnType, ListType
+from streamlab.workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions
+from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered
+from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.model import Block, ColumnType, ListType
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,19 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells
-from workloads.datasets.imports.forms import Layout
-from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
-from workloads.inputs.power_readings.schema import (
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports.forms import Layout
+from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     INPUT,
     PLUGS_PER_UNIT,
     READING,
     UNITS_PER_BUILDING,
 )
-from workloads.model import Alphabet, Block
+from streamlab.workloads.model import Alphabet, Block
 
 MEANS = ("1s", "8s")
 _NAME = re.compile(r"(?:dev|device)?_(?P<plug>[^_]+)_\d{4}\.\d{2}\.\d{2}\.csv")

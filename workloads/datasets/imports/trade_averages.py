@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import BadRowError
-from workloads.datasets.imports.forms import NamedColumns, lookup_cells
-from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.imports.read import Reading, read_batches
-from workloads.datasets.times import TimeReader
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.forms import NamedColumns, lookup_cells
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.read import Reading, read_batches
+from streamlab.workloads.datasets.times import TimeReader
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 - `--columns ts=...,price=...,symbol=...`. Without `symbol`, it is in the file's name: what
   `--symbol-pattern` finds there, by default the first run of letters. Symbols are in capitals.
-- Times (`--time`) as everywhere, see `workloads.datasets.times`. Event time is in milliseconds,
+- Times (`--time`) as everywhere, see `streamlab.workloads.datasets.times`. Event time is in milliseconds,
   rounded down; since midnight where the file tells no day.
 - Prices are divided by `--price-scale`, and kept as whole numbers with `--decimals` decimals
   (2: cents), rounded half up. A price that is not above 0, or does not fit 32 bits, is a bad row.
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.cells import Cells, mask_of
-from workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
-from workloads.datasets.imports.kind import (
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
+from streamlab.workloads.datasets.imports.kind import (
     TIME_SETTING,
     Blocks,
     Derive,
@@ -31,9 +31,9 @@ from workloads.datasets.imports.kind import (
     ImportOptions,
     Setting,
 )
-from workloads.datasets.imports.trade_averages import Tally, averages, priced, whole_price
-from workloads.datasets.stream_table import StreamTable
-from workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.imports.trade_averages import Tally, averages, priced, whole_price
+from streamlab.workloads.datasets.stream_table import StreamTable
+from streamlab.workloads.model import Alphabet, Block
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.imports import texts
-from workloads.datasets.imports.cells import Cells
-from workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
-from workloads.datasets.imports.kind import TIME_SETTING, ImportKind
-from workloads.datasets.text.csv_text import LINE
-from workloads.model import Alphabet
+from streamlab.workloads.datasets.imports import texts
+from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
+from streamlab.workloads.datasets.imports.kind import TIME_SETTING, ImportKind
+from streamlab.workloads.datasets.text.csv_text import LINE
+from streamlab.workloads.model import Alphabet
 
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
 _MOST_CHARACTERS = 1 << 17

@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.imports import texts
-from workloads.datasets.imports.cells import Cells
-from workloads.datasets.imports.forms import Lines
-from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from workloads.datasets.rows import BLOCK_ROWS
-from workloads.datasets.stream_table import StreamTable, numbered, share_rows
-from workloads.datasets.text.csv_text import LINE
-from workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.imports import texts
+from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports.forms import Lines
+from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
+from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from streamlab.workloads.datasets.rows import BLOCK_ROWS
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from streamlab.workloads.datasets.text.csv_text import LINE
+from streamlab.workloads.model import Alphabet, Block
 
 KINDS = ("increment", "read_reset")
 INCREMENT, READ_RESET = 0, 1

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.declare import Meaning, arrow, csv, parquet
-from workloads.datasets.tables.found import first_file
-from workloads.datasets.tables.table import Table
-from workloads.datasets.tables.wanted import KEY, KIND, TS, wanted_by
-from workloads.model import Program
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.declare import Meaning, arrow, csv, parquet
+from streamlab.workloads.datasets.tables.found import first_file
+from streamlab.workloads.datasets.tables.table import Table
+from streamlab.workloads.datasets.tables.wanted import KEY, KIND, TS, wanted_by
+from streamlab.workloads.model import Program
 
 _FORMS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 """By how files begin; others are CSV, perhaps compressed."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.arrow import has_hexadecimal
-from workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.arrow import has_hexadecimal
+from streamlab.workloads.datasets.errors import DatasetError
 
 if TYPE_CHECKING:
     import pyarrow as pa

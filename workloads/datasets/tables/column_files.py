@@ -8,9 +8,9 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.found import Paths, found_files, paths_beside
-from workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.found import Paths, found_files, paths_beside
+from streamlab.workloads.datasets.tables.table import Chunk, Part
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,14 +7,14 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
-from workloads.arguments import told
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.column_files import ColumnFiles
-from workloads.datasets.tables.found import paths_of
-from workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
-from workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
-from workloads.datasets.tables.text_files import TextFiles
-from workloads.datasets.text.csv_text import checked_delimiter
+from streamlab.workloads.arguments import told
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.column_files import ColumnFiles
+from streamlab.workloads.datasets.tables.found import paths_of
+from streamlab.workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
+from streamlab.workloads.datasets.tables.text_files import TextFiles
+from streamlab.workloads.datasets.text.csv_text import checked_delimiter
 
 Path_ = str | Path | Sequence[str | Path]
 

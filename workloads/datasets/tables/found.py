@@ -3,9 +3,9 @@
 import glob
 from pathlib import Path
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.raw import check_readable
-from workloads.places import here
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw import check_readable
+from streamlab.workloads.places import here
 
 Paths = tuple[str, ...]
 """Files, folders and globs, as given."""

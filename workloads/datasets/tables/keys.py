@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.dictionary import Numbering
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.read import KEYS
+from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.read import KEYS
 
 _SPARSEST = 4
 _FEW = 1024

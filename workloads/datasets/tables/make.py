@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.build import record_of
-from workloads.datasets.catalog import Catalog, Recipe
-from workloads.datasets.dataset import NOT_STATED, Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.executor import InProcess
-from workloads.datasets.manifest import Content, canonical, file_sha256
-from workloads.datasets.progress import Progress
-from workloads.datasets.rows import where
-from workloads.datasets.split import Share, shares
-from workloads.datasets.stream_table import StreamTable, StreamTask
-from workloads.datasets.tables.keys import Keys, keys_of
-from workloads.datasets.tables.read import Reading, read
-from workloads.datasets.tables.table import FILE, Table
-from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
-from workloads.memory import available_bytes
-from workloads.model import Alphabet, Block, ColumnType, ListType, Program
+from streamlab.workloads.datasets.build import record_of
+from streamlab.workloads.datasets.catalog import Catalog, Recipe
+from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import InProcess
+from streamlab.workloads.datasets.manifest import Content, canonical, file_sha256
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.split import Share, shares
+from streamlab.workloads.datasets.stream_table import StreamTable, StreamTask
+from streamlab.workloads.datasets.tables.keys import Keys, keys_of
+from streamlab.workloads.datasets.tables.read import Reading, read
+from streamlab.workloads.datasets.tables.table import FILE, Table
+from streamlab.workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
+from streamlab.workloads.memory import available_bytes
+from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 VERSION = 3
 """Raised when the same table becomes another dataset."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.datasets.arrow import arrow_array
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.column_files import ROWS, chunked
-from workloads.datasets.tables.table import Chunk, Part
-from workloads.model import ListColumn
+from streamlab.workloads.datasets.arrow import arrow_array
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.column_files import ROWS, chunked
+from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.model import ListColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

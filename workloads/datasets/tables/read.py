@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.arrow import Column
-from workloads.datasets.dictionary import Numbering
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.rows import Rows, RowsWriter, taken
-from workloads.datasets.tables.cells import is_text, numbers, plain, shown
-from workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
-from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
-from workloads.datasets.text.csv_text import row_words
-from workloads.datasets.text.report import RowReport
-from workloads.datasets.text.words import tokens
-from workloads.datasets.times import ColumnTimes, TimeReader
-from workloads.datasets.times.reader import time_format_remedy
-from workloads.model import ListColumn
+from streamlab.workloads.datasets.arrow import Column
+from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.rows import Rows, RowsWriter, taken
+from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain, shown
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
+from streamlab.workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
+from streamlab.workloads.datasets.text.csv_text import row_words
+from streamlab.workloads.datasets.text.report import RowReport
+from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
+from streamlab.workloads.datasets.times.reader import time_format_remedy
+from streamlab.workloads.model import ListColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

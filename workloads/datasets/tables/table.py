@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.text.records import BadRecord
-from workloads.datasets.times import check_form
-from workloads.datasets.times.units import NAMES
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.text.records import BadRecord
+from streamlab.workloads.datasets.times import check_form
+from streamlab.workloads.datasets.times.units import NAMES
 
 if TYPE_CHECKING:
     import numpy as np

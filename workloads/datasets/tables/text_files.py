@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.raw import Part as RawPart
-from workloads.datasets.imports.raw import parts
-from workloads.datasets.manifest import canonical
-from workloads.datasets.tables.found import Paths, archive_of, found_files, paths_beside
-from workloads.datasets.tables.table import Chunk, Part
-from workloads.datasets.text.csv_text import CsvRows, CsvText, LineText, row_words
-from workloads.datasets.text.records import BadRecord
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw import Part as RawPart
+from streamlab.workloads.datasets.imports.raw import parts
+from streamlab.workloads.datasets.manifest import canonical
+from streamlab.workloads.datasets.tables.found import Paths, archive_of, found_files, paths_beside
+from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.text.csv_text import CsvRows, CsvText, LineText, row_words
+from streamlab.workloads.datasets.text.records import BadRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table
-from workloads.model import DGSProgram, Program, Query
-from workloads.model.dataflow import Dataflow
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table
+from streamlab.workloads.model import DGSProgram, Program, Query
+from streamlab.workloads.model.dataflow import Dataflow
 
 SHOWN_COLUMNS = 20
 TS, KEY, KIND = "ts", "key", "kind"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.raw import Part, readable
-from workloads.datasets.text.decoding import NO_UTF8, text_blocks
-from workloads.datasets.text.records import BadRecord, Records, RecordScanner
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw import Part, readable
+from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
+from streamlab.workloads.datasets.text.records import BadRecord, Records, RecordScanner
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.errors import DatasetError
 
 BLOCK_BYTES = 8 << 20
 """Read at a time."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.text.decoding import LONGEST_LINE_BYTES
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES
 
 BLANKS = " "
 """As a delimiter: any run of blanks and tabs."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from workloads.datasets.text.records import NO_QUOTES
+from streamlab.workloads.datasets.text.records import NO_QUOTES
 
 _MOST_NAMED = 10
 

@@ -15,8 +15,8 @@ Where clocks were put forward, an hour is missing: its times are bad. Fractions 
 time are rounded down.
 """
 
-from workloads.datasets.times.columns import ColumnTimes
-from workloads.datasets.times.reader import TimeReader, check_form
-from workloads.datasets.times.span import Span, span_of
+from streamlab.workloads.datasets.times.columns import ColumnTimes
+from streamlab.workloads.datasets.times.reader import TimeReader, check_form
+from streamlab.workloads.datasets.times.span import Span, span_of
 
 __all__ = ["ColumnTimes", "Span", "TimeReader", "check_form", "span_of"]

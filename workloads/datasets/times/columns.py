@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.arrow import has_hexadecimal
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.times.fixed_width import fixed_stamps
-from workloads.datasets.times.reader import TimeReader, text_form
-from workloads.datasets.times.recognition import DAY_TIME, ISO, is_number
-from workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
-from workloads.datasets.times.zones import UtcTimes, utc_times
+from streamlab.workloads.datasets.arrow import has_hexadecimal
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.times.fixed_width import fixed_stamps
+from streamlab.workloads.datasets.times.reader import TimeReader, text_form
+from streamlab.workloads.datasets.times.recognition import DAY_TIME, ISO, is_number
+from streamlab.workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
+from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
 
 if TYPE_CHECKING:
     import pyarrow as pa

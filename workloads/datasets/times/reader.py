@@ -7,10 +7,17 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.times.recognition import AS_IS, DATES, DAY_TIME, ISO, Recognition, is_number
-from workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
-from workloads.datasets.times.zones import is_missing, is_repeated, missing_words
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.times.recognition import (
+    AS_IS,
+    DATES,
+    DAY_TIME,
+    ISO,
+    Recognition,
+    is_number,
+)
+from streamlab.workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
+from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
 HHMMSS = "hhmmss"
 FORMS = (ISO, *NAMES, HHMMSS)

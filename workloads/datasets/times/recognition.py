@@ -20,7 +20,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.times.units import NAMES
+from streamlab.workloads.datasets.times.units import NAMES
 
 AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
 """Forms other than the units; AS_IS: numbers that count the unit of event time."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.times.units import PER_SECOND
 
 _YEAR_S = 31_556_952
 _LONG_YEARS = 100

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.ads.schema import FIELDS
-from workloads.model import Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.ads.schema import FIELDS
+from streamlab.workloads.model import Input
 
 if TYPE_CHECKING:
     import pandas as pd

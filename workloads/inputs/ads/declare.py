@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 
-from workloads.inputs.ads import generate
-from workloads.inputs.ads.fit import unfit
-from workloads.inputs.ads.schema import INPUT, SECOND_MS
-from workloads.inputs.ads.tables import with_whole_id
-from workloads.inputs.declare import declared
-from workloads.inputs.forms import form_of
-from workloads.model import (
+from streamlab.workloads.inputs.ads import generate
+from streamlab.workloads.inputs.ads.fit import unfit
+from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
+from streamlab.workloads.inputs.ads.tables import with_whole_id
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.forms import form_of
+from streamlab.workloads.model import (
     Bound,
     Columns,
     Dataflow,
@@ -18,7 +18,7 @@ from workloads.model import (
     Pipeline,
     Query,
 )
-from workloads.model.inferred import inferred_output
+from streamlab.workloads.model.inferred import inferred_output
 
 MARKERS = {
     "markers_ms": Parameter(

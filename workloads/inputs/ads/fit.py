@@ -1,8 +1,8 @@
 """Whether the tables of a query have all that a dataset looks up in them."""
 
-from workloads.datasets.dataset import Dataset
-from workloads.inputs.ads.tables import ADS, USERS, campaign_of_ad, location_of_user
-from workloads.model import Params
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.inputs.ads.tables import ADS, USERS, campaign_of_ad, location_of_user
+from streamlab.workloads.model import Params
 
 
 def unfit(query: Params, dataset: Dataset) -> str:

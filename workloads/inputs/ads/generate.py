@@ -8,10 +8,10 @@ Event e is a function of the seed and e, whatever the number of streams: row i o
 i * streams + s.
 """
 
-from workloads.datasets.dealt import rows_of, tuples_of
-from workloads.datasets.random import below, below_each, draw_at, zipf
-from workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
-from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.dealt import rows_of, tuples_of
+from streamlab.workloads.datasets.random import below, below_each, draw_at, zipf
+from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 _ALL = 0  # events draw as one stream, whatever streams they are dealt to
 _USER, _PAGE, _CAMPAIGN, _AD, _TYPE = range(5)  # lanes

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from workloads.inputs.ads.schema import NONE
-from workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.inputs.ads.schema import NONE
+from streamlab.workloads.model import ModelError, Parameter, Params
 
 if TYPE_CHECKING:
-    from workloads.datasets.dataset import Dataset
-    from workloads.inputs.ads.databases.lookup import System
+    from streamlab.workloads.datasets.dataset import Dataset
+    from streamlab.workloads.inputs.ads.databases.lookup import System
 
 Table = npt.NDArray[np.int32]
 
@@ -127,7 +127,7 @@ def find_location(query: Params) -> Find:
 
 def _find(name: str, table: Table, where: str) -> Find:
     if where in (SQLITE, DUCKDB):
-        from workloads.inputs.ads.databases.lookup import look_up
+        from streamlab.workloads.inputs.ads.databases.lookup import look_up
 
         return look_up(_system(where), name, table)
     if where != MEMORY:
@@ -145,10 +145,10 @@ def _find(name: str, table: Table, where: str) -> Find:
 def _system(name: str) -> "System":
     # Not from the package: what else of it is loaded is no part of a program's code.
     if name == SQLITE:
-        from workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
+        from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
 
         return SYSTEM_SQLITE
-    from workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
+    from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
 
     return SYSTEM_DUCKDB
 
@@ -172,8 +172,8 @@ def _id_of(prefix: str) -> str:
 
 
 def _dataset(prefix: str) -> "Dataset":
-    from workloads.datasets.catalog import Catalog
-    from workloads.datasets.errors import DatasetError
+    from streamlab.workloads.datasets.catalog import Catalog
+    from streamlab.workloads.datasets.errors import DatasetError
 
     try:
         return Catalog.default().get(prefix)
@@ -182,9 +182,9 @@ def _dataset(prefix: str) -> "Dataset":
 
 
 def _of_dataset(name: str, prefix: str) -> Lookup:
-    from workloads.datasets.errors import DamagedError
-    from workloads.datasets.integrity import dictionary_texts
-    from workloads.datasets.remedy import how_to_make_again
+    from streamlab.workloads.datasets.errors import DamagedError
+    from streamlab.workloads.datasets.integrity import dictionary_texts
+    from streamlab.workloads.datasets.remedy import how_to_make_again
 
     dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:

@@ -1,7 +1,7 @@
 """Query parameters of windows that are made of whole blocks between markers."""
 
-from workloads.inputs.ads.declare import MARKERS
-from workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.inputs.ads.declare import MARKERS
+from streamlab.workloads.model import ModelError, Parameter, Params
 
 WINDOW = {
     **MARKERS,

@@ -9,9 +9,9 @@ every second feature far from the centres of all.
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
-from workloads.datasets.random import below, draw, draw_at, zipf
-from workloads.inputs.connections.schema import (
+from streamlab.workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from streamlab.workloads.datasets.random import below, draw, draw_at, zipf
+from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     COMBINATIONS,
     CONTINUOUS,
@@ -19,7 +19,7 @@ from workloads.inputs.connections.schema import (
     KINDS,
     NORMAL,
 )
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 PLANTED = NORMAL + 1
 """Label of planted outliers."""

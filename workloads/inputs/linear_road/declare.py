@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from workloads.inputs.declare import for_each_key
-from workloads.inputs.linear_road.generate import PARAMETERS, generate, keys, streams
-from workloads.inputs.linear_road.schema import INPUT
-from workloads.model import Columns, Input, OutputType, Pipeline, Workload
+from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.linear_road.generate import PARAMETERS, generate, keys, streams
+from streamlab.workloads.inputs.linear_road.schema import INPUT
+from streamlab.workloads.model import Columns, Input, OutputType, Pipeline, Workload
 
 _REPORT = for_each_key("report", key_field="vid")
 

@@ -25,9 +25,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.dealt import rows_of
-from workloads.datasets.random import Bits, below, below_each, draw_at
-from workloads.inputs.linear_road.schema import (
+from streamlab.workloads.datasets.dealt import rows_of
+from streamlab.workloads.datasets.random import Bits, below, below_each, draw_at
+from streamlab.workloads.inputs.linear_road.schema import (
     BALANCE,
     ENTRY_LANE,
     EXIT_LANE,
@@ -41,7 +41,7 @@ from workloads.inputs.linear_road.schema import (
     TRAVEL_LANES,
     TYPES,
 )
-from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 IntArray = npt.NDArray[np.int64]
 Feet = TypeVar("Feet", int, IntArray)

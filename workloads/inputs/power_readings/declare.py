@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.declare import declared
-from workloads.inputs.forms import FORM
-from workloads.inputs.power_readings import generate
-from workloads.inputs.power_readings.schema import INPUT
-from workloads.model import Parameter
-from workloads.model.limits import INT64, IntArray, Limit, group_by_field
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.power_readings import generate
+from streamlab.workloads.inputs.power_readings.schema import INPUT
+from streamlab.workloads.model import Parameter
+from streamlab.workloads.model.limits import INT64, IntArray, Limit, group_by_field
 
 QUERY = FORM | {
     "markers_s": Parameter(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.power_readings.schema import FIELDS
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.power_readings.schema import FIELDS
+from streamlab.workloads.model import Columns, Input
 
 Ints = npt.NDArray[np.int64]
 

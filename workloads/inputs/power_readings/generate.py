@@ -20,16 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.dealt import rows_of
-from workloads.datasets.random import below, draw_at
-from workloads.inputs.power_readings.schema import (
+from streamlab.workloads.datasets.dealt import rows_of
+from streamlab.workloads.datasets.random import below, draw_at
+from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     PLUGS_PER_UNIT,
     READING,
     SECONDS_A_DAY,
     UNITS_PER_BUILDING,
 )
-from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 IntArray = npt.NDArray[np.int64]
 

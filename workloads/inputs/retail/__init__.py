@@ -5,7 +5,7 @@
 here: the records, their generators, and the operators and reading that more than one needs.
 """
 
-from workloads.inputs.retail import store_sales, web_clickstreams
-from workloads.inputs.retail.declare import STRICT
+from streamlab.workloads.inputs.retail import store_sales, web_clickstreams
+from streamlab.workloads.inputs.retail.declare import STRICT
 
 __all__ = ["STRICT", "store_sales", "web_clickstreams"]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workloads.datasets.random import Bits, below
-from workloads.inputs.retail.scale import Ints, Sizes, popular, sizes_of
-from workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.datasets.random import Bits, below
+from streamlab.workloads.inputs.retail.scale import Ints, Sizes, popular, sizes_of
+from streamlab.workloads.model import ModelError, Parameter, Params
 
 FIRST_FIXED, FIXED = 10_000, 4
 """Items 10,000 to 10,003: they are bought together often."""

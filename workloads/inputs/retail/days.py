@@ -2,8 +2,8 @@
 
 from datetime import date
 
-from workloads.inputs.retail.schema import DAY_MS
-from workloads.model import ModelError, Parameter
+from streamlab.workloads.inputs.retail.schema import DAY_MS
+from streamlab.workloads.model import ModelError, Parameter
 
 FIRST_DAY = "2001-09-02"
 """When the year of query 15 begins; generated input begins there too."""

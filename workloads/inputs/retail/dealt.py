@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.datasets.dealt import rows_of
-from workloads.inputs.retail import bought
-from workloads.inputs.retail.days import FIRST_DAY_PARAMETER, midnight_ms
-from workloads.model import Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.dealt import rows_of
+from streamlab.workloads.inputs.retail import bought
+from streamlab.workloads.inputs.retail.days import FIRST_DAY_PARAMETER, midnight_ms
+from streamlab.workloads.model import Parameter, Params, StreamSpec
 
 
 def parameters(unit: str) -> dict[str, Parameter]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model import ModelError
+from streamlab.workloads.model import ModelError
 
 ALL = "all"
 

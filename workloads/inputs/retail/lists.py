@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from heapq import nsmallest
 
-from workloads.inputs.retail.ranking import RANKED
-from workloads.model import Columns
-from workloads.model.records import rows_to_columns
+from streamlab.workloads.inputs.retail.ranking import RANKED
+from streamlab.workloads.model import Columns
+from streamlab.workloads.model.records import rows_to_columns
 
 
 def lists_so_far(pairs: Iterable[tuple[int, int]], *, item: int, top: int, hour_ms: int) -> Columns:

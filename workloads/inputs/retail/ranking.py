@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.retail.schema import HOUR_MS
-from workloads.model import Parameter, Stage, partitioned, stateful
+from streamlab.workloads.inputs.retail.schema import HOUR_MS
+from streamlab.workloads.model import Parameter, Stage, partitioned, stateful
 
 LIST_SO_FAR = {
     "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.random import Bits
+from streamlab.workloads.datasets.random import Bits
 
 Ints = npt.NDArray[np.int64]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.inputs.retail.scale import Ints
+from streamlab.workloads.inputs.retail.scale import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

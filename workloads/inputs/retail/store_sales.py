@@ -16,13 +16,13 @@ rows that are its own, at the same times.
 
 import numpy as np
 
-from workloads.datasets.random import below, draw_at
-from workloads.inputs.retail import bought
-from workloads.inputs.retail.days import midnight_ms
-from workloads.inputs.retail.dealt import dealt_streams, keys, parameters
-from workloads.inputs.retail.scale import Ints, category_of
-from workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.random import below, draw_at
+from streamlab.workloads.inputs.retail import bought
+from streamlab.workloads.inputs.retail.days import midnight_ms
+from streamlab.workloads.inputs.retail.dealt import dealt_streams, keys, parameters
+from streamlab.workloads.inputs.retail.scale import Ints, category_of
+from streamlab.workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
 

@@ -25,14 +25,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workloads.datasets.random import Bits, below, draw_at
-from workloads.inputs.retail import bought
-from workloads.inputs.retail.days import midnight_ms
-from workloads.inputs.retail.dealt import dealt_streams, keys, parameters
-from workloads.inputs.retail.scale import Ints, category_of, popular
-from workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
-from workloads.inputs.retail.store_sales import MOST_LINES
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.random import Bits, below, draw_at
+from streamlab.workloads.inputs.retail import bought
+from streamlab.workloads.inputs.retail.days import midnight_ms
+from streamlab.workloads.inputs.retail.dealt import dealt_streams, keys, parameters
+from streamlab.workloads.inputs.retail.scale import Ints, category_of, popular
+from streamlab.workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
+from streamlab.workloads.inputs.retail.store_sales import MOST_LINES
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
 

@@ -3,6 +3,11 @@
 One input for all three: a dataset that was generated or imported serves each of them.
 """
 
-from workloads.inputs.tweets.declare import COUNTING, counts_bag, on_tweets, window_parameters
+from streamlab.workloads.inputs.tweets.declare import (
+    COUNTING,
+    counts_bag,
+    on_tweets,
+    window_parameters,
+)
 
 __all__ = ["COUNTING", "counts_bag", "on_tweets", "window_parameters"]

@@ -1,6 +1,6 @@
 """Random choices from tables of weights, the same on every machine.
 
-Weights are computed in decimal arithmetic, as in `workloads.datasets.random`, since the
+Weights are computed in decimal arithmetic, as in `streamlab.workloads.datasets.random`, since the
 floating-point functions of two machines may differ in the last bit.
 """
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.random import Bits
+from streamlab.workloads.datasets.random import Bits
 
 MOST_WORDS = 64
 """A tweet of 280 characters hardly has more."""

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from workloads.inputs.declare import declared
-from workloads.inputs.tweets import generate
-from workloads.inputs.tweets.schema import INPUT
-from workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.tweets import generate
+from streamlab.workloads.inputs.tweets.schema import INPUT
+from streamlab.workloads.model import ModelError, Parameter, Params
 
 
 def window_parameters(wa_ms: int, ws_ms: int) -> dict[str, Parameter]:

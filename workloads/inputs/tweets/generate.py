@@ -8,10 +8,15 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.random import Bits, below, draw
-from workloads.inputs.tweets.choice import choose, hashtags_per_tweet, ranks, words_per_tweet
-from workloads.inputs.tweets.schema import TWEET
-from workloads.model import Block, ListColumn, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.random import Bits, below, draw
+from streamlab.workloads.inputs.tweets.choice import (
+    choose,
+    hashtags_per_tweet,
+    ranks,
+    words_per_tweet,
+)
+from streamlab.workloads.inputs.tweets.schema import TWEET
+from streamlab.workloads.model import Block, ListColumn, Parameter, Params, StreamSpec
 
 PARAMETERS = {
     "streams": Parameter(default=2, help="number of streams of tweets", minimum=1, maximum=1024),

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import Sequence, total_order
-from workloads.inputs.tweets.schema import TWEET
-from workloads.model import Input, ListColumn
+from streamlab.workloads.datasets.total_order import Sequence, total_order
+from streamlab.workloads.inputs.tweets.schema import TWEET
+from streamlab.workloads.model import Input, ListColumn
 
 Ints = npt.NDArray[np.int64]
 

@@ -3,14 +3,14 @@
 Source: Data-Trace Types for Distributed Stream Processing Systems (PLDI 2019), sections 3 and 4.
 """
 
-from workloads.model.dataflow.graph import Dataflow, Flow, Vertex
-from workloads.model.dataflow.operators import (
+from streamlab.workloads.model.dataflow.graph import Dataflow, Flow, Vertex
+from streamlab.workloads.model.dataflow.operators import (
     FlowOperator,
     OpKeyedOrdered,
     OpKeyedUnordered,
     OpStateless,
 )
-from workloads.model.dataflow.types import O, TraceType, U, of_events
+from streamlab.workloads.model.dataflow.types import O, TraceType, U, of_events
 
 __all__ = [
     "Dataflow",

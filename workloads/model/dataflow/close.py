@@ -9,7 +9,7 @@ a program compares a sum to a threshold, rounding may still be seen: it errs tow
 import math
 from typing import Any
 
-from workloads.model.dataflow.traces import Trace
+from streamlab.workloads.model.dataflow.traces import Trace
 
 RELATIVE = 1e-9
 

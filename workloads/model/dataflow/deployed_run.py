@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from workloads.model.dataflow.deployment import Deployment, Part, Unit
-from workloads.model.dataflow.network import Choose, Node, Route, Wire, run
-from workloads.model.dataflow.operators import OpKeyedUnordered, OpStateless
-from workloads.model.dataflow.partials import CombiningRun, PartialRun
-from workloads.model.dataflow.traces import Element
-from workloads.model.dataflow.vertex_run import Marker, Take, VertexRun, start
+from streamlab.workloads.model.dataflow.deployment import Deployment, Part, Unit
+from streamlab.workloads.model.dataflow.network import Choose, Node, Route, Wire, run
+from streamlab.workloads.model.dataflow.operators import OpKeyedUnordered, OpStateless
+from streamlab.workloads.model.dataflow.partials import CombiningRun, PartialRun
+from streamlab.workloads.model.dataflow.traces import Element
+from streamlab.workloads.model.dataflow.vertex_run import Marker, Take, VertexRun, start
 
 
 def outputs(of: Deployment, elements: Iterable[Element], choose: Choose) -> list[Element]:

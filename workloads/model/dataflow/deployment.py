@@ -19,11 +19,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from workloads.model.dataflow.graph import Dataflow, Vertex
-from workloads.model.dataflow.network import Route
-from workloads.model.dataflow.operators import OpKeyedOrdered, OpStateless
-from workloads.model.dataflow.partials import aggregates, has_parts
-from workloads.model.dataflow.types import TraceType
+from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.operators import OpKeyedOrdered, OpStateless
+from streamlab.workloads.model.dataflow.partials import aggregates, has_parts
+from streamlab.workloads.model.dataflow.types import TraceType
 
 
 class Part(Enum):

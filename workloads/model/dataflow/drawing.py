@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workloads.model.dataflow.deployment import Deployment, Part, Unit
-from workloads.model.dataflow.graph import Dataflow, Vertex
-from workloads.model.dataflow.network import Route
-from workloads.model.dataflow.types import TraceType
+from streamlab.workloads.model.dataflow.deployment import Deployment, Part, Unit
+from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.types import TraceType
 
 MOST_FIELDS = 4
 """Fields of a type in a label; the others are counted."""

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.dataflow.operators import FlowOperator
-from workloads.model.dataflow.types import O, TraceType, U, of_events
-from workloads.model.errors import ProgramError
+from streamlab.workloads.model.dataflow.operators import FlowOperator
+from streamlab.workloads.model.dataflow.types import O, TraceType, U, of_events
+from streamlab.workloads.model.errors import ProgramError
 
 RESERVED = frozenset({"ts", "kind", "key"})
 """Names that events have of themselves."""

@@ -15,13 +15,17 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from workloads.model.dataflow.close import close, near
-from workloads.model.dataflow.deployed_run import outputs
-from workloads.model.dataflow.deployment import deploy
-from workloads.model.dataflow.graph import Dataflow, Vertex
-from workloads.model.dataflow.operators import FlowOperator, OpKeyedOrdered, OpKeyedUnordered
-from workloads.model.dataflow.run import GraphRun
-from workloads.model.dataflow.traces import (
+from streamlab.workloads.model.dataflow.close import close, near
+from streamlab.workloads.model.dataflow.deployed_run import outputs
+from streamlab.workloads.model.dataflow.deployment import deploy
+from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.operators import (
+    FlowOperator,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+)
+from streamlab.workloads.model.dataflow.run import GraphRun
+from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
     item_words,
@@ -30,14 +34,21 @@ from workloads.model.dataflow.traces import (
     sources,
     trace,
 )
-from workloads.model.dataflow.vertex_run import Item, Marker, Take, VertexRun, filled, start
-from workloads.model.dataflow.watched import keeping_keys, watched
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.program import Record
-from workloads.model.records import RecordType
-from workloads.model.rounding import Rounding, in_tenths
-from workloads.model.strategies import elements, equivalents
-from workloads.model.wires import Draw
+from streamlab.workloads.model.dataflow.vertex_run import (
+    Item,
+    Marker,
+    Take,
+    VertexRun,
+    filled,
+    start,
+)
+from streamlab.workloads.model.dataflow.watched import keeping_keys, watched
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.program import Record
+from streamlab.workloads.model.records import RecordType
+from streamlab.workloads.model.rounding import Rounding, in_tenths
+from streamlab.workloads.model.strategies import elements, equivalents
+from streamlab.workloads.model.wires import Draw
 
 MAX_ITEMS = 10
 """Most items of an input."""

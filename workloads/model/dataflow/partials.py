@@ -13,12 +13,18 @@ pair can hold.
 
 import numpy as np
 
-from workloads.model.dataflow.graph import Vertex
-from workloads.model.dataflow.operators import OpKeyedUnordered
-from workloads.model.dataflow.types import TraceType, U
-from workloads.model.dataflow.vertex_run import Marker, Take, UnorderedRun, VertexRun, filled
-from workloads.model.program import Record
-from workloads.model.records import RecordType
+from streamlab.workloads.model.dataflow.graph import Vertex
+from streamlab.workloads.model.dataflow.operators import OpKeyedUnordered
+from streamlab.workloads.model.dataflow.types import TraceType, U
+from streamlab.workloads.model.dataflow.vertex_run import (
+    Marker,
+    Take,
+    UnorderedRun,
+    VertexRun,
+    filled,
+)
+from streamlab.workloads.model.program import Record
+from streamlab.workloads.model.records import RecordType
 
 
 def has_parts(vertex: Vertex) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from workloads.model.dataflow.graph import Dataflow, Vertex
-from workloads.model.dataflow.types import TraceType
-from workloads.model.dataflow.vertex_run import Marker, Take, VertexRun, start
-from workloads.model.errors import ProgramError
-from workloads.model.records import record_type
+from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.types import TraceType
+from streamlab.workloads.model.dataflow.vertex_run import Marker, Take, VertexRun, start
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.records import record_type
 
 MOST_MARKERS = 1 << 30
 """Most markers of an input: more are a period in the wrong unit of time."""

@@ -15,10 +15,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workloads.model.dataflow.graph import Dataflow, Vertex
-from workloads.model.dataflow.run import GraphRun
-from workloads.model.dataflow.types import TraceType, U, of_events
-from workloads.model.dataflow.vertex_run import Item, Marker, Take, VertexRun, by_numbers, start
+from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.run import GraphRun
+from streamlab.workloads.model.dataflow.types import TraceType, U, of_events
+from streamlab.workloads.model.dataflow.vertex_run import (
+    Item,
+    Marker,
+    Take,
+    VertexRun,
+    by_numbers,
+    start,
+)
 
 Element = Item | Marker
 Block = tuple[tuple[int, tuple[Any, ...]], ...]

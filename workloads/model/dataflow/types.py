@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.model.errors import ProgramError
+from streamlab.workloads.model.errors import ProgramError
 
 
 @dataclass(frozen=True, slots=True)

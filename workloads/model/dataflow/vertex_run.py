@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloads.model.dataflow.graph import Vertex
-from workloads.model.dataflow.operators import (
+from streamlab.workloads.model.dataflow.graph import Vertex
+from streamlab.workloads.model.dataflow.operators import (
     FlowOperator,
     OpKeyedOrdered,
     OpKeyedUnordered,
     OpStateless,
 )
-from workloads.model.errors import ProgramError
-from workloads.model.piperun import narrowed
-from workloads.model.program import Record
-from workloads.model.records import RecordType, record_type
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.piperun import narrowed
+from streamlab.workloads.model.program import Record
+from streamlab.workloads.model.records import RecordType, record_type
 
 Item = tuple[int, Any]
 """A key, and a value: a named tuple of the fields of the type, `ts` first."""

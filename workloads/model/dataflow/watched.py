@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workloads.model.dataflow.close import near
-from workloads.model.dataflow.graph import Vertex
-from workloads.model.dataflow.operators import Function, OpKeyedOrdered, OpKeyedUnordered
-from workloads.model.dgs_laws import BrokenLawError
-from workloads.model.records import RecordType
+from streamlab.workloads.model.dataflow.close import near
+from streamlab.workloads.model.dataflow.graph import Vertex
+from streamlab.workloads.model.dataflow.operators import Function, OpKeyedOrdered, OpKeyedUnordered
+from streamlab.workloads.model.dgs_laws import BrokenLawError
+from streamlab.workloads.model.records import RecordType
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """Events with the campaigns of their ads: a look-up for each event (Yahoo query I)."""
 
-from workloads.inputs.ads.declare import in_form, on_ads
-from workloads.inputs.ads.tables import OF_ADS
-from workloads.inputs.forms import FORM
-from workloads.model import Bound, Params
-from workloads.suite.ad_enrichment import handcrafted, typed
-from workloads.suite.ad_enrichment.oracle import oracle
+from streamlab.workloads.inputs.ads.declare import in_form, on_ads
+from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.ad_enrichment import handcrafted, typed
+from streamlab.workloads.suite.ad_enrichment.oracle import oracle
 
 QUERY = {**OF_ADS, **FORM}
 

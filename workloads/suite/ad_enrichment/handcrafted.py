@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS
-from workloads.inputs.ads.tables import find_campaign
-from workloads.model import Params, Pipeline, stateless
+from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS
+from streamlab.workloads.inputs.ads.tables import find_campaign
+from streamlab.workloads.model import Params, Pipeline, stateless
 
 ENRICHED = np.dtype([("ts", np.int64), *FIELDS.descr, ("campaign", np.int32)])
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS
-from workloads.inputs.ads.tables import find_campaign
-from workloads.model import Dataflow, Params
-from workloads.model.dataflow import Flow, OpStateless, U, of_events
+from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS
+from streamlab.workloads.inputs.ads.tables import find_campaign
+from streamlab.workloads.model import Dataflow, Params
+from streamlab.workloads.model.dataflow import Flow, OpStateless, U, of_events
 
 ENRICHED = np.dtype([("ts", np.int64), *FIELDS.descr, ("campaign", np.int32)])
 

@@ -1,12 +1,12 @@
 """Views of each campaign in the last 10 s, at the end of each second (Yahoo query IV)."""
 
-from workloads.inputs.ads.declare import in_form, on_ads
-from workloads.inputs.ads.tables import OF_ADS
-from workloads.inputs.ads.windows import WINDOW
-from workloads.inputs.forms import FORM
-from workloads.model import Bound, Params
-from workloads.suite.campaign_views import handcrafted, typed
-from workloads.suite.campaign_views.oracle import oracle
+from streamlab.workloads.inputs.ads.declare import in_form, on_ads
+from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.ads.windows import WINDOW
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.campaign_views import handcrafted, typed
+from streamlab.workloads.suite.campaign_views.oracle import oracle
 
 QUERY = {**OF_ADS, **WINDOW, **FORM}
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
-from workloads.inputs.ads.tables import find_campaign
-from workloads.inputs.ads.windows import blocks_in
-from workloads.model import InputType, Operator, Params, Query, Window
-from workloads.model.operator import SINGLE
+from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
+from streamlab.workloads.inputs.ads.tables import find_campaign
+from streamlab.workloads.inputs.ads.windows import blocks_in
+from streamlab.workloads.model import InputType, Operator, Params, Query, Window
+from streamlab.workloads.model.operator import SINGLE
 
 OUTPUT = np.dtype([("ts", np.int64), ("campaign", np.int64), ("views", np.int64)])
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.ads.blocks import looked_up, reached
-from workloads.inputs.ads.schema import FIELDS, VIEW
-from workloads.inputs.ads.tables import campaign_of_ad
-from workloads.model import Columns, Input, Params
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.ads.blocks import looked_up, reached
+from streamlab.workloads.inputs.ads.schema import FIELDS, VIEW
+from streamlab.workloads.inputs.ads.tables import campaign_of_ad
+from streamlab.workloads.model import Columns, Input, Params
 
 
 def oracle(data: Input, query: Params) -> Columns:

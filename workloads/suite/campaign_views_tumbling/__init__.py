@@ -1,12 +1,12 @@
 """Views of each campaign in windows of 10 s that do not overlap (Yahoo query V)."""
 
-from workloads.inputs.ads.declare import in_form, on_ads
-from workloads.inputs.ads.tables import OF_ADS
-from workloads.inputs.ads.windows import WINDOW
-from workloads.inputs.forms import FORM
-from workloads.model import Bound, Params
-from workloads.suite.campaign_views_tumbling import handcrafted, typed
-from workloads.suite.campaign_views_tumbling.oracle import oracle
+from streamlab.workloads.inputs.ads.declare import in_form, on_ads
+from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.ads.windows import WINDOW
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.campaign_views_tumbling import handcrafted, typed
+from streamlab.workloads.suite.campaign_views_tumbling.oracle import oracle
 
 QUERY = {**OF_ADS, **WINDOW, **FORM}
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.inputs.ads.blocks import closed_blocks, looked_up
-from workloads.inputs.ads.schema import VIEW
-from workloads.inputs.ads.tables import campaign_of_ad
-from workloads.model import Columns, Input, Params
+from streamlab.workloads.inputs.ads.blocks import closed_blocks, looked_up
+from streamlab.workloads.inputs.ads.schema import VIEW
+from streamlab.workloads.inputs.ads.tables import campaign_of_ad
+from streamlab.workloads.model import Columns, Input, Params
 
 
 def oracle(data: Input, query: Params) -> Columns:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
-from workloads.inputs.ads.tables import find_campaign
-from workloads.inputs.ads.windows import blocks_in
-from workloads.model import Dataflow, Params
-from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
+from streamlab.workloads.inputs.ads.tables import find_campaign
+from streamlab.workloads.inputs.ads.windows import blocks_in
+from streamlab.workloads.model import Dataflow, Params
+from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
 
 VIEWED = U("campaign", np.dtype([("ts", np.int64)]))
 COUNTED = U("campaign", np.dtype([("ts", np.int64), ("views", np.int64)]))

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from workloads.inputs.declare import declared
-from workloads.inputs.retail import STRICT, web_clickstreams
-from workloads.inputs.retail.schema import HOUR_MS
-from workloads.model import Bound, Parameter, Params
-from workloads.model.limits import count_limit
-from workloads.suite.cart_abandonment.oracle import oracle
-from workloads.suite.cart_abandonment.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
+from streamlab.workloads.inputs.retail.schema import HOUR_MS
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model.limits import count_limit
+from streamlab.workloads.suite.cart_abandonment.oracle import oracle
+from streamlab.workloads.suite.cart_abandonment.program import program
 
 QUERY = {
     "gap_ms": Parameter(

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.retail.schema import CLICK, DYNAMIC, ORDER
-from workloads.inputs.retail.sessions import closed_sessions
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.retail.schema import CLICK, DYNAMIC, ORDER
+from streamlab.workloads.inputs.retail.sessions import closed_sessions
+from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input, gap_ms: int) -> Columns:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.retail.schema import CLICK, DYNAMIC, ORDER
-from workloads.model import Pipeline, partitioned, stateful, stateless
+from streamlab.workloads.inputs.retail.schema import CLICK, DYNAMIC, ORDER
+from streamlab.workloads.model import Pipeline, partitioned, stateful, stateless
 
 PAGE = np.dtype([("ts", np.int64), ("user", np.int32), ("page", np.int8)])
 SESSION = np.dtype(

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.declare import declared
-from workloads.inputs.retail import STRICT, store_sales
-from workloads.inputs.retail.days import FIRST_DAY, day_number
-from workloads.inputs.retail.ids import Ids, parse_ids
-from workloads.inputs.retail.schema import DAY_MS
-from workloads.model import Bound, Parameter, Params
-from workloads.model.limits import INT64, IntArray, Limit
-from workloads.suite.declining_categories.oracle import oracle
-from workloads.suite.declining_categories.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.retail import STRICT, store_sales
+from streamlab.workloads.inputs.retail.days import FIRST_DAY, day_number
+from streamlab.workloads.inputs.retail.ids import Ids, parse_ids
+from streamlab.workloads.inputs.retail.schema import DAY_MS
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model.limits import INT64, IntArray, Limit
+from streamlab.workloads.suite.declining_categories.oracle import oracle
+from streamlab.workloads.suite.declining_categories.program import program
 
 QUERY = {
     "stores": Parameter(default="10", help="stores whose sales count, or all"),

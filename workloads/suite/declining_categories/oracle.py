@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.retail.ids import Ids
-from workloads.inputs.retail.schema import DAY_MS, SALE
-from workloads.model import Columns, Input
-from workloads.model.records import rows_to_columns
-from workloads.suite.declining_categories.program import OUTPUT
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.schema import DAY_MS, SALE
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.model.records import rows_to_columns
+from streamlab.workloads.suite.declining_categories.program import OUTPUT
 
 
 def oracle(data: Input, stores: Ids, first_day: int, days: int) -> Columns:

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.retail.ids import Ids
-from workloads.inputs.retail.schema import DAY_MS, SALE
-from workloads.model import Pipeline, partitioned, stateless
+from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.schema import DAY_MS, SALE
+from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 PAID = np.dtype([("ts", np.int64), ("category", np.int16), ("net_paid", np.int64)])
 DATED = np.dtype(

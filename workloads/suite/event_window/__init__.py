@@ -1,10 +1,10 @@
 """Event-based windows: the sum of all values between two barriers, on several value streams."""
 
-from workloads.model import OutputType, Workload
-from workloads.model.limits import Limit, group_up_to
-from workloads.suite.event_window.generate import PARAMETERS, generate, keys, streams
-from workloads.suite.event_window.oracle import oracle
-from workloads.suite.event_window.program import BARRIER, PROGRAM
+from streamlab.workloads.model import OutputType, Workload
+from streamlab.workloads.model.limits import Limit, group_up_to
+from streamlab.workloads.suite.event_window.generate import PARAMETERS, generate, keys, streams
+from streamlab.workloads.suite.event_window.oracle import oracle
+from streamlab.workloads.suite.event_window.program import BARRIER, PROGRAM
 
 WORKLOAD = Workload(
     name="event_window",

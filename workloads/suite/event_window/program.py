@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType, Tag
 
 VALUE, BARRIER = 0, 1
 

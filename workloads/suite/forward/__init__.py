@@ -1,10 +1,10 @@
 """Forward: each tuple of two streams, once for each key; what sharing and sorting cost."""
 
-from workloads.inputs.declare import declared
-from workloads.model import Bound, OutputType, Parameter, Params
-from workloads.suite.forward import generate
-from workloads.suite.forward.oracle import oracle
-from workloads.suite.forward.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.model import Bound, OutputType, Parameter, Params
+from streamlab.workloads.suite.forward import generate
+from streamlab.workloads.suite.forward.oracle import oracle
+from streamlab.workloads.suite.forward.program import program
 
 QUERY = {
     "copies": Parameter(

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.datasets.dealt import rows_of, shares_of, tuples_of
-from workloads.datasets.random import below, draw
-from workloads.datasets.rate_script import STEADY, parse_rates
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.dealt import rows_of, shares_of, tuples_of
+from streamlab.workloads.datasets.random import below, draw
+from streamlab.workloads.datasets.rate_script import STEADY, parse_rates
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 KINDS = ("left", "right")
 FIELDS = np.dtype([("id", np.int64), ("value", np.int32)])

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.model import Columns, Input
-from workloads.suite.forward.generate import FIELDS
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.suite.forward.generate import FIELDS
 
 
 def oracle(copies: int) -> Callable[[Input], Columns]:

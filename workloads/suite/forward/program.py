@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import InputType, Operator, Query, Window
-from workloads.suite.forward.generate import FIELDS, KINDS
+from streamlab.workloads.model import InputType, Operator, Query, Window
+from streamlab.workloads.suite.forward.generate import FIELDS, KINDS
 
 DELTA_MS = 1
 """Window advance and size: the smallest unit of event time."""

@@ -1,10 +1,10 @@
 """Fraud detection: transactions checked against a model that every rule retrains."""
 
-from workloads.model import OutputType, Workload
-from workloads.model.limits import Limit, group_up_to
-from workloads.suite.fraud_detection.generate import PARAMETERS, generate, keys, streams
-from workloads.suite.fraud_detection.oracle import AGGREGATE, oracle
-from workloads.suite.fraud_detection.program import PROGRAM, RULE
+from streamlab.workloads.model import OutputType, Workload
+from streamlab.workloads.model.limits import Limit, group_up_to
+from streamlab.workloads.suite.fraud_detection.generate import PARAMETERS, generate, keys, streams
+from streamlab.workloads.suite.fraud_detection.oracle import AGGREGATE, oracle
+from streamlab.workloads.suite.fraud_detection.program import PROGRAM, RULE
 
 WORKLOAD = Workload(
     name="fraud_detection",

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
-from workloads.datasets.drift import AWAKE, awake_span, awake_ticks, era_of
-from workloads.datasets.random import below, draw
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from streamlab.workloads.datasets.drift import AWAKE, awake_span, awake_ticks, era_of
+from streamlab.workloads.datasets.random import below, draw
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 TRANSACTION_LIMIT = 100_000
 RULE_LIMIT = 1000

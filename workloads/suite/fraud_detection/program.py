@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType, Tag
 
 TRANSACTION, RULE = 0, 1
 FRAUD, AGGREGATE = 0, 1

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from workloads.inputs.declare import declared
-from workloads.inputs.retail import STRICT, store_sales
-from workloads.inputs.retail.ids import parse_ids
-from workloads.inputs.retail.schema import HOUR_MS
-from workloads.model import Bound, Parameter, Params
-from workloads.suite.items_sold_together.oracle import oracle
-from workloads.suite.items_sold_together.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.retail import STRICT, store_sales
+from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.retail.schema import HOUR_MS
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.suite.items_sold_together.oracle import oracle
+from streamlab.workloads.suite.items_sold_together.program import program
 
 QUERY = {
     "stores": Parameter(default="10,20,33,40,50", help="stores whose tickets count, or all"),

@@ -4,12 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.retail.ids import Ids
-from workloads.inputs.retail.ranking import RANKED
-from workloads.inputs.retail.schema import SALE
-from workloads.model import Columns, Input
-from workloads.model.records import rows_to_columns
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.ranking import RANKED
+from streamlab.workloads.inputs.retail.schema import SALE
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.model.records import rows_to_columns
 
 Pair = tuple[int, int]
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.retail.ids import Ids
-from workloads.inputs.retail.ranking import COUNTED, PAIR, ranking
-from workloads.inputs.retail.schema import SALE
-from workloads.model import Pipeline, partitioned, stateless
+from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.ranking import COUNTED, PAIR, ranking
+from streamlab.workloads.inputs.retail.schema import SALE
+from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 LINE = np.dtype([("ts", np.int64), ("ticket", np.int64), ("item", np.int32)])
 COUNT = np.dtype([("hour", np.int64), ("count", np.int64)])

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from workloads.inputs.declare import declared
-from workloads.inputs.retail import STRICT, web_clickstreams
-from workloads.inputs.retail.ranking import LIST_SO_FAR
-from workloads.inputs.retail.schema import HOUR_MS
-from workloads.model import Bound, Parameter, Params
-from workloads.suite.items_viewed_together.oracle import oracle
-from workloads.suite.items_viewed_together.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
+from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
+from streamlab.workloads.inputs.retail.schema import HOUR_MS
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.suite.items_viewed_together.oracle import oracle
+from streamlab.workloads.suite.items_viewed_together.program import program
 
 QUERY = {
     "item": Parameter(default=10_001, help="the item that the others are viewed with", minimum=0),

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.retail.lists import lists_so_far
-from workloads.inputs.retail.schema import CLICK
-from workloads.inputs.retail.sessions import closed_sessions
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.retail.lists import lists_so_far
+from streamlab.workloads.inputs.retail.schema import CLICK
+from streamlab.workloads.inputs.retail.sessions import closed_sessions
+from streamlab.workloads.model import Columns, Input
 
 
 def oracle(

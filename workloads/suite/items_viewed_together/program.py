@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.retail.ranking import PAIR, counting, ranking
-from workloads.inputs.retail.schema import CLICK
-from workloads.model import Pipeline, partitioned, stateless
+from streamlab.workloads.inputs.retail.ranking import PAIR, counting, ranking
+from streamlab.workloads.inputs.retail.schema import CLICK
+from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 VIEW = np.dtype([("ts", np.int64), ("user", np.int32), ("item", np.int32)])
 VIEWED = np.dtype([("ts", np.int64), ("item", np.int32), ("together", np.int8)])

@@ -1,9 +1,9 @@
 """Counters by key: increments, and read-resets that output the count and start over."""
 
-from workloads.model import OutputType, Workload
-from workloads.suite.keyed_counter.generate import PARAMETERS, generate, keys, streams
-from workloads.suite.keyed_counter.oracle import oracle
-from workloads.suite.keyed_counter.program import PROGRAM
+from streamlab.workloads.model import OutputType, Workload
+from streamlab.workloads.suite.keyed_counter.generate import PARAMETERS, generate, keys, streams
+from streamlab.workloads.suite.keyed_counter.oracle import oracle
+from streamlab.workloads.suite.keyed_counter.program import PROGRAM
 
 WORKLOAD = Workload(
     name="keyed_counter",

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
-from workloads.datasets.random import draw, zipf
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from streamlab.workloads.datasets.random import draw, zipf
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 KINDS = ("increment", "read_reset")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType, Tag
 
 INCREMENT, READ_RESET = 0, 1
 

@@ -2,14 +2,14 @@
 
 from functools import partial
 
-from workloads.inputs.declare import declared
-from workloads.inputs.retail import STRICT, web_clickstreams
-from workloads.inputs.retail.ids import parse_ids
-from workloads.inputs.retail.ranking import LIST_SO_FAR
-from workloads.inputs.retail.schema import DAY_MS
-from workloads.model import Bound, Parameter, Params
-from workloads.suite.last_views_before_purchase.oracle import oracle
-from workloads.suite.last_views_before_purchase.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
+from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
+from streamlab.workloads.inputs.retail.schema import DAY_MS
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.suite.last_views_before_purchase.oracle import oracle
+from streamlab.workloads.suite.last_views_before_purchase.program import program
 
 QUERY = {
     "item": Parameter(default=10_001, help="the item that is bought", minimum=0),

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.retail.ids import Ids
-from workloads.inputs.retail.ranking import PAIR, counting, ranking
-from workloads.inputs.retail.schema import CLICK
-from workloads.model import Pipeline, partitioned, stateless
+from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.ranking import PAIR, counting, ranking
+from streamlab.workloads.inputs.retail.schema import CLICK
+from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 STEP = np.dtype([("ts", np.int64), ("user", np.int32), ("item", np.int32), ("bought", np.int8)])
 

@@ -1,8 +1,8 @@
 """Linear Road's segment changes: forwards a vehicle's report from a segment that is new to it."""
 
-from workloads.inputs.linear_road.declare import on_linear_road
-from workloads.suite.linear_road_new_seg.oracle import oracle
-from workloads.suite.linear_road_new_seg.program import PROGRAM
+from streamlab.workloads.inputs.linear_road.declare import on_linear_road
+from streamlab.workloads.suite.linear_road_new_seg.oracle import oracle
+from streamlab.workloads.suite.linear_road_new_seg.program import PROGRAM
 
 WORKLOAD = on_linear_road(
     name="linear_road_new_seg",

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.linear_road.schema import FIELDS, REPORT
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.linear_road.schema import FIELDS, REPORT
+from streamlab.workloads.model import Columns, Input
 
 WHERE = ("vid", "xway", "dir", "seg")
 """Two reports that differ in none of these are of one vehicle in one segment."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.linear_road.schema import FIELDS, OUTPUT, RECORD, REPORT
-from workloads.model import Pipeline, partitioned
+from streamlab.workloads.inputs.linear_road.schema import FIELDS, OUTPUT, RECORD, REPORT
+from streamlab.workloads.model import Pipeline, partitioned
 
 STATE = np.dtype([("seen", np.int8), ("xway", np.int16), ("dir", np.int8), ("seg", np.int8)])
 """Whether the vehicle has reported, and from where it last did."""

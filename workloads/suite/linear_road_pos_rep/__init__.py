@@ -1,8 +1,8 @@
 """Linear Road's position reports: forwards what is one, and not what is a request."""
 
-from workloads.inputs.linear_road.declare import on_linear_road
-from workloads.suite.linear_road_pos_rep.oracle import oracle
-from workloads.suite.linear_road_pos_rep.program import PROGRAM
+from streamlab.workloads.inputs.linear_road.declare import on_linear_road
+from streamlab.workloads.suite.linear_road_pos_rep.oracle import oracle
+from streamlab.workloads.suite.linear_road_pos_rep.program import PROGRAM
 
 WORKLOAD = on_linear_road(
     name="linear_road_pos_rep",

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from workloads.inputs.linear_road.schema import FIELDS, OUTPUT, RECORD, REPORT
-from workloads.model import Pipeline, stateless
+from streamlab.workloads.inputs.linear_road.schema import FIELDS, OUTPUT, RECORD, REPORT
+from streamlab.workloads.model import Pipeline, stateless
 
 
 def pos_rep(t: Any, out: Any) -> None:

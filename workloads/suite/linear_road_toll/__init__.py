@@ -1,9 +1,9 @@
 """Linear Road's tolls: tells a vehicle that enters a segment how many are there, and the toll."""
 
-from workloads.inputs.linear_road.declare import on_linear_road
-from workloads.model import OutputType
-from workloads.suite.linear_road_toll.oracle import oracle
-from workloads.suite.linear_road_toll.program import PROGRAM
+from streamlab.workloads.inputs.linear_road.declare import on_linear_road
+from streamlab.workloads.model import OutputType
+from streamlab.workloads.suite.linear_road_toll.oracle import oracle
+from streamlab.workloads.suite.linear_road_toll.program import PROGRAM
 
 WORKLOAD = on_linear_road(
     name="linear_road_toll",

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.linear_road.schema import FIELDS, RECORD, REPORT
-from workloads.model import Pipeline, partitioned, stateless
+from streamlab.workloads.inputs.linear_road.schema import FIELDS, RECORD, REPORT
+from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 FREE = 50
 """Vehicles in a segment up to which nobody pays."""

@@ -1,11 +1,11 @@
 """What has happened at each location since the beginning, at each marker (Yahoo query III)."""
 
-from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
-from workloads.inputs.ads.tables import OF_USERS
-from workloads.inputs.forms import FORM
-from workloads.model import Bound, Params
-from workloads.suite.location_history import handcrafted, typed
-from workloads.suite.location_history.oracle import oracle
+from streamlab.workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.tables import OF_USERS
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.location_history import handcrafted, typed
+from streamlab.workloads.suite.location_history.oracle import oracle
 
 QUERY = {**OF_USERS, **MARKERS, **FORM}
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
-from workloads.inputs.ads.tables import find_location
-from workloads.model import InputType, Operator, Params, Query, Window
-from workloads.model.operator import SINGLE
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
+from streamlab.workloads.inputs.ads.tables import find_location
+from streamlab.workloads.model import InputType, Operator, Params, Query, Window
+from streamlab.workloads.model.operator import SINGLE
 
 HISTORY = [
     ("events", np.int64),

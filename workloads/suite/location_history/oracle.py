@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.inputs.ads.blocks import closed_blocks, looked_up
-from workloads.inputs.ads.schema import CLICK, PURCHASE, VIEW
-from workloads.inputs.ads.tables import location_of_user
-from workloads.model import Columns, Input, Params
+from streamlab.workloads.inputs.ads.blocks import closed_blocks, looked_up
+from streamlab.workloads.inputs.ads.schema import CLICK, PURCHASE, VIEW
+from streamlab.workloads.inputs.ads.tables import location_of_user
+from streamlab.workloads.model import Columns, Input, Params
 
 COUNTED = ("events", "views", "clicks", "purchases")
 

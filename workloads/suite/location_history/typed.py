@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
-from workloads.inputs.ads.tables import find_location
-from workloads.model import Dataflow, Params
-from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
+from streamlab.workloads.inputs.ads.tables import find_location
+from streamlab.workloads.model import Dataflow, Params
+from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
 
 ACTION = U("location", np.dtype([("ts", np.int64), ("type", np.int8)]))
 HISTORY = [

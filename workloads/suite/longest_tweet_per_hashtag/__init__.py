@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from workloads.inputs.declare import for_each_key
-from workloads.inputs.tweets import on_tweets, window_parameters
-from workloads.model import Bound, Params
-from workloads.suite.longest_tweet_per_hashtag.oracle import oracle
-from workloads.suite.longest_tweet_per_hashtag.program import program
+from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.tweets import on_tweets, window_parameters
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.longest_tweet_per_hashtag.oracle import oracle
+from streamlab.workloads.suite.longest_tweet_per_hashtag.program import program
 
 QUERY = window_parameters(1_800_000, 3_600_000)
 OUTPUT = for_each_key("longest", key_field="hashtag")

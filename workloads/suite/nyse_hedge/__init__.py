@@ -1,10 +1,10 @@
 """NYSE hedge: pairs of trades of different companies whose prices moved oppositely."""
 
-from workloads.inputs.declare import declared
-from workloads.model import Bound, ModelError, OutputType, Parameter, Params
-from workloads.suite.nyse_hedge import generate
-from workloads.suite.nyse_hedge.oracle import oracle
-from workloads.suite.nyse_hedge.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.model import Bound, ModelError, OutputType, Parameter, Params
+from streamlab.workloads.suite.nyse_hedge import generate
+from streamlab.workloads.suite.nyse_hedge.oracle import oracle
+from streamlab.workloads.suite.nyse_hedge.program import program
 
 _MOST = 1e30
 """As good as no bound: ratios of 32-bit prices stay below 2^63."""

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.random import below, draw
+from streamlab.workloads.datasets.random import below, draw
 
 IntArray = npt.NDArray[np.int64]
 

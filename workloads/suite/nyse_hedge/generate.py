@@ -13,9 +13,9 @@ about one pair in four thousand matches by default.
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.random import below, draw, zipf
-from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
-from workloads.suite.nyse_hedge.day import (
+from streamlab.workloads.datasets.random import below, draw, zipf
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.suite.nyse_hedge.day import (
     UNIT_BITS,
     Session,
     averages,

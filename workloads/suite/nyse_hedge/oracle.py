@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import total_order
-from workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
-from workloads.model import Columns, Input
-from workloads.suite.nyse_hedge.generate import TRADE
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.suite.nyse_hedge.generate import TRADE
 
 _MARGIN = 1e-9
 """Relative; rounding of quotients is below 1e-15."""

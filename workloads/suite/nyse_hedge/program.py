@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import InputType, Query, join
-from workloads.suite.nyse_hedge.generate import KINDS, TRADE
+from streamlab.workloads.model import InputType, Query, join
+from streamlab.workloads.suite.nyse_hedge.generate import KINDS, TRADE
 
 OUTPUT = np.dtype(
     [

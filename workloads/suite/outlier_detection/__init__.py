@@ -1,9 +1,9 @@
 """Outlier detection: connections unlike the others that share some of their values."""
 
-from workloads.inputs.connections.generate import PARAMETERS, generate, keys, streams
-from workloads.model import OutputType, Workload
-from workloads.suite.outlier_detection.oracle import oracle
-from workloads.suite.outlier_detection.program import PROGRAM
+from streamlab.workloads.inputs.connections.generate import PARAMETERS, generate, keys, streams
+from streamlab.workloads.model import OutputType, Workload
+from streamlab.workloads.suite.outlier_detection.oracle import oracle
+from streamlab.workloads.suite.outlier_detection.program import PROGRAM
 
 WORKLOAD = Workload(
     name="outlier_detection",

@@ -9,9 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import total_order
-from workloads.inputs.connections.schema import CATEGORICAL, COMBINATIONS, CONTINUOUS, EVENT
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.connections.schema import (
+    CATEGORICAL,
+    COMBINATIONS,
+    CONTINUOUS,
+    EVENT,
+)
+from streamlab.workloads.model import Columns, Input
 
 Ints = npt.NDArray[np.int64]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.connections.schema import (
+from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     CHECK,
     COMBINATIONS,
@@ -30,9 +30,9 @@ from workloads.inputs.connections.schema import (
     EVENT,
     KINDS,
 )
-from workloads.model import DGSProgram, ForkJoin, StateType, Tag
-from workloads.model.arrays import copy
-from workloads.suite.outlier_detection.features import read_features
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from streamlab.workloads.model.arrays import copy
+from streamlab.workloads.suite.outlier_detection.features import read_features
 
 OUTLIER, SUMMARY = 0, 1
 

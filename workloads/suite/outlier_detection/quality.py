@@ -1,6 +1,6 @@
 """How well outliers match the labels.
 
-`python -m workloads.suite.outlier_detection.quality DATASET` prints precision, recall, and how many
+`python -m streamlab.workloads.suite.outlier_detection.quality DATASET` prints precision, recall, and how many
 connections of each label were found. It counts the outliers of the oracle's answer, which is that
 of every engine whose run was verified.
 """
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.integrity import dictionary_texts
-from workloads.inputs.connections.schema import INPUT
-from workloads.suite.outlier_detection.oracle import oracle
-from workloads.suite.outlier_detection.program import OUTLIER
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.integrity import dictionary_texts
+from streamlab.workloads.inputs.connections.schema import INPUT
+from streamlab.workloads.suite.outlier_detection.oracle import oracle
+from streamlab.workloads.suite.outlier_detection.program import OUTLIER
 
 GENERATED = ("normal", "planted")
 """Labels of generated connections; those of imports are in the dataset's dictionary."""
@@ -113,7 +113,10 @@ def _share(part: int, whole: int) -> float:
 def main(arguments: Sequence[str]) -> int:
     """Print the quality of a dataset, by the start of its id; 2 for a mistake of the user."""
     if len(arguments) != 1:
-        print("usage: python -m workloads.suite.outlier_detection.quality DATASET", file=sys.stderr)
+        print(
+            "usage: python -m streamlab.workloads.suite.outlier_detection.quality DATASET",
+            file=sys.stderr,
+        )
         return 2
     try:
         found = quality_of(Catalog.default().get(arguments[0]))

@@ -1,10 +1,16 @@
 """Page-view join: each view with the metadata of its page in force at that time."""
 
-from workloads.model import OutputType, Workload
-from workloads.model.limits import KEY, count_limit
-from workloads.suite.page_view_join.generate import KINDS, PARAMETERS, generate, keys, streams
-from workloads.suite.page_view_join.oracle import oracle
-from workloads.suite.page_view_join.program import PROGRAM
+from streamlab.workloads.model import OutputType, Workload
+from streamlab.workloads.model.limits import KEY, count_limit
+from streamlab.workloads.suite.page_view_join.generate import (
+    KINDS,
+    PARAMETERS,
+    generate,
+    keys,
+    streams,
+)
+from streamlab.workloads.suite.page_view_join.oracle import oracle
+from streamlab.workloads.suite.page_view_join.program import PROGRAM
 
 _UPDATE = KINDS.index("update")
 

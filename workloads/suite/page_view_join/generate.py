@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
-from workloads.datasets.drift import moved
-from workloads.datasets.random import below, draw, zipf
-from workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from streamlab.workloads.datasets.drift import moved
+from streamlab.workloads.datasets.random import below, draw, zipf
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 ZIP_FIRST, ZIP_COUNT = 10_000, 90_000
 """Metadata are zip codes, uniform in [10000, 99999], as in the public Flink form."""

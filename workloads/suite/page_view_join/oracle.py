@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from workloads.datasets.total_order import total_order
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input) -> Columns:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from streamlab.workloads.model import DGSProgram, ForkJoin, StateType, Tag
 
 VIEW, UPDATE = 0, 1
 NO_USER = -1

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from workloads.inputs.declare import for_each_key
-from workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
-from workloads.model import Bound, Parameter, Params
-from workloads.suite.paircount.oracle import oracle
-from workloads.suite.paircount.program import program
+from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.suite.paircount.oracle import oracle
+from streamlab.workloads.suite.paircount.program import program
 
 QUERY = window_parameters(60_000, 120_000) | {
     "distance": Parameter(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from workloads.inputs.tweets.windows import Ints, as_sets, reduce_windows, tweets_of
-from workloads.model import Columns, Input, ListColumn
+from streamlab.workloads.inputs.tweets.windows import Ints, as_sets, reduce_windows, tweets_of
+from streamlab.workloads.model import Columns, Input, ListColumn
 
 
 def oracle(data: Input, wa_ms: int, ws_ms: int, distance: int, *, bag: bool = False) -> Columns:

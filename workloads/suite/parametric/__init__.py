@@ -2,13 +2,13 @@
 
 from math import prod
 
-from workloads.inputs.declare import declared
-from workloads.model import Bound, OutputType, Params
-from workloads.model.limits import INT64, Limit
-from workloads.suite.parametric import generate
-from workloads.suite.parametric.oracle import oracle
-from workloads.suite.parametric.program import program
-from workloads.suite.parametric.settings import QUERY, settings_of
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.model import Bound, OutputType, Params
+from streamlab.workloads.model.limits import INT64, Limit
+from streamlab.workloads.suite.parametric import generate
+from streamlab.workloads.suite.parametric.oracle import oracle
+from streamlab.workloads.suite.parametric.program import program
+from streamlab.workloads.suite.parametric.settings import QUERY, settings_of
 
 
 def bind(params: Params) -> Bound:

@@ -12,10 +12,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from workloads.datasets.dealt import rows_of, tuples_of
-from workloads.datasets.random import Bits, below, draw
-from workloads.model import Columns, Parameter, Params, StreamSpec
-from workloads.suite.parametric.records import EVENT, KEY_SPACE, MASK, RECORD
+from streamlab.workloads.datasets.dealt import rows_of, tuples_of
+from streamlab.workloads.datasets.random import Bits, below, draw
+from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
+from streamlab.workloads.suite.parametric.records import EVENT, KEY_SPACE, MASK, RECORD
 
 _KEY, _WORD = range(2)  # lanes
 _RESOLUTION_BITS = 63

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import total_order
-from workloads.model import Columns, Input
-from workloads.model.pipeline import PARTITIONED, STATEFUL
-from workloads.suite.parametric.records import (
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.model.pipeline import PARTITIONED, STATEFUL
+from streamlab.workloads.suite.parametric.records import (
     EVENT,
     FIRST_FACTOR,
     FIRST_SHIFT,
@@ -25,7 +25,7 @@ from workloads.suite.parametric.records import (
     SECOND_FACTOR,
     SECOND_SHIFT,
 )
-from workloads.suite.parametric.settings import Setting
+from streamlab.workloads.suite.parametric.settings import Setting
 
 IntArray = npt.NDArray[np.int64]
 Matrix = tuple[tuple[int, int], tuple[int, int]]

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import Pipeline, Stage
-from workloads.model.pipeline import PARTITIONED, STATELESS
-from workloads.suite.parametric.records import (
+from streamlab.workloads.model import Pipeline, Stage
+from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS
+from streamlab.workloads.suite.parametric.records import (
     EVENT,
     FIRST_FACTOR,
     FIRST_SHIFT,
@@ -36,7 +36,7 @@ from workloads.suite.parametric.records import (
     SECOND_SHIFT,
     output,
 )
-from workloads.suite.parametric.settings import Setting
+from streamlab.workloads.suite.parametric.settings import Setting
 
 (M00, M01), (M10, M11) = MATRIX
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
-from workloads.model import ModelError, Parameter, Params
-from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
+from streamlab.workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
 
 KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
 """Abbreviations, as in table 1 of the paper."""

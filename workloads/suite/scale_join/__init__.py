@@ -1,11 +1,11 @@
 """ScaleJoin's benchmark: a band join of two streams, every pair compared."""
 
-from workloads.inputs.declare import declared
-from workloads.model import Bound, OutputType, Parameter, Params
-from workloads.model.limits import Limit
-from workloads.suite.scale_join import generate
-from workloads.suite.scale_join.oracle import oracle
-from workloads.suite.scale_join.program import program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.model import Bound, OutputType, Parameter, Params
+from streamlab.workloads.model.limits import Limit
+from streamlab.workloads.suite.scale_join import generate
+from streamlab.workloads.suite.scale_join.oracle import oracle
+from streamlab.workloads.suite.scale_join.program import program
 
 QUERY = {
     "ws_ms": Parameter(

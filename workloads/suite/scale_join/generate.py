@@ -9,10 +9,10 @@ decides whether a pair matches.
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.dealt import rows_of, shares_of, tuples_of
-from workloads.datasets.random import Bits, below, draw
-from workloads.datasets.rate_script import FORMS, STEADY, RateScript, parse_rates
-from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.datasets.dealt import rows_of, shares_of, tuples_of
+from streamlab.workloads.datasets.random import Bits, below, draw
+from streamlab.workloads.datasets.rate_script import FORMS, STEADY, RateScript, parse_rates
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 KINDS = ("left", "right")
 LEFT = np.dtype([("x", np.int32), ("y", np.float32)])

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import total_order
-from workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
-from workloads.model import Columns, Input
-from workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 
 BAND = 10
 """Of both attributes, inclusive."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import InputType, Query, join
-from workloads.model.widths import int32
-from workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.workloads.model import InputType, Query, join
+from streamlab.workloads.model.widths import int32
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 
 BAND = 10
 OUTPUT = np.dtype([("ts", np.int64), *LEFT.descr, *RIGHT.descr])

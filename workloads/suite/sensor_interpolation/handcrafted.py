@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.power_readings.lines import between
-from workloads.inputs.power_readings.schema import READING
-from workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
-from workloads.suite.sensor_interpolation.typed import EVENT
+from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.schema import READING
+from streamlab.workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
+from streamlab.workloads.suite.sensor_interpolation.typed import EVENT
 
 OUTPUT = np.dtype(
     [("ts", np.int64), ("plug", np.int64), ("average_mw", np.int64), ("seconds", np.int64)]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from workloads.inputs.power_readings.filled import fill, known_until, readings
-from workloads.model import Columns, Input
+from streamlab.workloads.inputs.power_readings.filled import fill, known_until, readings
+from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input, markers_s: int, longest_gap_s: int, most_watts: int) -> Columns:

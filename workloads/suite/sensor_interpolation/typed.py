@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.power_readings.lines import between
-from workloads.inputs.power_readings.schema import READING
-from workloads.model.dataflow import (
+from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.schema import READING
+from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     O,

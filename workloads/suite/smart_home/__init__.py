@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from workloads.inputs.declare import declared
-from workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_of_a_house, unfit
-from workloads.model import Bound, OutputType, Parameter, Params
-from workloads.suite.smart_home import generate
-from workloads.suite.smart_home.oracle import oracle
-from workloads.suite.smart_home.program import LEVELS, program
+from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_of_a_house, unfit
+from streamlab.workloads.model import Bound, OutputType, Parameter, Params
+from streamlab.workloads.suite.smart_home import generate
+from streamlab.workloads.suite.smart_home.oracle import oracle
+from streamlab.workloads.suite.smart_home.program import LEVELS, program
 
 QUERY = LAYOUT | {
     "days": Parameter(

@@ -8,8 +8,8 @@ that the loads do not fill have no end.
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.dealt import rows_of
-from workloads.inputs.homes import (
+from streamlab.workloads.datasets.dealt import rows_of
+from streamlab.workloads.inputs.homes import (
     ENDS_OF,
     FIELDS,
     KINDS,
@@ -18,8 +18,8 @@ from workloads.inputs.homes import (
     check_slice,
     plugs_of_a_house,
 )
-from workloads.inputs.power_readings import generate as power
-from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.inputs.power_readings import generate as power
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 PARAMETERS = (
     {"houses": Parameter(default=40, help="number of houses", minimum=1, maximum=100_000)}

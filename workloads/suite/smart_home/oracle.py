@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.total_order import Sequence, total_order
-from workloads.inputs.homes import FIELDS, HOUSE_END, LOAD, SECONDS_A_DAY, SLICE_END
-from workloads.model import Columns, Input
+from streamlab.workloads.datasets.total_order import Sequence, total_order
+from streamlab.workloads.inputs.homes import FIELDS, HOUSE_END, LOAD, SECONDS_A_DAY, SLICE_END
+from streamlab.workloads.model import Columns, Input
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.homes import FIELDS, KINDS, SECONDS_A_DAY
-from workloads.model import Across, DGSProgram, StateType, Tag
+from streamlab.workloads.inputs.homes import FIELDS, KINDS, SECONDS_A_DAY
+from streamlab.workloads.model import Across, DGSProgram, StateType, Tag
 
 PLUG, HOUSEHOLD, HOUSE = range(3)
 LEVELS = ("plug", "household", "house")

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from workloads.inputs.declare import for_each_key
-from workloads.inputs.forms import form_of
-from workloads.inputs.power_readings.declare import QUERY, load_limit, on_power_readings
-from workloads.model import Bound, Parameter, Params
-from workloads.suite.smart_home_prediction import handcrafted, typed
-from workloads.suite.smart_home_prediction.oracle import oracle
-from workloads.suite.smart_home_prediction.tree import DEEPEST, read_tree
+from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.forms import form_of
+from streamlab.workloads.inputs.power_readings.declare import QUERY, load_limit, on_power_readings
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.suite.smart_home_prediction import handcrafted, typed
+from streamlab.workloads.suite.smart_home_prediction.oracle import oracle
+from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_tree
 
 PARAMETERS = QUERY | {
     "device_types": Parameter(

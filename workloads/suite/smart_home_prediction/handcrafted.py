@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.power_readings.lines import between
-from workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
-from workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
-from workloads.suite.smart_home_prediction.minute import MINUTE, remember
-from workloads.suite.smart_home_prediction.tree import Tree, predictor
-from workloads.suite.smart_home_prediction.typed import EVENT, PREDICTION
+from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
+from streamlab.workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
+from streamlab.workloads.suite.smart_home_prediction.minute import MINUTE, remember
+from streamlab.workloads.suite.smart_home_prediction.tree import Tree, predictor
+from streamlab.workloads.suite.smart_home_prediction.typed import EVENT, PREDICTION
 
 FILLED = np.dtype([("device", np.int64), ("second", np.int64), ("load_mw", np.int64)])
 OUTPUT = np.dtype(

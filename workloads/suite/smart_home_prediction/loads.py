@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workloads.inputs.power_readings.filled import fill
-from workloads.model import Columns
+from streamlab.workloads.inputs.power_readings.filled import fill
+from streamlab.workloads.model import Columns
 
 Ints = npt.NDArray[np.int64]
 MINUTE_S = 60

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from workloads.inputs.power_readings.filled import known_until, readings
-from workloads.inputs.power_readings.schema import SECONDS_A_DAY
-from workloads.model import Columns, Input
-from workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
-from workloads.suite.smart_home_prediction.tree import Tree
+from streamlab.workloads.inputs.power_readings.filled import known_until, readings
+from streamlab.workloads.inputs.power_readings.schema import SECONDS_A_DAY
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
+from streamlab.workloads.suite.smart_home_prediction.tree import Tree
 
 
 def oracle(

@@ -1,4 +1,4 @@
-"""Trains the tree: `python -m workloads.suite.smart_home_prediction.train DATASET`.
+"""Trains the tree: `python -m streamlab.workloads.suite.smart_home_prediction.train DATASET`.
 
 It has been trained on the first four days of tracebase's week (2012-01-16 to 19), all 30 types of
 devices together, on every 30th second for which the next ten minutes are known: by scikit-learn,
@@ -16,13 +16,13 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from workloads.datasets.catalog import Catalog
-from workloads.inputs.power_readings.declare import QUERY
-from workloads.inputs.power_readings.filled import readings
-from workloads.inputs.power_readings.schema import INPUT, SECONDS_A_DAY
-from workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
-from workloads.suite.smart_home_prediction.oracle import predicted
-from workloads.suite.smart_home_prediction.tree import DEEPEST, PATH, Tree, write_tree
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.inputs.power_readings.declare import QUERY
+from streamlab.workloads.inputs.power_readings.filled import readings
+from streamlab.workloads.inputs.power_readings.schema import INPUT, SECONDS_A_DAY
+from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
+from streamlab.workloads.suite.smart_home_prediction.oracle import predicted
+from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, PATH, Tree, write_tree
 
 AHEAD_S = 600
 EVERY_S = 30

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.power_readings.lines import between
-from workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
-from workloads.model.dataflow import (
+from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
+from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     O,
@@ -30,8 +30,8 @@ from workloads.model.dataflow import (
     U,
     of_events,
 )
-from workloads.suite.smart_home_prediction.minute import MINUTE, remember
-from workloads.suite.smart_home_prediction.tree import Tree, predictor
+from streamlab.workloads.suite.smart_home_prediction.minute import MINUTE, remember
+from streamlab.workloads.suite.smart_home_prediction.tree import Tree, predictor
 
 EVENT = np.dtype([("plug", np.int32), ("device", np.int16), ("watts", np.int32)])
 OF_PLUG = np.dtype([("ts", np.int64), ("load_mw", np.int64), ("device", np.int64)])

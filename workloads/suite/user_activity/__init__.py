@@ -1,11 +1,11 @@
 """What each user has done so far, given at each marker (Yahoo query II)."""
 
-from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
-from workloads.inputs.forms import FORM
-from workloads.model import Bound, Params
-from workloads.suite.user_activity import handcrafted, typed
-from workloads.suite.user_activity.oracle import oracle
-from workloads.suite.user_activity.persist import PERSIST
+from streamlab.workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.user_activity import handcrafted, typed
+from streamlab.workloads.suite.user_activity.oracle import oracle
+from streamlab.workloads.suite.user_activity.persist import PERSIST
 
 QUERY = {**MARKERS, **PERSIST, **FORM}
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
-from workloads.model import InputType, Operator, Params, Query, Window
-from workloads.model.operator import SINGLE
-from workloads.suite.user_activity.persist import keeper
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
+from streamlab.workloads.model import InputType, Operator, Params, Query, Window
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.suite.user_activity.persist import keeper
 
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
 ACTIVITY = np.dtype([("ts", np.int64), ("user", np.int64), *COUNTS])

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workloads.inputs.ads.blocks import closed_blocks
-from workloads.inputs.ads.schema import TYPES
-from workloads.model import Columns, Input, Params
+from streamlab.workloads.inputs.ads.blocks import closed_blocks
+from streamlab.workloads.inputs.ads.schema import TYPES
+from streamlab.workloads.model import Columns, Input, Params
 
 COLUMNS = ("views", "clicks", "purchases")
 

@@ -1,9 +1,9 @@
 """Where the counts of query II are kept at each marker."""
 
-from workloads.inputs.ads.databases.duckdb_store import duckdb_store
-from workloads.inputs.ads.databases.sqlite_store import sqlite_store
-from workloads.inputs.ads.databases.store import Keep
-from workloads.model import ModelError, Parameter, Params
+from streamlab.workloads.inputs.ads.databases.duckdb_store import duckdb_store
+from streamlab.workloads.inputs.ads.databases.sqlite_store import sqlite_store
+from streamlab.workloads.inputs.ads.databases.store import Keep
+from streamlab.workloads.model import ModelError, Parameter, Params
 
 TABLE = "user_activity"
 COLUMNS = ("user", "ts", "views", "clicks", "purchases")

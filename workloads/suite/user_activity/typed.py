@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
-from workloads.model import Dataflow, Params
-from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
-from workloads.suite.user_activity.persist import keeper
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
+from streamlab.workloads.model import Dataflow, Params
+from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+from streamlab.workloads.suite.user_activity.persist import keeper
 
 ACTION = U("user", np.dtype([("ts", np.int64), ("type", np.int8)]))
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]

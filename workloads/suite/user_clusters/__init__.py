@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
-from workloads.inputs.ads.tables import OF_USERS
-from workloads.inputs.forms import FORM
-from workloads.model import Bound, Parameter, Params
-from workloads.model.limits import Limit, group_by_field
-from workloads.suite.user_clusters import handcrafted, typed
-from workloads.suite.user_clusters.oracle import oracle
+from streamlab.workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.tables import OF_USERS
+from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model.limits import Limit, group_by_field
+from streamlab.workloads.suite.user_clusters import handcrafted, typed
+from streamlab.workloads.suite.user_clusters.oracle import oracle
 
 QUERY = {
     **OF_USERS,

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, NONE, TYPES
-from workloads.inputs.ads.tables import find_location, location_of_user
-from workloads.inputs.ads.windows import blocks_in
-from workloads.model import InputType, Operator, Params, Query, Window
-from workloads.model.operator import SINGLE
-from workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster
+from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, NONE, TYPES
+from streamlab.workloads.inputs.ads.tables import find_location, location_of_user
+from streamlab.workloads.inputs.ads.windows import blocks_in
+from streamlab.workloads.model import InputType, Operator, Params, Query, Window
+from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster
 
 KINDS = len(TYPES)
 OUTPUT = np.dtype(

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from workloads.inputs.ads.blocks import closed_blocks, looked_up
-from workloads.inputs.ads.schema import TYPES
-from workloads.inputs.ads.tables import location_of_user
-from workloads.model import Columns, Input, Params
+from streamlab.workloads.inputs.ads.blocks import closed_blocks, looked_up
+from streamlab.workloads.inputs.ads.schema import TYPES
+from streamlab.workloads.inputs.ads.tables import location_of_user
+from streamlab.workloads.model import Columns, Input, Params
 
 Matrix = npt.NDArray[np.int64]
 

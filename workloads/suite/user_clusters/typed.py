@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
-from workloads.inputs.ads.tables import find_location, location_of_user
-from workloads.inputs.ads.windows import blocks_in
-from workloads.model import Dataflow, Params
-from workloads.model.dataflow import (
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
+from streamlab.workloads.inputs.ads.tables import find_location, location_of_user
+from streamlab.workloads.inputs.ads.windows import blocks_in
+from streamlab.workloads.model import Dataflow, Params
+from streamlab.workloads.model.dataflow import (
     Flow,
     O,
     OpKeyedOrdered,
@@ -22,7 +22,7 @@ from workloads.model.dataflow import (
     U,
     of_events,
 )
-from workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster
+from streamlab.workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster
 
 LOCATED = U("user", np.dtype([("ts", np.int64), ("location", np.int32), ("type", np.int8)]))
 _COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from workloads.inputs.declare import for_each_key
-from workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
-from workloads.model import Bound, Params
-from workloads.suite.wordcount.oracle import oracle
-from workloads.suite.wordcount.program import program
+from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
+from streamlab.workloads.model import Bound, Params
+from streamlab.workloads.suite.wordcount.oracle import oracle
+from streamlab.workloads.suite.wordcount.program import program
 
 QUERY = window_parameters(60_000, 120_000) | COUNTING
 OUTPUT = for_each_key("count", key_field="word")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.tweets.schema import TWEET
-from workloads.model.operator import Operator, Query, Window
+from streamlab.workloads.inputs.tweets.schema import TWEET
+from streamlab.workloads.model.operator import Operator, Query, Window
 
 OUTPUT = np.dtype([("ts", np.int64), ("word", np.int32), ("count", np.int64)])
 

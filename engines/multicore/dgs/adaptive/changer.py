@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engines.multicore.dgs.adaptive.deciders import Decider
-from engines.multicore.dgs.adaptive.decision import Wish
-from engines.multicore.dgs.joined import JoinedStates, Layout
-from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
-from workloads.model import Input
-from workloads.model.plan import Plan
+from streamlab.engines.multicore.dgs.adaptive.deciders import Decider
+from streamlab.engines.multicore.dgs.adaptive.decision import Wish
+from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
+from streamlab.workloads.model import Input
+from streamlab.workloads.model.plan import Plan
 
 MOST_CHANGES = 100
 """In a run: what a plan had is kept until the end."""

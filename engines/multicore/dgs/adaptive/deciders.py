@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engines.multicore.dgs.adaptive.decision import Patience, Wish, better, say_little
-from engines.multicore.dgs.adaptive.rates import alike, measured_rates
-from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
-from workloads.model import Input
-from workloads.model.plan import Plan
-from workloads.model.profile import StreamProfile
-from workloads.optimizers import Costs
+from streamlab.engines.multicore.dgs.adaptive.decision import Patience, Wish, better, say_little
+from streamlab.engines.multicore.dgs.adaptive.rates import alike, measured_rates
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
+from streamlab.workloads.model import Input
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.optimizers import Costs
 
 FIRST_CHANGE_NS = 2e6
 """What a change is taken to cost before one was made: 1.7 ms were measured on two cores."""

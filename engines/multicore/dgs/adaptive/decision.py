@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from workloads.model.plan import Plan
-from workloads.model.profile import StreamProfile
-from workloads.optimizers import Costs
-from workloads.optimizers.prediction import predict
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.optimizers import Costs
+from streamlab.workloads.optimizers.prediction import predict
 
 FEWEST_EVENTS = 4096
 """Of a period: the shares of fewer say little, and there is little to gain."""

@@ -3,13 +3,13 @@
 from collections import Counter
 from typing import Any
 
-from engines.multicore.dgs.joined import JoinedStates, Layout
-from engines.multicore.dgs.kernels import Kernels
-from engines.multicore.dgs.wiring import Wiring
-from engines.protocol import OfferedLoad
-from workloads.model import Input
-from workloads.model.plan import Plan
-from workloads.optimizers.cost import plan_workers
+from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.dgs.wiring import Wiring
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.workloads.model import Input
+from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.optimizers.cost import plan_workers
 
 
 class Phases:

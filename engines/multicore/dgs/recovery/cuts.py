@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model import DGSProgram, Input, Stream
+from streamlab.workloads.model import DGSProgram, Input, Stream
 
 MOST_CUTS = 1 << 16
 """Cuts of a run: more are thinned out evenly. With a disk that takes 2 ms for each checkpoint they

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from engines.errors import EngineError
-from engines.multicore.dgs.recovery.format import (
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.dgs.recovery.format import (
     Checkpoint,
     Identity,
     RefusedError,

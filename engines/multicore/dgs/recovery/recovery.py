@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from engines.errors import EngineError
-from engines.multicore.dgs.adaptive.changer import PlanChanger
-from engines.multicore.dgs.joined import JoinedStates, Layout
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.recovery.cuts import Cuts, behind, find_cuts
-from engines.multicore.dgs.recovery.folder import CheckpointFolder
-from engines.multicore.dgs.recovery.format import Checkpoint, Identity
-from engines.multicore.dgs.recovery.writer import CheckpointWriter
-from engines.protocol import OfferedLoad
-from workloads.model import Columns, DGSProgram, Input, ListColumn
-from workloads.model.fingerprint import code_of
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
+from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, behind, find_cuts
+from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
+from streamlab.engines.multicore.dgs.recovery.format import Checkpoint, Identity
+from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
+from streamlab.engines.protocol import OfferedLoad
+from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn
+from streamlab.workloads.model.fingerprint import code_of
 
 
 class Recovery:

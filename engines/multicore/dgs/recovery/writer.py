@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from engines.multicore.dgs.adaptive.changer import PlanChanger
-from engines.multicore.dgs.beside import Beside
-from engines.multicore.dgs.joined import Layout
-from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
-from engines.multicore.dgs.recovery.folder import CheckpointFolder
-from workloads.model import Input
+from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
+from streamlab.engines.multicore.dgs.beside import Beside
+from streamlab.engines.multicore.dgs.joined import Layout
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
+from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
+from streamlab.workloads.model import Input
 
 
 class CheckpointWriter:

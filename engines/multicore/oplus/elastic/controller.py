@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from engines.errors import UnsupportedError
-from engines.multicore.oplus.elastic.decision import Decision
-from engines.multicore.oplus.elastic.model import Model
-from engines.multicore.oplus.elastic.observation import Observation
-from engines.multicore.oplus.elastic.script import Script
-from engines.multicore.oplus.elastic.thresholds import Thresholds
-from workloads.announced import announced
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.model import Model
+from streamlab.engines.multicore.oplus.elastic.observation import Observation
+from streamlab.engines.multicore.oplus.elastic.script import Script
+from streamlab.engines.multicore.oplus.elastic.thresholds import Thresholds
+from streamlab.workloads.announced import announced
 
 GROUP = "lab.controllers"
 BUILT_IN: Mapping[str, type] = {"thresholds": Thresholds, "model": Model, "script": Script}

@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.oplus.elastic.controller import Controller, Settings
-from engines.multicore.oplus.elastic.decision import Decision
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.elastic.observation import Observer, RawSnapshot
-from engines.protocol import Reconfiguration
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.oplus.elastic.controller import Controller, Settings
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.observation import Observer, RawSnapshot
+from streamlab.engines.protocol import Reconfiguration
 
 IntArray = npt.NDArray[np.int64]
 

@@ -2,10 +2,10 @@
 
 import math
 
-from engines.errors import UnsupportedError
-from engines.multicore.oplus.elastic.arrivals import Arrivals
-from engines.multicore.oplus.elastic.decision import Decision
-from engines.multicore.oplus.elastic.observation import NS_PER_S, Observation
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore.oplus.elastic.arrivals import Arrivals
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.observation import NS_PER_S, Observation
 
 
 class Model:

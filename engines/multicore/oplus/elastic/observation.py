@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engines.multicore.oplus.elastic.costs import CostFit
+from streamlab.engines.multicore.oplus.elastic.costs import CostFit
 
 NS_PER_S = 1_000_000_000
 

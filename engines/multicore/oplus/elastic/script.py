@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from engines.multicore.oplus.elastic.decision import Decision
-from engines.multicore.oplus.elastic.observation import Observation
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.observation import Observation
 
 
 class Script:

@@ -2,8 +2,8 @@
 
 import math
 
-from engines.multicore.oplus.elastic.decision import Decision
-from engines.multicore.oplus.elastic.observation import Observation
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.observation import Observation
 
 TEXT = "text"
 TABLE = "table"

@@ -7,15 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.dgs import run as dgs_run
-from engines.multicore.dgs.adaptive.deciders import ByRates
-from engines.multicore.dgs.adaptive.decision import Wish
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.dgs import run as dgs_run
+from streamlab.engines.multicore.dgs.adaptive.deciders import ByRates
+from streamlab.engines.multicore.dgs.adaptive.decision import Wish
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.optimizers import PlanRequest, choose
+from streamlab.workloads.registry import workload
 from tests.engines.multicore.adaptive.test_decision import COSTS
 from tests.engines.multicore.recovery.small_runs import (
     NAMES,
@@ -25,10 +29,6 @@ from tests.engines.multicore.recovery.small_runs import (
     program_of,
 )
 from tests.engines.multicore.test_dgs import generated
-from workloads.model.profile import profile
-from workloads.model.trace import compare
-from workloads.optimizers import PlanRequest, choose
-from workloads.registry import workload
 
 EVENTS = 6_000
 WORKERS = 3
@@ -147,8 +147,8 @@ def test_the_plan_follows_the_hot_page_and_only_that(drift, loaded, monkeypatch)
     """One stream of views, whose keys are spread; costs are given, not measured."""
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
     monkeypatch.setattr(dgs_run, "ByRates", LooksAtCuts)
-    monkeypatch.setattr("engines.multicore.dgs.adaptive.deciders.FIRST_CHANGE_NS", 0)
-    monkeypatch.setattr("engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 500)
+    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FIRST_CHANGE_NS", 0)
+    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 500)
     found = workload("page_view_join")
     given = {"streams": 1, "pages": 4, "skew": 3.0, "views_per_update": 100, "drift": drift}
     data = generated("page_view_join", 24_000, **given)
@@ -224,7 +224,7 @@ def test_an_optimizer_that_fails_while_the_run_goes_on_ends_it(monkeypatch):
     options = DgsOptions(adapt=True, adapt_ms=1)
     load = constant_load(name, gap_ns=30_000)
     settings = RunSettings(workers=2, load=load)
-    monkeypatch.setattr("engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 1)
+    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 1)
     with (
         closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made,
         pytest.raises(EngineError, match=r"optimizer 'by-stream' failed .* ValueError: no plan"),

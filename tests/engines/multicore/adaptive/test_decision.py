@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.multicore.dgs.adaptive.deciders import MOST_SPARED, Adapting, ByRates
-from engines.multicore.dgs.adaptive.decision import Patience, better, same, say_little
-from engines.multicore.dgs.adaptive.rates import MOST_SAMPLED, alike, measured_rates
-from engines.multicore.dgs.recovery.cuts import find_cuts
+from streamlab.engines.multicore.dgs.adaptive.deciders import MOST_SPARED, Adapting, ByRates
+from streamlab.engines.multicore.dgs.adaptive.decision import Patience, better, same, say_little
+from streamlab.engines.multicore.dgs.adaptive.rates import MOST_SAMPLED, alike, measured_rates
+from streamlab.engines.multicore.dgs.recovery.cuts import find_cuts
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.model.profile import StreamProfile, profile
+from streamlab.workloads.optimizers import Costs, PlanRequest, choose
+from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
-from workloads.model import Alphabet
-from workloads.model.profile import StreamProfile, profile
-from workloads.optimizers import Costs, PlanRequest, choose
-from workloads.registry import workload
 
 COSTS = Costs(
     update_ns=4, order_ns=60, fork_join_ns=50, handover_ns=100, skip_ns=0.3, start_ns=0, cores=2

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from engines.multicore.dataflow.options import DataflowOptions
-from engines.multicore.dataflow.run import DataflowRun
-from engines.multicore.run.settings import RunSettings
-from engines.small_load import small_load
-from workloads.model import Alphabet, Input, Stream
-from workloads.model.dataflow import (
+from streamlab.engines.multicore.dataflow.options import DataflowOptions
+from streamlab.engines.multicore.dataflow.run import DataflowRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.small_load import small_load
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     FlowOperator,
@@ -27,9 +27,9 @@ from workloads.model.dataflow import (
     U,
     of_events,
 )
-from workloads.model.inferred import inferred_output
-from workloads.model.sequential import answer_of
-from workloads.model.trace import compare
+from streamlab.workloads.model.inferred import inferred_output
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.trace import compare
 
 KINDS = ("left", "right")
 EVENT = np.dtype([("x", np.int32), ("y", np.float64)])

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engines.conformance import CASES, Setting, ordinary_input, run_case
-from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.registry import engine
-from workloads.model import Dataflow
-from workloads.registry import names, workload
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import Dataflow
+from streamlab.workloads.registry import names, workload
 
 GRAPHS = [name for name in names() if isinstance(workload(name).program, Dataflow)]
 SETTING = Setting(variant="dataflow", workers=2, batch=64)

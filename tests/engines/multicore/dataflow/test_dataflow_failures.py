@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.dataflow.options import DataflowOptions
-from engines.multicore.dataflow.run import DataflowRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.dataflow.options import DataflowOptions
+from streamlab.engines.multicore.dataflow.run import DataflowRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.dataflow import Flow, OpKeyedOrdered, OpStateless, U
+from streamlab.workloads.model.sequential import answer_of
 from tests.engines.multicore.dataflow.graphs import (
     EVENT,
     EVENTS,
@@ -26,9 +29,6 @@ from tests.engines.multicore.dataflow.graphs import (
     many_events,
     run_flow,
 )
-from workloads.model import Alphabet, Input, Stream
-from workloads.model.dataflow import Flow, OpKeyedOrdered, OpStateless, U
-from workloads.model.sequential import answer_of
 
 NUMBERS = np.dtype([("ts", np.int64), ("wide", np.float64), ("narrow", np.float32)])
 LAST = np.iinfo(np.int64).max

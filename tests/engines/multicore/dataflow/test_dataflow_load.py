@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from engines.multicore.dataflow.run import _markers
-from engines.protocol import BATCHINGS
+from streamlab.engines.multicore.dataflow.run import _markers
+from streamlab.engines.protocol import BATCHINGS
 from tests.engines.multicore.dataflow.graphs import (
     NAMED,
     STATELESS,

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model.dataflow.deployment import deploy
+from streamlab.workloads.model.dataflow.drawing import in_words
 from tests.engines.multicore.dataflow.graphs import (
     NAMED,
     check_answer,
@@ -14,8 +16,6 @@ from tests.engines.multicore.dataflow.graphs import (
     small_inputs,
 )
 from tests.examples import examples
-from workloads.model.dataflow.deployment import deploy
-from workloads.model.dataflow.drawing import in_words
 
 HOW = st.fixed_dictionaries(
     {

@@ -5,10 +5,10 @@ from collections import deque
 
 import numpy as np
 
-from engines.multicore.oplus.elastic.controller import make
-from engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.elastic.observation import RawSnapshot
+from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 
 BUCKETS = 1000
 

@@ -4,11 +4,11 @@ import time
 import numpy as np
 import pytest
 
-from engines.errors import EngineCrashError, EngineError
-from engines.multicore.oplus.elastic.controller import make
-from engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.elastic.observation import RawSnapshot
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 
 MS = 1_000_000
 

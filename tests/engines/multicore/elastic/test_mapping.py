@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 
 
 @st.composite

@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from engines.errors import UnsupportedError
-from engines.multicore.oplus.elastic.arrivals import Arrivals
-from engines.multicore.oplus.elastic.controller import make
-from engines.multicore.oplus.elastic.observation import Observation
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore.oplus.elastic.arrivals import Arrivals
+from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from tests.engines.multicore.elastic.simulation import SimulatedJoin, phases, piecewise, steered
 
 COMPARISON_S = 6e-9

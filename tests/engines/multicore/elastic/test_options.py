@@ -2,12 +2,12 @@ import tomllib
 
 import pytest
 
-from engines.errors import UnsupportedError
-from engines.multicore.oplus.elastic.controller import Settings, make, names
-from engines.multicore.oplus.elastic.decision import Decision
-from engines.multicore.oplus.elastic.model import Model
-from engines.multicore.oplus.elastic.script import Script
-from engines.multicore.oplus.elastic.thresholds import Thresholds
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.multicore.oplus.elastic.controller import Settings, make, names
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.model import Model
+from streamlab.engines.multicore.oplus.elastic.script import Script
+from streamlab.engines.multicore.oplus.elastic.thresholds import Thresholds
 
 
 def from_toml(text):
@@ -79,7 +79,7 @@ def test_a_bad_option_is_refused_with_its_name_value_and_remedy(text, message):
 def plugin(tmp_path, monkeypatch):
     """Install a distribution that brings controllers, as an index would."""
     module = (
-        "from engines.multicore.oplus.elastic.decision import Decision\n"
+        "from streamlab.engines.multicore.oplus.elastic.decision import Decision\n"
         "class All:\n"
         "    def __init__(self, *, spare: int = 0):\n"
         "        self.spare = spare\n"

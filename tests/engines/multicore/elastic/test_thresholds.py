@@ -1,7 +1,7 @@
 import pytest
 
-from engines.multicore.oplus.elastic.controller import make
-from engines.multicore.oplus.elastic.observation import Observation
+from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from tests.engines.multicore.elastic.simulation import SimulatedJoin, steered
 
 COMPARISON_S = 10e-9

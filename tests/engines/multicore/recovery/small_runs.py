@@ -4,17 +4,17 @@ import multiprocessing
 from contextlib import closing
 from functools import cache
 
-from engines.errors import EngineError
-from engines.multicore.dgs.kernels import Kernels
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import BOUNDS, RunSettings
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import BOUNDS, RunSettings
+from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.trace import compare
+from streamlab.workloads.registry import workload
 from tests.across import OUTPUT, PLUGS
 from tests.engines.multicore.test_dgs import generated
 from tests.engines.multicore.test_dgs_across import plugs
-from workloads.model.sequential import answer_of
-from workloads.model.trace import compare
-from workloads.registry import workload
 
 OFTEN = {
     "event_window": {"values_per_barrier": 20},

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from engines.multicore.dgs.recovery import cuts as module
-from engines.multicore.dgs.recovery.cuts import behind, find_cuts, positions_at, synchronizing
+from streamlab.engines.multicore.dgs.recovery import cuts as module
+from streamlab.engines.multicore.dgs.recovery.cuts import (
+    behind,
+    find_cuts,
+    positions_at,
+    synchronizing,
+)
 from tests.engines.multicore.recovery.small_runs import NAMES, input_of, program_of
 
 EVENTS = 600

@@ -11,10 +11,10 @@ import sys
 
 import pytest
 
-from engines.errors import EngineError
-from engines.multicore.dgs.recovery import folder as module
-from engines.multicore.dgs.recovery.folder import CheckpointFolder
-from engines.multicore.dgs.recovery.format import Identity
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.dgs.recovery import folder as module
+from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
+from streamlab.engines.multicore.dgs.recovery.format import Identity
 from tests.engines.multicore.recovery.small_runs import KILLED, forked
 
 OURS = Identity(name="event_window", program="p" * 64, data="d" * 32)
@@ -265,7 +265,7 @@ def test_a_file_system_without_locks_is_an_error_of_the_folder(tmp_path, monkeyp
 FULL_DISK = """
 import subprocess, sys
 from pathlib import Path
-from engines.errors import EngineError
+from streamlab.engines.errors import EngineError
 from tests.engines.multicore.recovery.test_folder import recovered, written
 
 path = Path(sys.argv[1])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.multicore.dgs.recovery.format import (
+from streamlab.engines.multicore.dgs.recovery.format import (
     VERSION,
     Checkpoint,
     Identity,

@@ -5,13 +5,13 @@ import threading
 
 import pytest
 
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.recovery.folder import CheckpointFolder
-from engines.multicore.dgs.recovery.writer import CheckpointWriter
-from engines.multicore.dgs.run import DgsRun
-from engines.multicore.run.settings import RunSettings
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
+from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.registry import workload
 from tests.engines.multicore.test_dgs import generated
-from workloads.registry import workload
 
 
 def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatch):

@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from engines.errors import EngineError
-from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.dgs.recovery.folder import CheckpointFolder
-from engines.multicore.dgs.recovery.writer import CheckpointWriter
-from engines.small_load import small_load
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
+from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
+from streamlab.engines.small_load import small_load
 from tests.engines.multicore.recovery.small_runs import (
     KILLED,
     NAMES,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lab.measure.energy.provider import Domain, Reading, Unusable
+from streamlab.lab.measure.energy.provider import Domain, Reading, Unusable
 
 RANGE_UJ = 262_143_328_850
 SECOND = 10**9

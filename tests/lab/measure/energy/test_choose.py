@@ -1,8 +1,8 @@
 import pytest
 
-from lab.errors import EnergyError
-from lab.measure.energy.choose import NAMES, PROVIDERS, by_name, choose, probe
-from lab.measure.energy.provider import Unusable
+from streamlab.lab.errors import EnergyError
+from streamlab.lab.measure.energy.choose import NAMES, PROVIDERS, by_name, choose, probe
+from streamlab.lab.measure.energy.provider import Unusable
 from tests.lab.measure.energy.scripted import Scripted, steady
 
 

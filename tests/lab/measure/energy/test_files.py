@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from lab.measure.energy.counter_files import FileCounters, read_text
-from lab.measure.energy.hwmon import Hwmon
-from lab.measure.energy.powercap import Powercap
-from lab.measure.energy.provider import Unusable
-from lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.energy.counter_files import FileCounters, read_text
+from streamlab.lab.measure.energy.hwmon import Hwmon
+from streamlab.lab.measure.energy.powercap import Powercap
+from streamlab.lab.measure.energy.provider import Unusable
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree, socket_tree
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_closed_to_others_is_denied_for_real(tmp_path):
     socket_tree(tmp_path).path("0").chmod(0o400 if os.geteuid() == 0 else 0)
     script = (
         "import encodings.ascii, os, sys; from pathlib import Path;"
-        "from lab.measure.energy.powercap import Powercap;"
+        "from streamlab.lab.measure.energy.powercap import Powercap;"
         "os.geteuid() or (os.setgroups([]), os.setgid(65534), os.setuid(65534));"
         "print(Powercap(root=Path(sys.argv[1])).open().reason)"
     )

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.measure.energy.joules import (
+from streamlab.lab.measure.energy.joules import (
     advance,
     joules_between,
     lost_spans,
@@ -11,7 +11,7 @@ from lab.measure.energy.joules import (
     union_s,
     wraps_between,
 )
-from lab.measure.energy.provider import Domain, Reading, gross_domains, kind_of
+from streamlab.lab.measure.energy.provider import Domain, Reading, gross_domains, kind_of
 from tests.lab.measure.energy.scripted import RANGE_UJ, SECOND, steady
 
 PACKAGE = Domain(name="package-0", range_uj=RANGE_UJ)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.measure.energy.joules import track
-from lab.measure.energy.perf import EVENTS_BELOW, PARANOID, Perf
-from lab.measure.energy.perf_lines import Missing, parse
-from lab.measure.energy.provider import Unusable
-from lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.energy.joules import track
+from streamlab.lab.measure.energy.perf import EVENTS_BELOW, PARANOID, Perf
+from streamlab.lab.measure.energy.perf_lines import Missing, parse
+from streamlab.lab.measure.energy.provider import Unusable
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
 
 # As perf 6.1 prints them with --per-socket -I 100 -x ';'.
 PATIENCE_S = 600

@@ -13,8 +13,8 @@ from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
 
 OPEN = """
 import json, logging, sys
-from lab.measure.energy.provider import Unusable
-from lab.measure.energy.pyrapl import PyRapl
+from streamlab.lab.measure.energy.provider import Unusable
+from streamlab.lab.measure.energy.pyrapl import PyRapl
 before = list(logging.getLogger().handlers), logging.getLogger().level, logging.root.manager.disable
 opened = PyRapl().open()
 after = list(logging.getLogger().handlers), logging.getLogger().level, logging.root.manager.disable
@@ -86,7 +86,7 @@ def steps(tmp_path, script, *changes):
 
 
 READ = """
-from lab.measure.energy.joules import track
+from streamlab.lab.measure.energy.joules import track
 assert not isinstance(opened, Unusable), opened
 readings = list(opened.read())
 show({domain.name: domain.range_uj for domain in opened.domains})

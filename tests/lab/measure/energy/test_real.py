@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from lab.measure.energy.choose import NONE, by_name, choose
-from lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.energy.choose import NONE, by_name, choose
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
 
 
 def measured(provider, work):

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from lab.measure.energy import idle
-from lab.measure.energy.account import COLUMNS
-from lab.measure.energy.provider import NoCounters, Reading
-from lab.measure.energy.recorder import EnergyRecorder
-from results.schema import NAMES as SCHEMA_NAMES
+from streamlab.lab.measure.energy import idle
+from streamlab.lab.measure.energy.account import COLUMNS
+from streamlab.lab.measure.energy.provider import NoCounters, Reading
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
+from streamlab.results.schema import NAMES as SCHEMA_NAMES
 from tests.lab.measure.energy.scripted import SECOND, Scripted, steady
 
 SOCKET = {"package-0": 50.0, "core-0": 30.0, "uncore-0": 5.0, "dram-0": 4.0, "psys": 90.0}

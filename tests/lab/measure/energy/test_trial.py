@@ -12,13 +12,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engines.conformance import ordinary_input
-from engines.small_dataset import write_dataset
-from lab.judge.judgement import judge
-from lab.trial.spec import EngineTrial, write_job
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.judge.judgement import judge
+from streamlab.lab.trial.spec import EngineTrial, write_job
+from streamlab.workloads.registry import workload
 from tests.lab.measure.energy.namespace import bind_class
 from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
-from workloads.registry import workload
 
 PACKAGE_W, DRAM_W = 20.0, 2.0
 
@@ -73,7 +73,7 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
         energy=provider,
     )
     write_job(spec, tmp_path / "spec.json")
-    command = ["-m", "lab.trial", str(tmp_path / "spec.json"), str(tmp_path)]
+    command = ["-m", "streamlab.lab.trial", str(tmp_path / "spec.json"), str(tmp_path)]
     with (
         ticking(tree, powers),
         bind_class(tmp_path / "class", [sys.executable, *command]) as process,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.parent.search.bisection import replay
-from lab.parent.search.state import FAIL, INVALID, PASS, Vote
+from streamlab.lab.parent.search.bisection import replay
+from streamlab.lab.parent.search.state import FAIL, INVALID, PASS, Vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

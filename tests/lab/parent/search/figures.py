@@ -10,8 +10,8 @@ from engine import Synthetic, searched
 from noise import correlated
 from trials import Queue, simulate
 
-from lab.matrix.load_entry import SearchSettings
-from lab.measure.steady import UNSTEADY, steady_state
+from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.measure.steady import UNSTEADY, steady_state
 
 
 def steady(series=1000):

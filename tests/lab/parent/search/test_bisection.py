@@ -3,9 +3,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.matrix.load_entry import SearchSettings
-from lab.parent.search.bisection import replay
-from lab.parent.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
+from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.parent.search.bisection import replay
+from streamlab.lab.parent.search.state import (
+    CRASH,
+    FAIL,
+    INVALID,
+    PASS,
+    STOP,
+    TOO_SHORT,
+    VERDICTS,
+    Vote,
+)
 from tests.examples import examples
 from tests.lab.parent.search.engine import Synthetic, searched
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.cli import EXIT_OK, call
-from lab.parent.host import revision
-from lab.parent.search.record import read_searches
-from results.store import read_meta, read_run, write_meta
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.manifest import Content
-from workloads.datasets.stream_file import write_stream
-from workloads.model import Alphabet
-from workloads.registry import workload
+from streamlab.lab.cli import EXIT_OK, call
+from streamlab.lab.parent.host import revision
+from streamlab.lab.parent.search.record import read_searches
+from streamlab.results.store import read_meta, read_run, write_meta
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.registry import workload
 
 CAPACITY_EPS = 5_300
 EVENTS = 48_000

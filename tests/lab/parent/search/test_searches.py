@@ -6,15 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 
-from lab.load.spec import LoadSpec
-from lab.matrix.cells import Cell
-from lab.matrix.load_entry import SearchSettings
-from lab.matrix.matrix import WorkloadEntry
-from lab.parent.search.errors import SearchError
-from lab.parent.search.record import Recorder, read_searches
-from lab.parent.search.run import Searches, vote_of
-from lab.parent.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
-from results import schema
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.matrix.matrix import WorkloadEntry
+from streamlab.lab.parent.search.errors import SearchError
+from streamlab.lab.parent.search.record import Recorder, read_searches
+from streamlab.lab.parent.search.run import Searches, vote_of
+from streamlab.lab.parent.search.state import (
+    CRASH,
+    FAIL,
+    INVALID,
+    PASS,
+    STOP,
+    TOO_SHORT,
+    VERDICTS,
+    Vote,
+)
+from streamlab.results import schema
 from tests.examples import examples
 from tests.lab.parent.search.engine import Synthetic
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lab.measure.steady import (
+from streamlab.lab.measure.steady import (
     STEADY,
     TOO_SHORT,
     UNSTEADY,

@@ -3,11 +3,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lab.measure.latency import Percentiles
-from lab.measure.load_window import window
-from lab.measure.objective import parse_objective
-from lab.measure.sustained import Criteria
-from results.schema import NAMES, STATUSES
+from streamlab.lab.measure.latency import Percentiles
+from streamlab.lab.measure.load_window import window
+from streamlab.lab.measure.objective import parse_objective
+from streamlab.lab.measure.sustained import Criteria
+from streamlab.results.schema import NAMES, STATUSES
 from tests.lab.parent.search.trials import Queue, outcome, sent, simulate
 
 TRIALS = 40

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.protocol import Histogram, OfferedLoad, Progress, Sent
-from lab.measure.sustained import judge
+from streamlab.engines.protocol import Histogram, OfferedLoad, Progress, Sent
+from streamlab.lab.measure.sustained import judge
 
 STEP_NS = 100_000_000
 

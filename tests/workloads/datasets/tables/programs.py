@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.tables import Table, dataset_of
-from workloads.model import Pipeline, stateless
-from workloads.model.dataflow import Dataflow, Flow, OpStateless, U, of_events
-from workloads.registry import workload
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.tables import Table, dataset_of
+from streamlab.workloads.model import Pipeline, stateless
+from streamlab.workloads.model.dataflow import Dataflow, Flow, OpStateless, U, of_events
+from streamlab.workloads.registry import workload
 
 COUNTER = workload("keyed_counter").program
 SUMS = workload("event_window").program

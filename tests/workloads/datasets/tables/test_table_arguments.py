@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-import lab
-from workloads.datasets.errors import DatasetError
+import streamlab as lab
+from streamlab.workloads.datasets.errors import DatasetError
 
 TABLES = ("csv", "parquet", "arrow", "frame", "arrays", "rows")
 SHARED = {

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from lab.cli.data import data
+from streamlab.lab.cli.data import data
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import by_form
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.tables.programs import text
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables import by_form
-from workloads.model import ModelError
-from workloads.registry import workload
 
 
 def imported(root: Path, *arguments: str) -> Result:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import Table, arrays, csv, frame, parquet, rows
+from streamlab.workloads.datasets.tables.read import read
+from streamlab.workloads.datasets.tables.wanted import wanted_by
 from tests.workloads.datasets.tables.programs import SUMS, VIEWS, made
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables import Table, arrays, csv, frame, parquet, rows
-from workloads.datasets.tables.read import read
-from workloads.datasets.tables.wanted import wanted_by
 
 Event = tuple[int, str, str, int]
 """Time, page, kind, and the user or the zip code of the page."""

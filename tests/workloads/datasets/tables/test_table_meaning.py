@@ -6,6 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import Table, arrays, arrow, content_key, csv, parquet
+from streamlab.workloads.model import ListColumn
+from streamlab.workloads.registry import workload
 from tests.workloads.datasets.tables.programs import (
     COUNTER,
     PAIRS,
@@ -17,12 +23,6 @@ from tests.workloads.datasets.tables.programs import (
     made,
     text,
 )
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables import Table, arrays, arrow, content_key, csv, parquet
-from workloads.model import ListColumn
-from workloads.registry import workload
 
 
 def entries(dataset: Dataset, name: str) -> list[str]:

@@ -18,12 +18,21 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import (
+    Table,
+    arrays,
+    arrow,
+    content_key,
+    csv,
+    frame,
+    parquet,
+    rows,
+)
+from streamlab.workloads.datasets.text import decoding, records
 from tests.workloads.datasets.tables.programs import COUNTER, SUMS, made, text
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables import Table, arrays, arrow, content_key, csv, frame, parquet, rows
-from workloads.datasets.text import decoding, records
 
 COLUMNS = {"t": [1, 2, 3], "value": [10, 20, 30]}
 LINES = ["t,value", "1,10", "2,20", "3,30"]
@@ -345,7 +354,7 @@ class TestMemory:
 
     def test_declaring_imports_nothing_heavy(self):
         code = (
-            "import sys; from workloads.datasets.tables import csv, parquet, arrays;"
+            "import sys; from streamlab.workloads.datasets.tables import csv, parquet, arrays;"
             "csv('a.csv', ts='t'); parquet('a', ts='t'); arrays({'t': [1]}, ts='t');"
             "print([name for name in ('pyarrow', 'pandas', 'polars') if name in sys.modules])"
         )

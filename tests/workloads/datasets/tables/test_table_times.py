@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import arrow, csv
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
+from streamlab.workloads.datasets.times.reader import time_format_remedy
 from tests.workloads.datasets.tables.programs import SUMS, made, text
-from workloads.datasets.catalog import Catalog
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables import arrow, csv
-from workloads.datasets.times import ColumnTimes, TimeReader
-from workloads.datasets.times.reader import time_format_remedy
 
 EIGHT = 1_291_191_960_000
 """2010-12-01 08:26 UTC, in ms."""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.raw import Part
-from workloads.datasets.text import decoding
-from workloads.datasets.text.csv_text import CsvText
-from workloads.datasets.text.decoding import text_blocks
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw import Part
+from streamlab.workloads.datasets.text import decoding
+from streamlab.workloads.datasets.text.csv_text import CsvText
+from streamlab.workloads.datasets.text.decoding import text_blocks
 
 Good = tuple[int, int, list[str]]
 """First line, last line, cells."""

@@ -4,10 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workloads.model.dataflow import TraceType
-from workloads.model.dataflow.traces import Element
-from workloads.model.dataflow.vertex_run import Marker
-from workloads.model.records import record_type
+from streamlab.workloads.model.dataflow import TraceType
+from streamlab.workloads.model.dataflow.traces import Element
+from streamlab.workloads.model.dataflow.vertex_run import Marker
+from streamlab.workloads.model.records import record_type
 
 PERIOD = 4
 

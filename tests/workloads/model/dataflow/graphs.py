@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.model.dataflow import (
+from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     FlowOperator,

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import Alphabet, Columns, Input, Stream
-from workloads.model.dataflow import (
+from streamlab.workloads.model import Alphabet, Columns, Input, Stream
+from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     FlowOperator,
@@ -15,7 +15,7 @@ from workloads.model.dataflow import (
     OpStateless,
     U,
 )
-from workloads.model.sequential import answer_of
+from streamlab.workloads.model.sequential import answer_of
 
 READING = np.dtype([("plug", np.int32), ("load", np.int64)])
 LOAD = np.dtype([("ts", np.int64), ("load", np.int64)])

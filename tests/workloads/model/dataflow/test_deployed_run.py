@@ -8,11 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from tests.examples import examples
-from tests.workloads.model.dataflow.drawn import sequences
-from tests.workloads.model.dataflow.graphs import graphs
-from tests.workloads.model.dataflow.parts import JFM, LI, READING, averages
-from workloads.model.dataflow import (
+from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     OpKeyedUnordered,
@@ -20,11 +16,15 @@ from workloads.model.dataflow import (
     deployment,
     network,
 )
-from workloads.model.dataflow.deployed_run import outputs
-from workloads.model.dataflow.deployment import deploy
-from workloads.model.dataflow.traces import Element, of_graph, sources, trace
-from workloads.model.dataflow.vertex_run import Marker
-from workloads.model.records import record_type
+from streamlab.workloads.model.dataflow.deployed_run import outputs
+from streamlab.workloads.model.dataflow.deployment import deploy
+from streamlab.workloads.model.dataflow.traces import Element, of_graph, sources, trace
+from streamlab.workloads.model.dataflow.vertex_run import Marker
+from streamlab.workloads.model.records import record_type
+from tests.examples import examples
+from tests.workloads.model.dataflow.drawn import sequences
+from tests.workloads.model.dataflow.graphs import graphs
+from tests.workloads.model.dataflow.parts import JFM, LI, READING, averages
 
 SETTINGS = settings(
     max_examples=examples(400),

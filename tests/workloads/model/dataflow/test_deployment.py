@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from streamlab.workloads.model.dataflow import Dataflow, Flow
+from streamlab.workloads.model.dataflow.deployment import Deployment, deploy
+from streamlab.workloads.model.dataflow.network import Route
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
-from workloads.model.dataflow import Dataflow, Flow
-from workloads.model.dataflow.deployment import Deployment, deploy
-from workloads.model.dataflow.network import Route
 
 
 def words(of: Deployment) -> list[str]:

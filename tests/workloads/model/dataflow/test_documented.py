@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import Alphabet, Input, ProgramError, Stream
+from streamlab.workloads.model.check import check
+from streamlab.workloads.model.dataflow.deployment import deploy
+from streamlab.workloads.model.dataflow.drawing import deployment_text
 from tests.examples import examples
 from tests.workloads.model.dataflow.parts import answer
-from workloads.model import Alphabet, Input, ProgramError, Stream
-from workloads.model.check import check
-from workloads.model.dataflow.deployment import deploy
-from workloads.model.dataflow.drawing import deployment_text
 
 SECTION = (
     (Path(__file__).parents[4] / "docs" / "model.md")

@@ -7,22 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
-from workloads.datasets.build import ensure
-from workloads.model import Dataflow
-from workloads.model.dataflow import Flow, of_events
-from workloads.model.dataflow.deployment import deploy
-from workloads.model.dataflow.drawing import (
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.model import Dataflow
+from streamlab.workloads.model.dataflow import Flow, of_events
+from streamlab.workloads.model.dataflow.deployment import deploy
+from streamlab.workloads.model.dataflow.drawing import (
     MEANING,
     PARTIALS,
     deployment_dot,
     deployment_text,
     short,
 )
-from workloads.model.dataflow.drawing_svg import deployment_svg
-from workloads.model.dataflow.network import Route
-from workloads.registry import workload
+from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
+from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.registry import workload
+from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
 
 PROGRAM = averages()
 HERE = "tests.workloads.model.dataflow.test_drawing"

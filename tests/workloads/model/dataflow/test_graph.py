@@ -6,6 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import ProgramError
+from streamlab.workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    O,
+    OpKeyedOrdered,
+    OpStateless,
+    U,
+    Vertex,
+)
 from tests.workloads.model.dataflow.parts import (
     AVG,
     JFM,
@@ -17,8 +27,6 @@ from tests.workloads.model.dataflow.parts import (
     READINGS,
     averages,
 )
-from workloads.model import ProgramError
-from workloads.model.dataflow import Dataflow, Flow, O, OpKeyedOrdered, OpStateless, U, Vertex
 
 
 def begun() -> tuple[Flow, int]:

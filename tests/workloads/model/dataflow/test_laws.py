@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.workloads.model import Dataflow
+from streamlab.workloads.model.check import ConsistencyReport, Violation, check
+from streamlab.workloads.model.dataflow.close import close, near
+from streamlab.workloads.model.dataflow.traces import trace
+from streamlab.workloads.model.records import record_type
+from streamlab.workloads.registry import names, workload
 from tests.examples import examples
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages, of_loads
-from workloads.model import Dataflow
-from workloads.model.check import ConsistencyReport, Violation, check
-from workloads.model.dataflow.close import close, near
-from workloads.model.dataflow.traces import trace
-from workloads.model.records import record_type
-from workloads.registry import names, workload
 
 GRAPHS = [name for name in names() if isinstance(workload(name).program, Dataflow)]
 

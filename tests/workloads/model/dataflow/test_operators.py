@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import ProgramError
+from streamlab.workloads.model.dataflow import O, OpKeyedOrdered, OpStateless, U
 from tests.workloads.model.dataflow.parts import (
     AVG,
     JFM,
@@ -16,8 +18,6 @@ from tests.workloads.model.dataflow.parts import (
     READINGS,
     positive,
 )
-from workloads.model import ProgramError
-from workloads.model.dataflow import O, OpKeyedOrdered, OpStateless, U
 
 
 @pytest.mark.parametrize(

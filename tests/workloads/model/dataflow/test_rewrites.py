@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model.dataflow import FlowOperator, TraceType, Vertex
+from streamlab.workloads.model.dataflow.network import Choose, Node, Route, Wire, place, run
+from streamlab.workloads.model.dataflow.partials import CombiningRun, PartialRun
+from streamlab.workloads.model.dataflow.traces import Element, Trace, trace
+from streamlab.workloads.model.dataflow.vertex_run import Marker, start
+from streamlab.workloads.model.records import record_type
 from tests.examples import examples
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.graphs import BAG, SEQUENCES, ordered, stateless, unordered
-from workloads.model.dataflow import FlowOperator, TraceType, Vertex
-from workloads.model.dataflow.network import Choose, Node, Route, Wire, place, run
-from workloads.model.dataflow.partials import CombiningRun, PartialRun
-from workloads.model.dataflow.traces import Element, Trace, trace
-from workloads.model.dataflow.vertex_run import Marker, start
-from workloads.model.records import record_type
 
 Begin = Callable[[Any], Any]
 LAW = settings(max_examples=examples(200))

@@ -8,6 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import Alphabet, Input, ModelError
+from streamlab.workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    O,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+    U,
+    Vertex,
+)
+from streamlab.workloads.model.dataflow.run import MOST_MARKERS, GraphRun, first_marker
+from streamlab.workloads.model.dataflow.vertex_run import Marker, start
+from streamlab.workloads.model.records import record_type
 from tests.workloads.model.dataflow.parts import (
     AVG,
     EVENT,
@@ -24,20 +38,6 @@ from tests.workloads.model.dataflow.parts import (
     readings,
     stream,
 )
-from workloads.model import Alphabet, Input, ModelError
-from workloads.model.dataflow import (
-    Dataflow,
-    Flow,
-    O,
-    OpKeyedOrdered,
-    OpKeyedUnordered,
-    OpStateless,
-    U,
-    Vertex,
-)
-from workloads.model.dataflow.run import MOST_MARKERS, GraphRun, first_marker
-from workloads.model.dataflow.vertex_run import Marker, start
-from workloads.model.records import record_type
 
 PER_MARKER = np.dtype([("ts", np.int64), ("n", np.int64)])
 

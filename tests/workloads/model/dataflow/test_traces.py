@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.examples import examples
-from tests.workloads.model.dataflow.drawn import sequences
-from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages
-from workloads.model import OutputType
-from workloads.model.dataflow import O, U, Vertex
-from workloads.model.dataflow.graph import Dataflow
-from workloads.model.dataflow.traces import (
+from streamlab.workloads.model import OutputType
+from streamlab.workloads.model.dataflow import O, U, Vertex
+from streamlab.workloads.model.dataflow.graph import Dataflow
+from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
     dependent,
@@ -25,10 +22,13 @@ from workloads.model.dataflow.traces import (
     stepping,
     trace,
 )
-from workloads.model.dataflow.vertex_run import Marker
-from workloads.model.foata import Relation, fingerprint
-from workloads.model.records import record_type
-from workloads.model.strategies import equivalents
+from streamlab.workloads.model.dataflow.vertex_run import Marker
+from streamlab.workloads.model.foata import Relation, fingerprint
+from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.strategies import equivalents
+from tests.examples import examples
+from tests.workloads.model.dataflow.drawn import sequences
+from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages
 
 NUMBER = np.dtype([("ts", np.int64), ("v", np.int64)])
 BAGS, SEQUENCES = U("k", NUMBER), O("k", NUMBER)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from streamlab.workloads.model import ProgramError
+from streamlab.workloads.model.dataflow import O, U, of_events
 from tests.workloads.model.dataflow.parts import LOAD, LOADS, ORDERED_LOADS, READINGS
-from workloads.model import ProgramError
-from workloads.model.dataflow import O, U, of_events
 
 
 def test_types_are_written_as_in_the_paper():

@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from workloads.environments import command, folder, not_made
-from workloads.inputs.ads.databases.native import WORD, called
-from workloads.model import ModelError
+from streamlab.workloads.environments import command, folder, not_made
+from streamlab.workloads.inputs.ads.databases.native import WORD, called
+from streamlab.workloads.model import ModelError
 
 NAME = "duckdb"
 RESULT_WORDS = 6

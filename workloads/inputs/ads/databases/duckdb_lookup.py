@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.inputs.ads.databases.duckdb import (
+from streamlab.workloads.inputs.ads.databases.duckdb import (
     NAME,
     RESULT_WORDS,
     Database,
@@ -14,7 +14,7 @@ from workloads.inputs.ads.databases.duckdb import (
     config,
     library,
 )
-from workloads.inputs.ads.databases.lookup import (
+from streamlab.workloads.inputs.ads.databases.lookup import (
     COUNT,
     SELECT,
     Find,
@@ -25,7 +25,7 @@ from workloads.inputs.ads.databases.lookup import (
     per_thread,
     unreadable,
 )
-from workloads.inputs.ads.databases.native import (
+from streamlab.workloads.inputs.ads.databases.native import (
     ALIVE,
     WORD,
     WORD_BYTES,
@@ -33,7 +33,7 @@ from workloads.inputs.ads.databases.native import (
     kept,
     system,
 )
-from workloads.inputs.ads.schema import NONE
+from streamlab.workloads.inputs.ads.schema import NONE
 
 
 def _write(path: Path, table: Table) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.inputs.ads.databases.duckdb import NAME, RESULT_WORDS, config, library
-from workloads.inputs.ads.databases.native import WORD_BYTES, called, kept, system
-from workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
+from streamlab.workloads.inputs.ads.databases.duckdb import NAME, RESULT_WORDS, config, library
+from streamlab.workloads.inputs.ads.databases.native import WORD_BYTES, called, kept, system
+from streamlab.workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
 
 
 def duckdb_store(table: str, columns: Columns) -> Keep:

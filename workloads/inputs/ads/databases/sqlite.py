@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from workloads.model import ModelError
+from streamlab.workloads.model import ModelError
 
 ROW, DONE = 100, 101
 """SQLITE_ROW, SQLITE_DONE."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.inputs.ads.databases.lookup import (
+from streamlab.workloads.inputs.ads.databases.lookup import (
     COUNT,
     SELECT,
     Find,
@@ -18,9 +18,16 @@ from workloads.inputs.ads.databases.lookup import (
     per_thread,
     unreadable,
 )
-from workloads.inputs.ads.databases.native import WORD, called, kept
-from workloads.inputs.ads.databases.sqlite import NO_MUTEX, READ_ONLY, ROW, URI, library, uri
-from workloads.inputs.ads.schema import NONE
+from streamlab.workloads.inputs.ads.databases.native import WORD, called, kept
+from streamlab.workloads.inputs.ads.databases.sqlite import (
+    NO_MUTEX,
+    READ_ONLY,
+    ROW,
+    URI,
+    library,
+    uri,
+)
+from streamlab.workloads.inputs.ads.schema import NONE
 
 _LOCK_S = 1.0
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.inputs.ads.databases.native import called, kept, system
-from workloads.inputs.ads.databases.sqlite import (
+from streamlab.workloads.inputs.ads.databases.native import called, kept, system
+from streamlab.workloads.inputs.ads.databases.sqlite import (
     CREATE,
     DONE,
     NO_MUTEX,
@@ -15,7 +15,7 @@ from workloads.inputs.ads.databases.sqlite import (
     library,
     uri,
 )
-from workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
+from streamlab.workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
 
 
 def sqlite_store(table: str, columns: Columns) -> Keep:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.databases.native import (
+from streamlab.workloads.inputs.ads.databases.native import (
     WORD,
     WORD_BYTES,
     called,
@@ -23,8 +23,8 @@ from workloads.inputs.ads.databases.native import (
     kept,
     system,
 )
-from workloads.model import ModelError
-from workloads.places import catalogue
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.places import catalogue
 
 FOLDER = "persisted"
 

@@ -2,7 +2,7 @@
 
 An engine is a class with a `name`, made known by the entry-point group `lab.engines`:
 
-    from lab.engine import BatchEngine
+    from streamlab.engine import BatchEngine
 
     class Mine(BatchEngine):
         name = "mine"
@@ -11,8 +11,14 @@ An engine is a class with a `name`, made known by the entry-point group `lab.eng
 `Engine` and `Prepared` are what the lab asks of any adapter; the base classes answer most of it.
 """
 
-from engines.base import BaseEngine, BatchEngine, PreparedBatch, PreparedStream, StreamingEngine
-from engines.conditions import (
+from streamlab.engines.base import (
+    BaseEngine,
+    BatchEngine,
+    PreparedBatch,
+    PreparedStream,
+    StreamingEngine,
+)
+from streamlab.engines.conditions import (
     BLOCK,
     DECODING,
     FILE,
@@ -26,10 +32,10 @@ from engines.conditions import (
     WHOLE,
     Conditions,
 )
-from engines.environment import Environment
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.paced import Pacer
-from engines.protocol import (
+from streamlab.engines.environment import Environment
+from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.paced import Pacer
+from streamlab.engines.protocol import (
     ADAPTIVE,
     FULL,
     INTERFACE,
@@ -44,10 +50,10 @@ from engines.protocol import (
     Task,
     Variant,
 )
-from engines.recorded import OpenRun, measured
-from engines.tables import TableEngine, memory_and_file, modules_in, no_events
-from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.model import (
+from streamlab.engines.recorded import OpenRun, measured
+from streamlab.engines.tables import TableEngine, memory_and_file, modules_in, no_events
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.model import (
     Columns,
     DGSProgram,
     Input,
@@ -57,8 +63,8 @@ from workloads.model import (
     Stream,
     Workload,
 )
-from workloads.model.records import Emitter
-from workloads.model.total_order import Merged, merge
+from streamlab.workloads.model.records import Emitter
+from streamlab.workloads.model.total_order import Merged, merge
 
 __all__ = [
     "ADAPTIVE",

@@ -4,8 +4,8 @@ A figure is a `Figure` in the tuple FIGURES of a module that has `facts()`, too,
 entry-point group `lab.figures` under the name of its paper.
 """
 
-from lab.errors import FigureError
-from lab.figures.experiment import (
+from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.experiment import (
     asked,
     beyond_note,
     engine,
@@ -16,14 +16,29 @@ from lab.figures.experiment import (
     run_table,
     scale_note,
 )
-from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
-from lab.figures.judge import PublishedClaim, judge
-from lab.figures.measured import Series, column, counter, machine, quotient, series, troubles
-from lab.figures.needs import Need, latencies, outputs, several_workers, trials, two_degrees
-from lab.figures.options import Options
-from lab.figures.systems import System
-from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from reports.published import Fact, Facts
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from streamlab.lab.figures.judge import PublishedClaim, judge
+from streamlab.lab.figures.measured import (
+    Series,
+    column,
+    counter,
+    machine,
+    quotient,
+    series,
+    troubles,
+)
+from streamlab.lab.figures.needs import (
+    Need,
+    latencies,
+    outputs,
+    several_workers,
+    trials,
+    two_degrees,
+)
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.systems import System
+from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.reports.published import Fact, Facts
 
 __all__ = [
     "Fact",

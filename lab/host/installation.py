@@ -1,0 +1,29 @@
+"""Locates the lab's own code, and lets child processes import the same code."""
+
+import os
+import site
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+"""The folder that holds `lab`, `workloads`, `engines`, `results` and `reports`: the root of a checkout, or the
+installed package `streamlab`."""
+
+IMPORT_ROOT = SOURCE if (SOURCE / "streamlab").is_dir() else SOURCE.parent
+"""The folder in which Python finds the package `streamlab`."""
+
+
+def python_path() -> str:
+    """Return the PYTHONPATH with which a child process imports this process's `streamlab`.
+
+    An installed lab needs no entry, and gets none: a checkout's root also holds folders called `results` and
+    `reports`, which would hide a user's modules of these names.
+    """
+    known = os.environ.get("PYTHONPATH", "")
+    searched = {Path(folder or ".").resolve() for folder in sys.path}
+    installed = {
+        Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())
+    }
+    if IMPORT_ROOT not in searched or IMPORT_ROOT in installed:
+        return known
+    return os.pathsep.join(filter(None, [str(IMPORT_ROOT), known]))

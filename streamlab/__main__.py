@@ -1,0 +1,6 @@
+"""Runs the command line as `python -m streamlab`."""
+
+from streamlab.lab.cli import main
+
+if __name__ == "__main__":
+    main()
