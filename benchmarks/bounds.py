@@ -25,11 +25,11 @@ from typing import Any
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.kernels import sealed_cache
 from streamlab.engines.protocol import Prepared, Task, default_variant
-from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Columns
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import names, workload
 
 EVENTS = 1_000_000

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.measured import quotient
+from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.verdict import Claim
 from streamlab.lab.matrix.cells import CELL
 from streamlab.reports.searches import LEVEL

@@ -29,11 +29,11 @@ from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettin
 from streamlab.lab.load.arrivals import expected_events
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.model import Query, Workload
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 
 RATE_EPS = 40_000.0

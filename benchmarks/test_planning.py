@@ -6,7 +6,7 @@ import pytest
 from streamlab.lab.load.arrivals import due_times
 from streamlab.lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, STEP, LoadSpec
 from streamlab.workloads.model import Alphabet
-from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs, PlanRequest, choose, names
 from streamlab.workloads.suite.page_view_join.program import PROGRAM
 

@@ -18,7 +18,7 @@ from streamlab.engines import environment
 from streamlab.engines.conditions import MEMORY, PYTHON, RECORD, WHOLE, Conditions
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
-from streamlab.engines.paced import Pacer
+from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import (
     IntArray,
     Measured,
@@ -28,11 +28,11 @@ from streamlab.engines.protocol import (
     Task,
     Variant,
 )
-from streamlab.engines.recorded import OpenRun, measured
+from streamlab.engines.recording import OpenRun, measured
 from streamlab.workloads.model import Columns, Input, Program
 from streamlab.workloads.model.errors import place_of
-from streamlab.workloads.model.records import Emitter
-from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.streams.records import Emitter
+from streamlab.workloads.model.streams.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
 """Events made from columns at a time: few, since those that are due wait for it."""

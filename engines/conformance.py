@@ -17,8 +17,8 @@ import psutil
 
 from streamlab.engines.protocol import Engine, Measured, Task
 from streamlab.engines.small_dataset import SEED, write_dataset
-from streamlab.workloads.datasets.build import ensure
-from streamlab.workloads.datasets.generated import generated
+from streamlab.workloads.datasets.builder import ensure
+from streamlab.workloads.datasets.generated_input import generated
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import (
     Columns,
@@ -31,7 +31,7 @@ from streamlab.workloads.model import (
     Workload,
     type_of,
 )
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 
 # Enough for many synchronizations, few enough for plain Python.
 EVENTS = 3_000

@@ -23,9 +23,9 @@ from streamlab.engines.protocol import (
 )
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
-from streamlab.workloads.datasets.cut import answer_before, before, event_times
+from streamlab.workloads.datasets.time_cutoff import answer_before, before, event_times
 from streamlab.workloads.model import Columns, Input, Workload
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 
 MS = 1_000_000
 SPAN_NS = 300 * MS

@@ -5,8 +5,8 @@ Anybody may install one, so whatever goes wrong while it is loaded is an error o
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import INTERFACE, Engine, Variant
-from streamlab.workloads.announced import announced
-from streamlab.workloads.meant import meant
+from streamlab.workloads.entry_points import announced
+from streamlab.workloads.name_suggestions import meant
 
 GROUP = "lab.engines"
 _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")

@@ -15,7 +15,7 @@
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
       LoadError                       a load does not fit its input
-      SearchError   streamlab.lab.parent.search    a search's record does not fit its run
+      SearchError   streamlab.lab.runner.search    a search's record does not fit its run
       EnergyError                     no such energy provider
       FigureError                     no such figure, or a run cannot serve it
       IsolationError  streamlab.lab.isolate       a trial cannot be kept apart as asked
@@ -24,7 +24,7 @@
       GitError      streamlab.lab.host            git is missing, or cannot read a repository
 
 LabError's branches are here, but for those of `streamlab.lab.gate`, `streamlab.lab.host`, `streamlab.lab.isolate` and
-`streamlab.lab.parent.search`. Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
+`streamlab.lab.runner.search`. Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
 """
 
 

@@ -20,16 +20,16 @@ from streamlab.lab.matrix.cells import Trial, expand
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
 from streamlab.lab.matrix.toml_table import read_text
-from streamlab.lab.parent.inputs import check_entries
-from streamlab.lab.parent.whole import RunRequest, execute
+from streamlab.lab.runner.datasets import check_entries
+from streamlab.lab.runner.execution import RunRequest, execute
 from streamlab.reports.numbers import number_of
 from streamlab.results.store import Row, Run, read_run
-from streamlab.workloads.arguments import told
+from streamlab.workloads.argument_errors import told
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
-from streamlab.workloads.places import runs, set_cache_variables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,7 +219,7 @@ def _reference(workload: str | Workload) -> str:
 
 
 class _Log:
-    """Writes how a run gets on to the log: a `streamlab.lab.parent.whole.Audience`, and its watcher."""
+    """Writes how a run gets on to the log: a `streamlab.lab.runner.execution.Audience`, and its watcher."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[Progress]:

@@ -146,7 +146,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LabTrial:
     """Run one cell in a fresh process and return its row; see `LabTrial`."""
     given: Path | None = request.config.getoption("--lab-data")
-    from streamlab.workloads.places import catalogue  # not in every session
+    from streamlab.workloads.default_folders import catalogue  # not in every session
 
     data = given or catalogue(request.config.rootpath).path
     return LabTrial(data.absolute(), tmp_path_factory)

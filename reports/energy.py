@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.reports.numbers import rate
-from streamlab.reports.search import Search
+from streamlab.reports.search_text import Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
 from streamlab.results.query import Spread, spread_of

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamlab.reports.search import Level, Probe, Search, Vote
+from streamlab.reports.search_text import Level, Probe, Search, Vote
 from streamlab.reports.summary import Cell, summarise
 from streamlab.results.errors import ResultsError
 from streamlab.results.query import Spread, by_search

@@ -1,6 +1,6 @@
 """Compares the machines of two runs: fields that decide speed must agree, the others are notes.
 
-Reads the `host` of run.json, which `streamlab.lab.parent.host` writes.
+Reads the `host` of run.json, which `streamlab.lab.runner.provenance` writes.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamlab.lab.notebook import run
     from streamlab.workloads.datasets.tables import arrays, arrow, csv, frame, parquet, rows
-    from streamlab.workloads.own import workload
+    from streamlab.workloads.user_workload import workload
 
 _TABLES = "streamlab.workloads.datasets.tables"
 _PUBLIC = {
@@ -22,7 +22,7 @@ _PUBLIC = {
     "parquet": _TABLES,
     "rows": _TABLES,
     "run": "streamlab.lab.notebook",
-    "workload": "streamlab.workloads.own",
+    "workload": "streamlab.workloads.user_workload",
 }
 """The module of each public name, imported on first use: measured processes import this package."""
 

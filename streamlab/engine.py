@@ -34,7 +34,7 @@ from streamlab.engines.conditions import (
 )
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
-from streamlab.engines.paced import Pacer
+from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import (
     ADAPTIVE,
     FULL,
@@ -50,7 +50,7 @@ from streamlab.engines.protocol import (
     Task,
     Variant,
 )
-from streamlab.engines.recorded import OpenRun, measured
+from streamlab.engines.recording import OpenRun, measured
 from streamlab.engines.tables import TableEngine, memory_and_file, modules_in, no_events
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import (
@@ -63,8 +63,8 @@ from streamlab.workloads.model import (
     Stream,
     Workload,
 )
-from streamlab.workloads.model.records import Emitter
-from streamlab.workloads.model.total_order import Merged, merge
+from streamlab.workloads.model.streams.records import Emitter
+from streamlab.workloads.model.streams.total_order import Merged, merge
 
 __all__ = [
     "ADAPTIVE",

@@ -18,7 +18,7 @@ from streamlab.lab.figures.experiment import (
 )
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.measured import (
+from streamlab.lab.figures.measurements import (
     Series,
     column,
     counter,
@@ -27,7 +27,8 @@ from streamlab.lab.figures.measured import (
     series,
     troubles,
 )
-from streamlab.lab.figures.needs import (
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import (
     Need,
     latencies,
     outputs,
@@ -35,7 +36,6 @@ from streamlab.lab.figures.needs import (
     trials,
     two_degrees,
 )
-from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.systems import System
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 from streamlab.reports.published import Fact, Facts

@@ -1,6 +1,6 @@
 """Tests leave the user's own datasets and runs alone."""
 
-from streamlab.workloads.places import catalogue, runs
+from streamlab.workloads.default_folders import catalogue, runs
 
 
 def test_outside_a_checkout_tests_keep_things_below_their_own_folder(

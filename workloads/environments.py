@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from streamlab.workloads.places import user_folder
+from streamlab.workloads.default_folders import user_folder
 
 ROOT_VARIABLE = "LAB_ENGINES"
 """Where environments lie, if not below that of the lab."""

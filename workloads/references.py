@@ -15,9 +15,9 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-from streamlab.workloads.edited import as_files_are
+from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.places import here
+from streamlab.workloads.module_reload import as_files_are
 
 ATTRIBUTE = "WORKLOAD"
 """What a file is asked for where its reference names nothing."""

@@ -14,11 +14,11 @@ from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint
 
 from streamlab.workloads import references
-from streamlab.workloads.announced import announced
-from streamlab.workloads.edited import as_files_are
-from streamlab.workloads.meant import meant
+from streamlab.workloads.default_folders import here
+from streamlab.workloads.entry_points import announced
 from streamlab.workloads.model import ModelError, Workload
-from streamlab.workloads.places import here
+from streamlab.workloads.module_reload import as_files_are
+from streamlab.workloads.name_suggestions import meant
 
 GROUP = "lab.workloads"
 LONGEST_NAME_BYTES = 64

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamlab.engines.available_memory import most_reserved_bytes
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
-from streamlab.engines.dataframe import kept_memory
+from streamlab.engines.dataframe import temporary_memory
 from streamlab.engines.dataframe.streams import Streams, streams_of
 from streamlab.engines.protocol import Task, Variant
 from streamlab.engines.tables import TableEngine, modules_in
@@ -38,12 +38,12 @@ class DataframeEngine(TableEngine):
     def tables(self, task: Task) -> Streams:
         """Load the input, and have memory for what NumPy will need."""
         streams = streams_of(task.dataset.load(), task.workload.query_params)
-        kept_memory.keep(min(_temporary_bytes(task, streams), most_reserved_bytes()))
+        temporary_memory.keep(min(_temporary_bytes(task, streams), most_reserved_bytes()))
         return streams
 
     def close(self) -> None:
         """Let the process take and give memory as it does by itself."""
-        kept_memory.release()
+        temporary_memory.release()
 
 
 def _temporary_bytes(task: Task, streams: Streams) -> int:

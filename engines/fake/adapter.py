@@ -33,9 +33,9 @@ from streamlab.engines.protocol import (
     Task,
     Variant,
 )
-from streamlab.engines.recorded import OpenRun, measured
-from streamlab.workloads.datasets.cut import event_times
+from streamlab.engines.recording import OpenRun, measured
 from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.datasets.time_cutoff import event_times
 from streamlab.workloads.model import Columns, OutputType
 
 _SUMMARIES = {

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
-from streamlab.engines.flink import outcome
+from streamlab.engines.flink import results
 from streamlab.engines.flink.build import ENVIRONMENT
-from streamlab.engines.flink.handover import input_bytes, warm_up_rows, write_task
 from streamlab.engines.flink.options import OPTIONS, option, wrong
 from streamlab.engines.flink.process import FlinkProcess, network_mb
 from streamlab.engines.flink.properties import properties
+from streamlab.engines.flink.task_files import input_bytes, warm_up_rows, write_task
 from streamlab.engines.flink.workloads import SHAPES
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.model import Columns, DGSProgram, Input, Query
@@ -116,7 +116,7 @@ class FlinkPrepared:
         self._data = data
         self._process = process
         self._folder = folder
-        self._rows: outcome.Rows | None = None
+        self._rows: results.Rows | None = None
 
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
@@ -125,21 +125,21 @@ class FlinkPrepared:
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
-        return outcome.of_load(self._task, self._data, self._read(), self._folder, plan, counters)
+        return results.of_load(self._task, self._data, self._read(), self._folder, plan, counters)
 
     def answer(self) -> Columns:
         """Return all rows; those of several sinks are merged by the events that made them."""
-        return outcome.answer(self._task, self._read())
+        return results.answer(self._task, self._read())
 
     def close(self) -> None:
         """End the Java process."""
         self._process.close()
 
-    def _read(self) -> "outcome.Rows":
+    def _read(self) -> "results.Rows":
         if self._rows is None:
             (parts,) = self._process.ask("answer")
             timed = self._task.load is not None
-            self._rows = outcome.read_rows(self._folder, parts, timed=timed)
+            self._rows = results.read_rows(self._folder, parts, timed=timed)
         return self._rows
 
     def _plan(self) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 from streamlab.engines import environment
 from streamlab.engines.errors import EngineError
 from streamlab.engines.flink.build import ENVIRONMENT
-from streamlab.engines.flink.handover import LONG, write_lines
 from streamlab.engines.flink.options import LOAD_BUFFER_TIMEOUT_MS
 from streamlab.engines.flink.process import FlinkProcess, network_mb
+from streamlab.engines.flink.task_files import LONG, write_lines
 
 EVENTS = 4_000_000
 WARM_UP_EVENTS = 1_000_000

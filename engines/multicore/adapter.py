@@ -16,8 +16,8 @@ from streamlab.engines.multicore.ordered.family import ORDERED
 from streamlab.engines.multicore.run.family import Family
 from streamlab.engines.multicore.run.settings import wrong_under_load
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
+from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
-from streamlab.workloads.places import cache_folder
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (DGS, VSN, SN, SN_MAP, *JOINS, ORDERED, LAYERS, DATAFLOW)

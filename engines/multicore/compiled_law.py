@@ -27,12 +27,12 @@ from streamlab.workloads.model import (
     Query,
     Stream,
 )
-from streamlab.workloads.model.dgs_laws import BrokenLawError
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.total_order import merge
-from streamlab.workloads.model.trace import compare
-from streamlab.workloads.model.wires import Draw
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.dgs.laws import BrokenLawError
+from streamlab.workloads.model.dgs.wires import Draw
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.strategies import inputs
+from streamlab.workloads.model.streams.total_order import merge
 from streamlab.workloads.model.workload import Program
 
 Column = npt.NDArray[np.generic] | ListColumn

@@ -11,10 +11,10 @@ from functools import partial
 
 from streamlab.engines.base import BaseEngine, PreparedStream
 from streamlab.engines.conditions import MEMORY, PYTHON, RECORD, Conditions
-from streamlab.engines.paced import Pacer
+from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import IntArray, OfferedLoad, Property, Task, Variant
 from streamlab.workloads.model import Input, Program
-from streamlab.workloads.model.sequential import apply
+from streamlab.workloads.model.reference import apply
 
 SEQUENTIAL = Variant(
     name="sequential",

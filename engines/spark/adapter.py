@@ -210,7 +210,7 @@ class SparkPrepared:
         if load is None:
             return
         from streamlab.engines.spark.streaming.open_loop import OpenLoop
-        from streamlab.workloads.datasets.cut import event_times
+        from streamlab.workloads.datasets.time_cutoff import event_times
 
         assert self._session is not None
         self._ts = event_times(task.dataset)
@@ -259,7 +259,7 @@ class SparkPrepared:
             EngineError: cached tables were driven out of memory while the query ran.
         """
         if self._tables and self._session is not None:
-            from streamlab.engines.spark.batch.cached import check_memory
+            from streamlab.engines.spark.batch.input_cache import check_memory
 
             check_memory(self._session)
         columns = self._columns
@@ -322,7 +322,7 @@ class SparkPrepared:
     def _cache(self, plan: Layout) -> "tuple[DataFrame, ...]":
         if self._task.variant != "cached":
             return ()
-        from streamlab.engines.spark.batch.cached import cache
+        from streamlab.engines.spark.batch.input_cache import cache
 
         assert self._session is not None
         return cache(self._session, plan)
@@ -334,7 +334,7 @@ class SparkPrepared:
         if self._asked is not None:
             return self._asked.cut(plan, path, files), path
         from streamlab.engines.spark.streaming.query import describe
-        from streamlab.engines.spark.streaming.split import split
+        from streamlab.engines.spark.streaming.stream_files import split
 
         columns = split(plan, path, files)
         return describe(plan, self._task.workload.name, columns, self._output), path
@@ -342,7 +342,7 @@ class SparkPrepared:
     def _run_open_loop(self, load: OfferedLoad) -> Measured:
         from pyspark.errors import PySparkException
 
-        from streamlab.engines.spark.streaming.stamps import send_lag, stamp_outputs
+        from streamlab.engines.spark.streaming.latencies import send_lag, stamp_outputs
 
         if self._open_loop is None:
             raise EngineError("the spark session is closed; prepare the task again")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from streamlab.engines.protocol import Task
-from streamlab.engines.spark.generic.shipped import unreachable
+from streamlab.engines.spark.generic.task_reference import unreachable
 from streamlab.engines.spark.layout import SQL_TYPES, layout
 from streamlab.engines.spark.operators import registry
 from streamlab.engines.spark.operators.clock import beyond, out_of_range
@@ -19,8 +19,8 @@ from streamlab.workloads.model import (
     column_type,
     fields_read,
 )
-from streamlab.workloads.model.dataflow.run import first_marker
-from streamlab.workloads.model.windows import check_spans
+from streamlab.workloads.model.dataflow.reference import first_marker
+from streamlab.workloads.model.operators.windows import check_spans
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 """Workloads with a DGS program."""

@@ -16,7 +16,7 @@ import click
 from streamlab.lab.cli.output import drop_output, lab_output, reader_is_gone
 from streamlab.lab.cli.paths import absolute_places
 from streamlab.lab.interrupt import keep_interrupts
-from streamlab.workloads.places import set_cache_variables
+from streamlab.workloads.default_folders import set_cache_variables
 
 EXIT_OK = 0
 EXIT_USER_ERROR = 2
@@ -85,7 +85,7 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from streamlab.workloads.meant import meant
+            from streamlab.workloads.name_suggestions import meant
 
             remedy = meant(args[0], _COMMANDS, "lab --help")
             raise click.UsageError(f"no command {args[0]!r}; {remedy}", ctx)

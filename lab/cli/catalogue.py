@@ -14,7 +14,7 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.executor import AUTO, WAYS
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.places import ROOT_VARIABLE
+from streamlab.workloads.default_folders import ROOT_VARIABLE
 
 root_option = click.option(
     "--root",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
-from streamlab.lab.cli.complete import WORKLOADS
+from streamlab.lab.cli.completion import WORKLOADS
 
 if TYPE_CHECKING:
     from streamlab.workloads.model import Program

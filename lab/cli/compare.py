@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamlab.lab.cli import EXIT_OK
-from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.completion import RUNS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_option
 
@@ -53,7 +53,7 @@ def compare(
     """
     import numpy as np
 
-    from streamlab.lab.cli.writing import writing
+    from streamlab.lab.cli.write_errors import writing
     from streamlab.results.compare import METRICS
     from streamlab.results.compare import compare as compare_runs
     from streamlab.results.store import read_run
@@ -80,7 +80,7 @@ def compare(
 def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     """Return the comparison as Markdown, which is what the terminal shows, too."""
     from streamlab.lab.gate.render import aligned
-    from streamlab.lab.gate.stored import planted_notes
+    from streamlab.lab.gate.stored_baseline import planted_notes
     from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
     from streamlab.results.differences import told
 

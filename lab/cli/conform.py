@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT
-from streamlab.lab.cli.complete import ENGINES, WORKLOADS
+from streamlab.lab.cli.completion import ENGINES, WORKLOADS
 
 if TYPE_CHECKING:
     from streamlab.lab.conform.suite import Conformance

@@ -11,8 +11,8 @@ from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, 
 from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.data_table import table
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
-from streamlab.lab.cli.once import Once
 from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.single_option import Once
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 
@@ -73,7 +73,7 @@ def _command(kind: ImportKind) -> click.Command:
         columns: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
-        from streamlab.workloads.datasets.imports.run import import_files
+        from streamlab.workloads.datasets.imports.importer import import_files
 
         options = ImportOptions(
             files=files,

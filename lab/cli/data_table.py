@@ -7,9 +7,9 @@ from rich.console import Console
 
 from streamlab.lab.cli.catalogue import catalog_at, root_option, step_bar
 from streamlab.lab.cli.columns import columns_of
-from streamlab.lab.cli.complete import WORKLOADS
+from streamlab.lab.cli.completion import WORKLOADS
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
-from streamlab.lab.cli.once import Once
+from streamlab.lab.cli.single_option import Once
 from streamlab.workloads.datasets.dataset import Dataset
 
 FORMATS = ("auto", "csv", "parquet", "arrow")
@@ -121,7 +121,7 @@ def table(
     Rows are sorted by time. Each kind of the program has streams of its own.
     """
     from streamlab.workloads.datasets.tables import dataset_of
-    from streamlab.workloads.datasets.tables.by_form import table_of_files
+    from streamlab.workloads.datasets.tables.file_forms import table_of_files
     from streamlab.workloads.registry import workload
 
     wanted = workload(reference)

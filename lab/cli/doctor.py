@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamlab.lab.cli.complete import ENGINES
+from streamlab.lab.cli.completion import ENGINES
 
 if TYPE_CHECKING:
     from streamlab.lab.doctor.generator import SourceCeiling

@@ -3,7 +3,7 @@
 import click
 
 from streamlab.lab.cli import EXIT_OK
-from streamlab.lab.cli.complete import ENGINES
+from streamlab.lab.cli.completion import ENGINES
 
 
 @click.command("environment")

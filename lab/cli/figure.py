@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK
-from streamlab.lab.cli.complete import FIGURES, RUNS
+from streamlab.lab.cli.completion import FIGURES, RUNS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_root
 from streamlab.lab.errors import FigureError
@@ -97,7 +97,7 @@ def figure(
     comparable; with --quick only what is indicated. The last line printed is the record. Exit
     codes: as of `lab run`; a verdict is no failure.
     """
-    from streamlab.lab.cli.writing import check_folder, writing
+    from streamlab.lab.cli.write_errors import check_folder, writing
     from streamlab.lab.figures.options import Options
     from streamlab.lab.figures.record import Made, claim_line, write
     from streamlab.lab.figures.registry import facts_of, find, lacking
@@ -213,7 +213,7 @@ def _shares(found: "Figure", other_id: str) -> bool:
 def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]") -> Any:
     from streamlab.lab.matrix.cells import expand
     from streamlab.lab.matrix.matrix import parse_matrix
-    from streamlab.lab.parent.inputs import check_entries
+    from streamlab.lab.runner.datasets import check_entries
 
     plan = stage.plan(options, done)
     text = found.text(stage, plan, options)
@@ -225,7 +225,7 @@ def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "lis
 def _check(
     found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]", run: "Run"
 ) -> None:
-    from streamlab.lab.figures.reuse import check
+    from streamlab.lab.figures.run_reuse import check
 
     *_, cells = _cells(found, stage, options, done)
     check(run, cells, found.id, stage.name)
@@ -243,7 +243,7 @@ def _run(
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
     from streamlab.lab.cli.run import execute, show_cells
-    from streamlab.lab.parent.whole import RunRequest
+    from streamlab.lab.runner.execution import RunRequest
     from streamlab.results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
-from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.completion import RUNS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_option
 from streamlab.lab.gate.errors import GateError
 
 if TYPE_CHECKING:
-    from streamlab.lab.gate.accept import Acceptance
-    from streamlab.lab.gate.decide import GateCriteria
+    from streamlab.lab.gate.accepted_list import Acceptance
+    from streamlab.lab.gate.decision import GateCriteria
     from streamlab.lab.gate.outcome import GateReport
 
 METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
@@ -137,8 +137,8 @@ def gate(**given: Any) -> int:
         for line in lines:
             click.echo(line)
         return EXIT_OK
-    from streamlab.lab.cli.writing import check_file, writing
-    from streamlab.lab.gate.accept import apply_accepted, read_accepted
+    from streamlab.lab.cli.write_errors import check_file, writing
+    from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
     from streamlab.lab.gate.advice import advice
     from streamlab.lab.gate.outcome import Headline, legible
     from streamlab.lab.gate.page import write_page
@@ -190,7 +190,7 @@ def _held(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRepor
 
 
 def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
-    from streamlab.lab.gate.decide import GateCriteria
+    from streamlab.lab.gate.decision import GateCriteria
     from streamlab.lab.gate.metrics import GATED, WHERE_REPEATED
     from streamlab.lab.gate.metrics import METRICS as KNOWN
     from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
@@ -243,7 +243,7 @@ def _against(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateRe
 
 def _repository(given: dict[str, Any]) -> "GateReport":
     from streamlab.lab.gate.against_repository import Subject, against_repository
-    from streamlab.lab.gate.in_arm import PlanRequest
+    from streamlab.lab.gate.arm_inspection import PlanRequest
     from streamlab.lab.gate.repository import Recipe, repository
     from streamlab.lab.gate.source import resolve, working_tree
 
@@ -273,9 +273,9 @@ def _new_logs() -> Path:
 def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
     from streamlab.lab.gate.advice import checks
     from streamlab.lab.gate.against import in_words
-    from streamlab.lab.gate.decide import hold
+    from streamlab.lab.gate.decision import hold
     from streamlab.lab.gate.outcome import GateReport
-    from streamlab.lab.gate.stored import (
+    from streamlab.lab.gate.stored_baseline import (
         check_baseline,
         fresh_run,
         machine_notes,
@@ -330,7 +330,7 @@ def _instructions(given: dict[str, Any]) -> "GateReport":
 
 def _benchmarks(given: dict[str, Any]) -> "GateReport":
     from streamlab.lab.gate.against import in_words
-    from streamlab.lab.gate.decide import GateCriteria, hold
+    from streamlab.lab.gate.decision import GateCriteria, hold
     from streamlab.lab.gate.outcome import GateReport
     from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
     from streamlab.results.stats.decision import ONE_STAGE
@@ -364,11 +364,11 @@ def _matrix(
     """Return the matrix, its text and the cells that are asked for."""
     if given["matrix"] is None:
         raise click.UsageError("give a MATRIX, whose cells are run")
-    from streamlab.lab.gate.accept import check_accepted
+    from streamlab.lab.gate.accepted_list import check_accepted
     from streamlab.lab.matrix.cells import expand
     from streamlab.lab.matrix.matrix import parse_matrix
     from streamlab.lab.matrix.toml_table import read_text
-    from streamlab.lab.parent.inputs import check_entries
+    from streamlab.lab.runner.datasets import check_entries
 
     text = read_text(given["matrix"], "the matrix")
     matrix = parse_matrix(text, str(given["matrix"]), given["matrix"].parent)

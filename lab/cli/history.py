@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamlab.lab.cli import EXIT_OK
-from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.completion import RUNS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_option, whole
 
@@ -39,7 +39,7 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     must be of one machine. Prints the path of the page.
     """
     from streamlab.lab.cli.compare import SEED
-    from streamlab.lab.cli.writing import check_file, writing
+    from streamlab.lab.cli.write_errors import check_file, writing
     from streamlab.reports.page.history import write_history
     from streamlab.reports.steps import in_time, one_machine, refuse_other_machines
     from streamlab.results.machines import exact_fields

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from streamlab.lab.cli.fit import print_fitting
-from streamlab.lab.parent.search.state import State
+from streamlab.lab.cli.table_width import print_fitting
+from streamlab.lab.runner.search.state import State
 from streamlab.reports.numbers import duration, rate
 from streamlab.results.query import CellSummary, Spread, by_cell
 from streamlab.results.store import Row

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from streamlab.workloads.default_folders import ROOT_VARIABLE, RUNS_VARIABLE, seen_from
 from streamlab.workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
-from streamlab.workloads.places import ROOT_VARIABLE, RUNS_VARIABLE, seen_from
 
 VARIABLES = (ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, "LAB_CACHE", "TMPDIR")
 """Environment variables that hold one path, for the lab and the programs that it starts."""

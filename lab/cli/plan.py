@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from streamlab.lab.cli import EXIT_OK
-from streamlab.lab.cli.complete import DATASETS, WORKLOADS
+from streamlab.lab.cli.completion import DATASETS, WORKLOADS
 from streamlab.lab.cli.paths import AbsolutePath
 
 if TYPE_CHECKING:
     from streamlab.workloads.datasets.dataset import Dataset
     from streamlab.workloads.model import Dataflow, DGSProgram, Input, Workload
-    from streamlab.workloads.model.dataflow.deployment import Deployment
+    from streamlab.workloads.model.dataflow.plan import Deployment
     from streamlab.workloads.optimizers import Choice, Costs
 
 MOST_SAMPLED = 2_000_000
@@ -75,9 +75,9 @@ def plan(
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
-    from streamlab.workloads.model.dataflow.deployment import deploy
-    from streamlab.workloads.model.narrow import dgs_program
-    from streamlab.workloads.model.render import plan_dot, plan_text
+    from streamlab.workloads.model.dataflow.plan import deploy
+    from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
+    from streamlab.workloads.model.program_type import dgs_program
 
     found, flow = _meant(workload)
     if flow is not None:
@@ -113,7 +113,7 @@ def plan(
     if dot is not None:
         _write(dot, plan_dot(chosen))
     if svg is not None:
-        from streamlab.workloads.model.picture import plan_svg
+        from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 
         _write(svg, plan_svg(chosen))
     return EXIT_OK
@@ -145,7 +145,7 @@ def _streams(
 
     A graph without a workload, which has no input, has one of each.
     """
-    from streamlab.workloads.model.dataflow.deployment import streams_of
+    from streamlab.workloads.model.dataflow.plan import streams_of
 
     if workload is None:
         for option, value in (("--param", params), ("--dataset", dataset)):
@@ -178,7 +178,7 @@ def _input_of(
 ) -> "Dataset":
     """Return the dataset that is meant; None: the one that a workload's own source makes."""
     from streamlab.lab.cli.progress import announce
-    from streamlab.workloads.datasets.build import ensure
+    from streamlab.workloads.datasets.builder import ensure
     from streamlab.workloads.datasets.catalog import Catalog
 
     if dataset is None:
@@ -220,10 +220,10 @@ def plan_for_parameters(
     Of a program with events across keys, from its beginning: sizes do not say which keys a stream
     has, nor how many groups there are.
     """
-    from streamlab.workloads.datasets.generated import generated
+    from streamlab.workloads.datasets.generated_input import generated
     from streamlab.workloads.model import Alphabet
-    from streamlab.workloads.model.narrow import dgs_program
-    from streamlab.workloads.model.profile import profile, profile_of_specs
+    from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
+    from streamlab.workloads.model.program_type import dgs_program
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
@@ -249,8 +249,8 @@ def plan_for_dataset(
     workload: "Workload", dataset: "Dataset", workers: int, optimizer: str | None = None
 ) -> "Choice":
     """Return the choice for a dataset, whose tags are counted."""
-    from streamlab.workloads.model.narrow import dgs_program
-    from streamlab.workloads.model.profile import profile
+    from streamlab.workloads.model.dgs.stream_profile import profile
+    from streamlab.workloads.model.program_type import dgs_program
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)

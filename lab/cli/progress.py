@@ -74,7 +74,7 @@ def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[data
 
 
 class Terminal:
-    """Shows a run on a terminal, or in a log: a `streamlab.lab.parent.whole.Audience`."""
+    """Shows a run on a terminal, or in a log: a `streamlab.lab.runner.execution.Audience`."""
 
     def __init__(self, verbosity: Verbosity) -> None:
         self._verbosity = verbosity
@@ -93,7 +93,7 @@ class Terminal:
 
 
 class TerminalWatcher:
-    """A progress bar on a terminal, one line a trial everywhere: a `streamlab.lab.parent.runner.Watcher`."""
+    """A progress bar on a terminal, one line a trial everywhere: a `streamlab.lab.runner.trials.Watcher`."""
 
     def __init__(self, trials: int | None, verbosity: Verbosity = Verbosity.USUAL) -> None:
         """Prepare the bar; `trials` is None where searches decide how many there are."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from streamlab.lab.cli.complete import RUNS
+from streamlab.lab.cli.completion import RUNS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_root
 
@@ -34,7 +34,7 @@ def write_pages(found: list[Path], out: Path | None = None) -> None:
     Raises:
         LabError: it cannot be written there.
     """
-    from streamlab.lab.cli.writing import check_file, writing
+    from streamlab.lab.cli.write_errors import check_file, writing
 
     check_file(out, "the report")
     with writing("the report or a figure of it", found[-1] if out is None else out):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
-from streamlab.lab.cli.complete import RUNS, WORKLOADS
+from streamlab.lab.cli.completion import RUNS, WORKLOADS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.run_workload import (
     is_workload,
@@ -18,11 +18,11 @@ from streamlab.lab.cli.run_workload import (
     workload_options,
 )
 from streamlab.lab.cli.stored_runs import find_run, runs_option
-from streamlab.workloads.meant import meant
+from streamlab.workloads.name_suggestions import meant
 
 if TYPE_CHECKING:
     from streamlab.lab.cli.progress import Verbosity
-    from streamlab.lab.parent.whole import RunRequest
+    from streamlab.lab.runner.execution import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def run(
         raise click.UsageError("give either --quiet or --verbose")
     from streamlab.lab.cli.progress import Verbosity
     from streamlab.lab.cli.report import write_pages
-    from streamlab.lab.parent.whole import RunRequest
+    from streamlab.lab.runner.execution import RunRequest
 
     resumed = None if resume is None else find_run(resume, out)
     is_one = what is not None and is_workload(what, asked)
@@ -116,8 +116,8 @@ def run(
         )
     from streamlab.lab.matrix.cells import expand
     from streamlab.lab.matrix.matrix import parse_matrix
-    from streamlab.lab.parent.inputs import check_entries, check_inputs
-    from streamlab.lab.parent.whole import entries_of
+    from streamlab.lab.runner.datasets import check_entries, check_inputs
+    from streamlab.lab.runner.execution import entries_of
 
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
@@ -148,7 +148,7 @@ def show_cells(cells: Sequence[Any]) -> None:
 
 def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
     """Print about how long a run would take, and what of that is not known."""
-    from streamlab.lab.parent.estimate import estimate
+    from streamlab.lab.runner.estimate import estimate
     from streamlab.reports.numbers import number_of
 
     found = estimate(cells, settings, out)
@@ -190,12 +190,12 @@ def execute(
 ) -> Executed:
     """Find or make the datasets, run all cells, and print their results.
 
-    Arguments and errors are those of `streamlab.lab.parent.whole.execute`.
+    Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
     from streamlab.lab.cli.progress import Terminal, Verbosity
     from streamlab.lab.cli.table import print_results
-    from streamlab.lab.cli.writing import check_folder
-    from streamlab.lab.parent.whole import execute as run_all
+    from streamlab.lab.cli.write_errors import check_folder
+    from streamlab.lab.runner.execution import execute as run_all
     from streamlab.reports.numbers import number_of
 
     verbosity = verbosity or Verbosity.USUAL
@@ -244,7 +244,7 @@ def _exit_code(result: Any) -> int:
 
 
 def _stored(run_dir: Path) -> "RunRequest":
-    from streamlab.lab.parent.whole import RunRequest
+    from streamlab.lab.runner.execution import RunRequest
     from streamlab.results.fit import with_bytes
     from streamlab.results.meta import check_meta
     from streamlab.results.store import read_meta
@@ -288,7 +288,7 @@ def _matrix_text(
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables of the real input in a folder, imported now if need be."""
     from streamlab.lab.cli.progress import announce
-    from streamlab.lab.parent.real_data import KNOWN, as_tables, find_real_input, import_real_input
+    from streamlab.lab.runner.real_data import KNOWN, as_tables, find_real_input, import_real_input
 
     found = find_real_input(folder)
     if not found:

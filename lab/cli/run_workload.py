@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamlab.lab.cli.complete import DATASETS, ENGINES
+from streamlab.lab.cli.completion import DATASETS, ENGINES
 from streamlab.workloads import references
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.workloads.meant import meant
-from streamlab.workloads.places import RUNS_VARIABLE, runs
+from streamlab.workloads.default_folders import RUNS_VARIABLE, runs
+from streamlab.workloads.name_suggestions import meant
 
 LATEST = "latest"
 _SHOWN = "$LAB_RUNS, else as docs/running.md says"

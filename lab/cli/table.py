@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from streamlab.lab.cli.fit import print_fitting
 from streamlab.lab.cli.load_table import print_loads, print_searches
-from streamlab.lab.parent.search.state import State
+from streamlab.lab.cli.table_width import print_fitting
+from streamlab.lab.runner.search.state import State
 from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
 from streamlab.reports.numbers import Quantity, number_of
 from streamlab.reports.run_warnings import warnings_of

@@ -14,7 +14,7 @@ from streamlab.lab.conform.child import GROUPS
 from streamlab.lab.errors import LabError
 from streamlab.lab.host.installation import python_path
 from streamlab.lab.isolate.process import run_isolated
-from streamlab.workloads.meant import meant
+from streamlab.workloads.name_suggestions import meant
 from streamlab.workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0

@@ -12,8 +12,8 @@ from pathlib import Path
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Engine, Variant
 from streamlab.engines.registry import engine, names
-from streamlab.lab.parent.generators import CEILING_TIMEOUT_S, SAFE_SHARE
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.generators import CEILING_TIMEOUT_S, SAFE_SHARE
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)

@@ -10,7 +10,7 @@ from streamlab.lab.doctor.finding import Finding, missing, ok, warn
 from streamlab.lab.host.machine import Machine
 from streamlab.lab.isolate.process import why_unconfined
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.places import (
+from streamlab.workloads.default_folders import (
     ROOT_VARIABLE,
     RUNS_VARIABLE,
     cache_folder,

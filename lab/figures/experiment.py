@@ -5,7 +5,7 @@ from typing import Any
 
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
 from streamlab.lab.figures.judge import PublishedClaim
-from streamlab.lab.figures.measured import Series
+from streamlab.lab.figures.measurements import Series
 from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import Point
 from streamlab.reports.published import Fact

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from streamlab.lab.figures.needs import Need, shortfalls
+from streamlab.lab.figures.preconditions import Need, shortfalls
 from streamlab.lab.figures.systems import System, absent, stand_in
 from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
@@ -92,7 +92,7 @@ class PublishedClaim:
     """A claim before it is judged.
 
     `between` or `of` say whose systems it is about (`streamlab.lab.figures.systems`), `given` what must have
-    happened in the run for it to be judged (`streamlab.lab.figures.needs`). `relation` is that of the
+    happened in the run for it to be judged (`streamlab.lab.figures.preconditions`). `relation` is that of the
     published number (`streamlab.reports.published`): a value claim on a ratio has two bounds.
     """
 

@@ -11,8 +11,8 @@ from types import ModuleType
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Figure
 from streamlab.reports.published import Facts
-from streamlab.workloads.announced import announced
-from streamlab.workloads.meant import meant
+from streamlab.workloads.entry_points import announced
+from streamlab.workloads.name_suggestions import meant
 
 GROUP = "lab.figures"
 

@@ -4,7 +4,7 @@ A claim is of one of two kinds. A `value` claim is met when the measured number 
 tolerance of the published one. A `shape` claim is about order or growth: who is faster, whether a
 curve rises. Two kinds of claims have no outcome, and count as neither met nor missed: one is not
 comparable where its opponent is absent, and not judged where what it is about did not happen in
-this run (`streamlab.lab.figures.needs`), or where there was one trial. A claim that its repetitions do not
+this run (`streamlab.lab.figures.preconditions`), or where there was one trial. A claim that its repetitions do not
 decide is inconclusive.
 
 The rule, first that applies, where no claim is inconclusive:
@@ -24,7 +24,7 @@ quick run has shorter inputs than the figure's own, so that it only ever indicat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.systems import System, absent
 
 VALUE, SHAPE = "value", "shape"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.outcome import GateReport, Headline, Word
 from streamlab.lab.gate.status import STATUS
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE

@@ -7,12 +7,12 @@ from pathlib import Path
 from streamlab.lab.gate.advice import checks
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
-from streamlab.lab.gate.decide import GateCriteria, Pair, hold
+from streamlab.lab.gate.code_location import check_inside
+from streamlab.lab.gate.decision import GateCriteria, Pair, hold
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import GateReport
 from streamlab.lab.gate.outputs import describe_outputs
-from streamlab.lab.gate.outside import check_inside
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import (
     Bench,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from streamlab.lab.gate.against import bench_of, gate_arms, notes_of
 from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, ask
 from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
-from streamlab.lab.gate.decide import GateCriteria
-from streamlab.lab.gate.gaps import find_gaps
-from streamlab.lab.gate.in_arm import Code, CodeRequest, Plan, PlanRequest, ask
+from streamlab.lab.gate.code_location import check_arm
+from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.installed_code import check_different, check_installed
+from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.outcome import GateReport, Line, Word
-from streamlab.lab.gate.outside import check_arm
 from streamlab.lab.gate.projects import projects
 from streamlab.lab.gate.repository import Recipe, built
 from streamlab.lab.gate.source import Revision

@@ -25,12 +25,12 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.host.git import environment
 from streamlab.lab.isolate.process import FileAccess, run_isolated
 from streamlab.lab.judge.client import judge_of
-from streamlab.lab.parent.spawn import answers_of, classify, own_places
-from streamlab.lab.parent.trial_folder import trial_folder
-from streamlab.lab.parent.witness import Witness
+from streamlab.lab.runner.launcher import answers_of, classify, own_places
+from streamlab.lab.runner.trial_folder import trial_folder
+from streamlab.lab.runner.witness import Witness
 from streamlab.lab.trial.evidence import EVIDENCE
 from streamlab.lab.trial.spec import EngineTrial, OracleJob, fields_of
-from streamlab.workloads.places import cache_folder
+from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.references import file_of
 
 Result = dict[str, Any]

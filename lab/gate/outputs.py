@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
-from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.metrics import Metric
 
 TAIL_ERROR = 0.1

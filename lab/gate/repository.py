@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlab.lab.gate.announced import announce
 from streamlab.lab.gate.arm import Arm, imported
 from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
+from streamlab.lab.gate.entry_points import announce
 from streamlab.lab.gate.errors import GateError
-from streamlab.lab.gate.gaps import find_gaps
+from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE

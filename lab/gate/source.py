@@ -48,7 +48,7 @@ def checkout() -> Path:
         GateError: it runs from no checkout, or one stands in another repository.
     """
     try:
-        git(SOURCE, "ls-files", "--error-unmatch", "lab/parent/host.py")
+        git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
     except GitError as error:
         raise GateError(
             f"the lab's source, {SOURCE}, has no revisions to build ({error}); give --repo "

@@ -11,7 +11,7 @@ from streamlab.results import schema
 from streamlab.results.stats.statuses import FAULTS, ORDER, StatusTest, compare_statuses, level
 
 if TYPE_CHECKING:
-    from streamlab.lab.gate.decide import Pair
+    from streamlab.lab.gate.decision import Pair
 
 STATUS = "status"
 """The metric of a line on statuses; that of a line on a fault is empty."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from streamlab.lab.errors import LabError
 from streamlab.lab.gate.arm import Arm, Result, run_in
-from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
 from streamlab.lab.matrix.cells import Cell
@@ -202,9 +202,9 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     """Return the datasets of cells by workload key, generated now where the catalogue lacks them.
 
     Raises:
-        LabError: one cannot be had; other errors as for `streamlab.lab.parent.inputs.find_dataset`.
+        LabError: one cannot be had; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
     """
-    from streamlab.lab.parent.inputs import check_room_for, find_dataset
+    from streamlab.lab.runner.datasets import check_room_for, find_dataset
 
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))

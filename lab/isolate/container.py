@@ -28,7 +28,7 @@ from streamlab.lab.isolate.engine import (
 from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.process import Outcome, guarded, oom_kills
-from streamlab.workloads.places import cache_folder
+from streamlab.workloads.default_folders import cache_folder
 
 if TYPE_CHECKING:
     from docker import DockerClient

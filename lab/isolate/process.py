@@ -23,7 +23,7 @@ from streamlab.lab.host.git import environment
 from streamlab.lab.interrupt import LOOK_S, check, deferred
 from streamlab.lab.isolate import confine, supervisor
 from streamlab.lab.isolate.errors import IsolationError
-from streamlab.workloads.places import here
+from streamlab.workloads.default_folders import here
 
 PATIENCE_S = 30.0
 """For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""

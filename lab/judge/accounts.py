@@ -1,7 +1,7 @@
 """Compares a trial's own readings with what the lab saw from outside.
 
 An engine runs in the process that reads the clock and the CPU time, and can change both readings.
-The lab's own (`streamlab.lab.parent.witness`) bound them; a trial whose readings are outside is `invalid`.
+The lab's own (`streamlab.lab.runner.witness`) bound them; a trial whose readings are outside is `invalid`.
 """
 
 import msgspec

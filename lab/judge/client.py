@@ -20,7 +20,7 @@ from streamlab.lab.interrupt import LOOK_S, check
 from streamlab.lab.judge.accounts import Sighting
 from streamlab.lab.trial.spec import Job, fields_of
 from streamlab.results import schema
-from streamlab.workloads.places import here
+from streamlab.workloads.default_folders import here
 
 Result = dict[str, Any]
 

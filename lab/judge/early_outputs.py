@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.protocol import OfferedLoad, Progress
-from streamlab.workloads.datasets.cut import event_times
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.time_cutoff import event_times
 
 
 def early_outputs(

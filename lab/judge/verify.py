@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.load import load_column
+from streamlab.workloads.datasets.stream_reader import load_column
 from streamlab.workloads.model import Columns, ModelError, Workload
-from streamlab.workloads.model.floats import Tolerances, tolerances_of
-from streamlab.workloads.model.trace import Difference, compare
+from streamlab.workloads.model.answers.floats import Tolerances, tolerances_of
+from streamlab.workloads.model.answers.trace import Difference, compare
 
 ROUNDING = (
     "the answers differ in the last bits of floats only: these depend on the order of additions, "

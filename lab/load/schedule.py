@@ -25,11 +25,11 @@ from streamlab.lab.load.arrivals import (
     replay_times,
 )
 from streamlab.lab.load.spec import REPLAY, SHORTEST_HEARTBEAT_MS, LoadSpec
-from streamlab.workloads.datasets.cut import before, event_times
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.time_cutoff import before, event_times
 from streamlab.workloads.model import DGSProgram
-from streamlab.workloads.model.optimizer import synchronizing_events
-from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.dgs.optimizer import synchronizing_events
+from streamlab.workloads.model.dgs.stream_profile import profile
 
 IntArray = npt.NDArray[np.int64]
 

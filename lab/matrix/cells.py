@@ -17,7 +17,7 @@ from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.load_entry import CATCH_UP, SearchSettings, specs
 from streamlab.lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
-from streamlab.workloads.meant import meant
+from streamlab.workloads.name_suggestions import meant
 
 CELL = "cell"
 """Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""

@@ -60,8 +60,8 @@ from streamlab.lab.measure.energy.choose import AUTO, NAMES
 from streamlab.workloads import references
 from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.default_folders import here
 from streamlab.workloads.model import ModelError, Workload
-from streamlab.workloads.places import here
 from streamlab.workloads.registry import short_name
 from streamlab.workloads.registry import workload as find_workload
 

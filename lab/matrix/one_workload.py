@@ -8,7 +8,7 @@ import tomli_w
 
 from streamlab.lab.errors import LabError
 from streamlab.workloads import references
-from streamlab.workloads.places import here
+from streamlab.workloads.default_folders import here
 from streamlab.workloads.registry import short_name
 
 ONE_WORKER = frozenset({"reference"})

@@ -24,7 +24,6 @@ from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.errors import LoadError
 from streamlab.lab.measure.series import Track
 from streamlab.lab.trial.collector import collect_from_now_on
-from streamlab.lab.trial.drive import Driven, drive, print_traceback
 from streamlab.lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
 from streamlab.lab.trial.report import Reporter
 from streamlab.lab.trial.scratch import temporary_folder
@@ -37,6 +36,7 @@ from streamlab.lab.trial.spec import (
     read_job,
     workload_of,
 )
+from streamlab.lab.trial.timed_part import Driven, drive, print_traceback
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError
 from streamlab.workloads.datasets.integrity import verified

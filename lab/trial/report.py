@@ -1,6 +1,6 @@
 """Reports the phases of a trial to the lab, which takes the time by its own clock.
 
-The lab listens on two sockets in the trial's folder (`streamlab.lab.parent.witness`). It answers the report
+The lab listens on two sockets in the trial's folder (`streamlab.lab.runner.witness`). It answers the report
 of a phase, so that it can read CPU times before the trial goes on. Stamps around the timed part go
 to the other one: the kernel notes when they are sent, and no thread wakes to read them.
 """

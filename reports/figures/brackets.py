@@ -11,7 +11,7 @@ from streamlab.reports.figures.spots import Panel, with_spots
 from streamlab.reports.figures.time_axis import Range, log_ticks
 from streamlab.reports.numbers import count, rate
 from streamlab.reports.palette import INK, MUTED, PAPER, Colour
-from streamlab.reports.search import Search
+from streamlab.reports.search_text import Search
 
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98

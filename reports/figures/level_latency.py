@@ -12,7 +12,7 @@ from streamlab.reports.figures.spots import Panel, told, with_spots
 from streamlab.reports.figures.time_axis import Range, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour
-from streamlab.reports.search import Level, Search
+from streamlab.reports.search_text import Level, Search
 from streamlab.reports.verdicts import sign
 from streamlab.results.query import Spread
 

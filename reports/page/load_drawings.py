@@ -18,7 +18,7 @@ from streamlab.reports.numbers import duration, joules, rate
 from streamlab.reports.page.drawings import Drawing, slug
 from streamlab.reports.page.inline_svg import drawn
 from streamlab.reports.palette import Colour
-from streamlab.reports.search import Level, Search
+from streamlab.reports.search_text import Level, Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import Group, group_of, in_groups, title
 from streamlab.reports.verdicts import marked

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from streamlab.reports.numbers import number_of
-from streamlab.reports.search import Search
+from streamlab.reports.search_text import Search
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell
 from streamlab.reports.verdicts import MARKS, sign
 from streamlab.results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT

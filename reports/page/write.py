@@ -22,7 +22,7 @@ from streamlab.reports.numbers import (
     share,
     watts,
 )
-from streamlab.reports.offered import remarks
+from streamlab.reports.offered_loads import remarks
 from streamlab.reports.page.downloads import downloads
 from streamlab.reports.page.drawings import latency_drawings, throughput_drawings
 from streamlab.reports.page.frame import fill, write_whole
@@ -39,7 +39,7 @@ from streamlab.reports.page.timelines import timelines
 from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
 from streamlab.reports.scaling import slower
-from streamlab.reports.search import Search
+from streamlab.reports.search_text import Search
 from streamlab.reports.searches import searches
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
 from streamlab.reports.table import (

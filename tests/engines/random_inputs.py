@@ -19,7 +19,7 @@ from streamlab.engines.protocol import Engine, Task
 from streamlab.engines.registry import engine as find_engine
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.model import Input, Workload
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.small_inputs import small_inputs
 

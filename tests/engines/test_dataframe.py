@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
-from streamlab.engines.dataframe import kept_memory
+from streamlab.engines.dataframe import temporary_memory
 from streamlab.engines.dataframe.adapter import DataframeEngine
 from streamlab.engines.protocol import Task
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.model import Alphabet, Input, Stream
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 
@@ -174,7 +174,7 @@ prepared.close()
 """
 
 
-@pytest.mark.skipif(not kept_memory.can_keep(), reason="the C library is not glibc")
+@pytest.mark.skipif(not temporary_memory.can_keep(), reason="the C library is not glibc")
 def test_temporaries_of_numpy_come_from_memory_that_is_there(tmp_path):
     ended = subprocess.run(
         [sys.executable, "-c", _FAULTS, str(tmp_path)], capture_output=True, text=True, check=True

@@ -16,7 +16,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import CONSTANT, POISSON, LoadSpec
 from streamlab.lab.measure.latency import percentiles
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
 

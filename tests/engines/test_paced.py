@@ -8,9 +8,9 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamlab.engines.paced import SPIN_NS, Pacer
+from streamlab.engines.pacer import SPIN_NS, Pacer
 from streamlab.engines.protocol import OfferedLoad
-from streamlab.engines.recorded import OpenRun, histogram, measured, progress
+from streamlab.engines.recording import OpenRun, histogram, measured, progress
 from tests.engines.clock import FakeClock
 
 MS = 1_000_000

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
-from streamlab.engines.paced import Pacer
+from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import OfferedLoad, Task
 from streamlab.engines.reference.adapter import PreparedReference, ReferenceEngine
 from streamlab.engines.small_dataset import write_dataset
@@ -20,8 +20,8 @@ from streamlab.lab.measure.latency import percentiles
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.model import Alphabet, Input, Stream, Workload
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import names, workload
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from tests.engines.clock import FakeClock

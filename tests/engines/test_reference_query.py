@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.paced import Pacer
+from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.model import Input, Query, Window
-from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.operators.reference import answer
 from tests.engines.clock import FakeClock
 from tests.examples import examples
 from tests.workloads.model import naive

@@ -47,7 +47,7 @@ def test_the_session_goes_on_when_one_of_its_processes_is_gone(
 
 def test_who_must_share_a_process_is_told_by_the_name():
     assert group_of("tests/a.py::test_one[spark]") == group_of("tests/b.py::test_of_Spark")
-    assert group_of("tests/lab/parent/test_faults.py::test_one") == "kills"
+    assert group_of("tests/lab/runner/test_faults.py::test_one") == "kills"
     assert group_of("tests/a.py::test_a_trial_is_killed") == "kills"
     for alone in ("tests/engines/multicore/a.py::test_a_kill", "tests/a_studies.py::test_one"):
         assert group_of(alone) == alone

@@ -153,7 +153,7 @@ def is_a_name(dotted: str) -> bool:
     ("text", "found"),
     [
         ("`core/run/clock.h` holds", ["core/run/clock.h"]),
-        ("see worker.cc, and `lab/parent/`.", ["worker.cc", "lab/parent"]),
+        ("see worker.cc, and `lab/runner/`.", ["worker.cc", "lab/runner"]),
         ("(series/*.parquet, a/<b>/c)", []),
     ],
 )

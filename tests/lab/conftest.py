@@ -11,7 +11,7 @@ from streamlab.lab.cli import call
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.registry import workload
 from tests.lab.isolate.podman import NoEngineError, podman
-from tests.lab.parent.published import publish
+from tests.lab.runner.published import publish
 
 
 def pytest_configure(config):
@@ -130,5 +130,5 @@ def write_matrix(
 def same_source(monkeypatch):
     """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
     pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
-    monkeypatch.setattr("streamlab.lab.parent.run_dir.revision", lambda: dict(pinned))
+    monkeypatch.setattr("streamlab.lab.runner.run_directory.revision", lambda: dict(pinned))
     return pinned

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
-from streamlab.lab.gate.announced import announce
+from streamlab.lab.gate.entry_points import announce
 from tests.examples_folder import EXAMPLES
 from tests.lab.test_new import install
 

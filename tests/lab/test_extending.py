@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, call
-from streamlab.lab.gate.announced import announce
+from streamlab.lab.gate.entry_points import announce
 from tests.examples_folder import EXAMPLES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.gate.announced import announce
+from streamlab.lab.gate.entry_points import announce
 from streamlab.lab.gate.projects import projects
 from streamlab.lab.host.git import git
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from streamlab.workloads.model import Columns, OutputType
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 
 Same = Callable[[Columns, Columns], None]
 """Raises AssertionError when an answer (the second) is not the right one (the first)."""

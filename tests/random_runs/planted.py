@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.workloads.model import Query, Window
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.strategies import inputs
 from tests.engines.multicore.operator_queries import query
 from tests.random_runs.answers import rows_in_time_order
 from tests.random_runs.case import Case, Family

@@ -14,10 +14,10 @@ from streamlab.workloads.model import (
     Pipeline,
     Query,
 )
-from streamlab.workloads.model.inferred import inferred_output
-from streamlab.workloads.model.operator import SINGLE
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.model.workload import Program
 from streamlab.workloads.registry import names, workload
 from tests import across

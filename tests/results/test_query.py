@@ -9,14 +9,14 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import WorkloadEntry, parse_matrix
-from streamlab.lab.parent.host import host
-from streamlab.lab.parent.inputs import check_entries, find_dataset
-from streamlab.lab.parent.run_dir import fingerprint
+from streamlab.lab.runner.datasets import check_entries, find_dataset
+from streamlab.lab.runner.provenance import host
+from streamlab.lab.runner.run_directory import fingerprint
 from streamlab.reports.summary import summarise
 from streamlab.reports.table import group_of, title
 from streamlab.results.store import read_run
 from streamlab.workloads.datasets.catalog import Catalog
-from tests.lab.parent.published import publish
+from tests.lab.runner.published import publish
 
 TABLE = '[[workload]]\nname = "forward"\n{more}\n'
 ENGINE = '[[engine]]\nname = "reference"\n'

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from streamlab.lab.cli.load_table import print_loads, print_searches
 from streamlab.lab.cli.table import print_table
-from streamlab.lab.parent.search.state import Bracket, State
+from streamlab.lab.runner.search.state import Bracket, State
 from streamlab.results.schema import COLUMNS
 from tests.reports.conftest import offered, trial
 

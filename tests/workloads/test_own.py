@@ -12,13 +12,13 @@ import pytest
 from streamlab import arrays, csv
 from streamlab import workload as own
 from streamlab.lab.cli.data_view import origin_words
-from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.remedy import how_to_make_again
 from streamlab.workloads.model import ModelError, Workload
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
 from streamlab.workloads.registry import workload
 from tests.examples_folder import sensors

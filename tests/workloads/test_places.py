@@ -11,7 +11,7 @@ from streamlab.lab.doctor.places import places
 from streamlab.lab.host.machine import Machine
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import refusal_of_user, spark_session
-from streamlab.workloads.places import cache_folder, catalogue, runs
+from streamlab.workloads.default_folders import cache_folder, catalogue, runs
 
 ROOT = Path(__file__).parents[2]
 CACHES = ("LAB_CACHE", "NUMBA_CACHE_DIR", "MPLCONFIGDIR")

@@ -27,8 +27,8 @@ from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.integrity import verified
-from streamlab.workloads.meant import meant
-from streamlab.workloads.places import ROOT_VARIABLE, catalogue, check_text
+from streamlab.workloads.default_folders import ROOT_VARIABLE, catalogue, check_text
+from streamlab.workloads.name_suggestions import meant
 
 LARGEST_SEED = 2**63 - 1
 """Results keep seeds as signed 64-bit numbers, and NumPy takes none below 0."""
@@ -72,7 +72,7 @@ class Catalog:
 
     @classmethod
     def default(cls) -> "Catalog":
-        """Return the usual catalogue; `streamlab.workloads.places` says where it is, and why."""
+        """Return the usual catalogue; `streamlab.workloads.default_folders` says where it is, and why."""
         return cls(root=catalogue().path.absolute())
 
     def folder(self, dataset_id: str) -> Path:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.places import cache_folder
+from streamlab.workloads.default_folders import cache_folder
 
 OLDEST = 17
 _VECTOR = "--add-modules=jdk.incubator.vector"

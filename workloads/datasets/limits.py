@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import Input, Workload
-from streamlab.workloads.model.limits import IntArray, Limit
+from streamlab.workloads.model.streams.limits import IntArray, Limit
 
 _HALF = 32
 _LOW = (1 << _HALF) - 1

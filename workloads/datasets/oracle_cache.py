@@ -3,7 +3,7 @@
     <dataset>/expected/<workload>-<oracle version>-<hash>.parquet
 
 The hash is over the content of the dataset, the query parameters, and the oracle with all that it
-calls and reads (`streamlab.workloads.model.fingerprint`), for a workload without one the program and what the
+calls and reads (`streamlab.workloads.model.code.fingerprint`), for a workload without one the program and what the
 models mean. Content is compared with its checksum before it is
 read, so an answer is that of the content in its name.
 
@@ -22,13 +22,13 @@ import numpy as np
 
 from streamlab.workloads import model
 from streamlab.workloads.datasets.arrow import arrow_array, values_of
-from streamlab.workloads.datasets.cut import answer_before
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.manifest import canonical
+from streamlab.workloads.datasets.time_cutoff import answer_before
 from streamlab.workloads.model import Columns, Input, Workload
-from streamlab.workloads.model.fingerprint import code_of
-from streamlab.workloads.model.records import column
+from streamlab.workloads.model.code.fingerprint import code_of
+from streamlab.workloads.model.streams.records import column
 from streamlab.workloads.model.workload import REFERENCE
 
 _CHECKSUM = b"sha256"
@@ -140,7 +140,7 @@ def _hash(workload: Workload, dataset: Dataset) -> str:
 def _meaning() -> str:
     """Return a hash of what programs mean: of all sources of the models."""
     digest = hashlib.sha256()
-    for path in sorted(Path(model.__file__).parent.glob("*.py")):
+    for path in sorted(Path(model.__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -1,16 +1,28 @@
 """The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
 
-from streamlab.workloads.model.across import Across
-from streamlab.workloads.model.aggregates import aggregate, aggregate_plus, equi_join
+from streamlab.workloads.model.answers.floats import EXACT, Tolerance
 from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.dgs.cross_key_events import Across
+from streamlab.workloads.model.dgs.program import DGSProgram, ForkJoin, StateType
 from streamlab.workloads.model.errors import ModelError, PlanError, ProgramError
-from streamlab.workloads.model.floats import EXACT, Tolerance
-from streamlab.workloads.model.lists import ColumnType, ListColumn, ListType, column_type, type_of
-from streamlab.workloads.model.operator import InputType, Operator, Query, Window, join
-from streamlab.workloads.model.pipeline import Pipeline, Stage, partitioned, stateful, stateless
-from streamlab.workloads.model.program import DGSProgram, ForkJoin, StateType
-from streamlab.workloads.model.stream import Block, Columns, Input, Stream
-from streamlab.workloads.model.tag import Alphabet, Tag
+from streamlab.workloads.model.operators.aggregates import aggregate, aggregate_plus, equi_join
+from streamlab.workloads.model.operators.program import InputType, Operator, Query, Window, join
+from streamlab.workloads.model.pipeline.program import (
+    Pipeline,
+    Stage,
+    partitioned,
+    stateful,
+    stateless,
+)
+from streamlab.workloads.model.streams.lists import (
+    ColumnType,
+    ListColumn,
+    ListType,
+    column_type,
+    type_of,
+)
+from streamlab.workloads.model.streams.stream import Block, Columns, Input, Stream
+from streamlab.workloads.model.streams.tag import Alphabet, Tag
 from streamlab.workloads.model.workload import (
     Bound,
     OutputType,

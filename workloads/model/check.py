@@ -24,10 +24,11 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning, Unsatisfiable
 
-from streamlab.workloads.model import across_laws, pipeline_laws
+from streamlab.workloads.model.answers.floats import order_is_fixed
 from streamlab.workloads.model.dataflow import Dataflow, OpKeyedUnordered
 from streamlab.workloads.model.dataflow import laws as dataflow_laws
-from streamlab.workloads.model.dgs_laws import (
+from streamlab.workloads.model.dgs import cross_key_laws
+from streamlab.workloads.model.dgs.laws import (
     BrokenLawError,
     cut_commutes,
     events_commute,
@@ -35,21 +36,21 @@ from streamlab.workloads.model.dgs_laws import (
     join_restores,
     outputs_carry_time,
 )
-from streamlab.workloads.model.diagrams import diagrams_agree
+from streamlab.workloads.model.dgs.program import DGSProgram
+from streamlab.workloads.model.dgs.rounding import Rounding
+from streamlab.workloads.model.dgs.wire_diagrams import diagrams_agree
+from streamlab.workloads.model.dgs.wires import Draw, Semantics, reachable
 from streamlab.workloads.model.errors import place_of
-from streamlab.workloads.model.floats import order_is_fixed
-from streamlab.workloads.model.operator import Query
-from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
-from streamlab.workloads.model.program import DGSProgram
-from streamlab.workloads.model.query_laws import (
+from streamlab.workloads.model.operators.laws import (
     instances_do_not_matter,
     keys_are_pure,
     outputs_are_declared,
     outputs_are_sorted,
     runs_repeat,
 )
-from streamlab.workloads.model.rounding import Rounding
-from streamlab.workloads.model.wires import Draw, Semantics, reachable
+from streamlab.workloads.model.operators.program import Query
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Pipeline
+from streamlab.workloads.model.pipeline import laws as pipeline_laws
 from streamlab.workloads.model.workload import Program
 
 ROUNDS = (
@@ -281,10 +282,10 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
     semantics = Semantics(program=program)
     laws = [*_of_states(semantics)]
     for across in program.across:
-        declared = partial(across_laws.outputs_are_declared, semantics, across)
+        declared = partial(cross_key_laws.outputs_are_declared, semantics, across)
         laws.append(("time", across.name, declared))
     if program.across:
-        laws.append(("plans", program.name, partial(across_laws.plans_agree, semantics)))
+        laws.append(("plans", program.name, partial(cross_key_laws.plans_agree, semantics)))
     laws.append(("wires", program.name, partial(diagrams_agree, semantics)))
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
     report = _report(program.name, laws, tuple(skipped), examples, seed)

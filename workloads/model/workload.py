@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.model.answers.floats import Tolerance
+from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.dgs.program import DGSProgram
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.model.fingerprint import code_of
-from streamlab.workloads.model.floats import Tolerance
-from streamlab.workloads.model.limits import Limit
-from streamlab.workloads.model.lists import ColumnType, ListType
-from streamlab.workloads.model.operator import Query
-from streamlab.workloads.model.pipeline import Pipeline
-from streamlab.workloads.model.program import DGSProgram
-from streamlab.workloads.model.stream import Block, Columns, Input
-from streamlab.workloads.model.tag import Tag
+from streamlab.workloads.model.operators.program import Query
+from streamlab.workloads.model.pipeline.program import Pipeline
+from streamlab.workloads.model.streams.limits import Limit
+from streamlab.workloads.model.streams.lists import ColumnType, ListType
+from streamlab.workloads.model.streams.stream import Block, Columns, Input
+from streamlab.workloads.model.streams.tag import Tag
 
 Program = DGSProgram | Query | Pipeline | Dataflow
 """What a workload computes, in one of the programming models."""
@@ -146,7 +146,7 @@ class Workload:
         reference: by which another process finds it (`streamlab.workloads.registry`, which sets it); empty:
             by its name.
         source: where its input comes from instead of a generator: a `Source` of
-            `streamlab.workloads.datasets.own`, of which this knows nothing; None: from its generator.
+            `streamlab.workloads.datasets.user_input`, of which this knows nothing; None: from its generator.
         checked_by: what `oracle` is: ORACLE, or REFERENCE.
         unfit: `unfit(query, dataset)` says why a `streamlab.workloads.datasets.dataset.Dataset` cannot be its
             input for complete query parameters, with the remedy; "" when it can. None: it always

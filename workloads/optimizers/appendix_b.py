@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.model.dependence import DependenceGraph
-from streamlab.workloads.model.optimizer import grow
-from streamlab.workloads.model.placement import MAX_SHAPES
-from streamlab.workloads.model.plan import ImplTag, Plan, Tree
-from streamlab.workloads.model.profile import within_keys
+from streamlab.workloads.model.dgs.dependence import DependenceGraph
+from streamlab.workloads.model.dgs.optimizer import grow
+from streamlab.workloads.model.dgs.placement import MAX_SHAPES
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, Tree
+from streamlab.workloads.model.dgs.stream_profile import within_keys
 from streamlab.workloads.optimizers.by_stream import by_stream
 from streamlab.workloads.optimizers.request import Choice, PlanRequest
 

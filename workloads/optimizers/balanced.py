@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from streamlab.workloads.model.dependence import keys_together
-from streamlab.workloads.model.optimizer import plan_for_placement, reading_streams
-from streamlab.workloads.model.placement import lpt_together
-from streamlab.workloads.model.profile import within_keys
+from streamlab.workloads.model.dgs.dependence import keys_together
+from streamlab.workloads.model.dgs.optimizer import plan_for_placement, reading_streams
+from streamlab.workloads.model.dgs.placement import lpt_together
+from streamlab.workloads.model.dgs.stream_profile import within_keys
 from streamlab.workloads.optimizers.by_stream import by_stream
 from streamlab.workloads.optimizers.request import Choice, PlanRequest
 

@@ -1,6 +1,6 @@
 """By stream: a stream's events that need no synchronization are all on one worker."""
 
-from streamlab.workloads.model.optimizer import choose_plan
+from streamlab.workloads.model.dgs.optimizer import choose_plan
 from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 

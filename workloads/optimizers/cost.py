@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.optimizers.balanced import balanced
 from streamlab.workloads.optimizers.by_stream import by_stream
 from streamlab.workloads.optimizers.prediction import Prediction, predict

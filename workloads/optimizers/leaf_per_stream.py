@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from streamlab.workloads.model.optimizer import choose_plan, reading_streams
-from streamlab.workloads.model.plan import PlanNode
+from streamlab.workloads.model.dgs.optimizer import choose_plan, reading_streams
+from streamlab.workloads.model.dgs.plan import PlanNode
 from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 

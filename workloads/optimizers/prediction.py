@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers.request import Costs
 
 

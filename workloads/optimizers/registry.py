@@ -4,12 +4,12 @@ Anybody may install one, so whatever goes wrong while it is loaded or called is 
 optimizer.
 """
 
-from streamlab.workloads.announced import announced
-from streamlab.workloads.meant import meant
+from streamlab.workloads.entry_points import announced
+from streamlab.workloads.model.dgs.optimizer import check_arguments
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.model.errors import ModelError, PlanError
-from streamlab.workloads.model.optimizer import check_arguments
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.name_suggestions import meant
 from streamlab.workloads.optimizers.request import Choice, Optimizer, PlanRequest
 
 GROUP = "lab.optimizers"

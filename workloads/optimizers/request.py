@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.profile import StreamProfile
-from streamlab.workloads.model.program import DGSProgram
-from streamlab.workloads.model.tag import Alphabet
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.program import DGSProgram
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
+from streamlab.workloads.model.streams.tag import Alphabet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

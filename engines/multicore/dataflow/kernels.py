@@ -24,7 +24,7 @@ from streamlab.workloads.model.dataflow import (
     OpStateless,
     TraceType,
 )
-from streamlab.workloads.model.dataflow.deployment import Part, Unit
+from streamlab.workloads.model.dataflow.plan import Part, Unit
 
 _P, _I = types.voidptr, types.int64
 _KERNEL = _I(_P, _I, _I, _P)

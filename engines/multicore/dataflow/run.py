@@ -11,7 +11,9 @@ from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
 from streamlab.workloads.model import Dataflow, Input, ListColumn
-from streamlab.workloads.model.dataflow.deployment import (
+from streamlab.workloads.model.dataflow.drawing import in_words
+from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.plan import (
     Part,
     Unit,
     deploy,
@@ -19,9 +21,7 @@ from streamlab.workloads.model.dataflow.deployment import (
     is_stateless,
     streams_of,
 )
-from streamlab.workloads.model.dataflow.drawing import in_words
-from streamlab.workloads.model.dataflow.network import Route
-from streamlab.workloads.model.dataflow.run import MOST_MARKERS, first_marker
+from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
 """How the core compares fields, by their NumPy kind."""

@@ -15,8 +15,8 @@ from statistics import median
 import numpy as np
 
 from streamlab.workloads.model import DGSProgram, Input, ListColumn, Stream
-from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
-from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers.balanced import balanced
 from streamlab.workloads.optimizers.by_stream import by_stream
 from streamlab.workloads.optimizers.prediction import Steps, predict

@@ -13,21 +13,21 @@ from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
 from streamlab.engines.multicore.dgs.adaptive.deciders import Adapting, ByRates, Decider, Script
 from streamlab.engines.multicore.dgs.adaptive.phases import Phases
-from streamlab.engines.multicore.dgs.beside import Beside
 from streamlab.engines.multicore.dgs.costs import measure_costs
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
 from streamlab.engines.multicore.dgs.recovery.recovery import Recovery
+from streamlab.engines.multicore.dgs.snapshot_thread import Beside
 from streamlab.engines.multicore.run.core_run import CoreRun, crashes, set_up
 from streamlab.engines.multicore.run.results import LATENCY, histogram
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.protocol import Histogram, Measured
 from streamlab.workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.profile import StreamProfile, profile
-from streamlab.workloads.model.render import plan_text
-from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.plan_text import plan_text
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
+from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose
 from streamlab.workloads.optimizers.registry import optimizer
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.kernel_sources import layout_of
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.protocol import OfferedLoad
@@ -26,10 +26,10 @@ from streamlab.workloads.model import (
     StateType,
     Stream,
 )
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.model.errors import place_of
-from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
-from streamlab.workloads.model.records import initial_state
-from streamlab.workloads.model.render import plan_text
+from streamlab.workloads.model.streams.records import initial_state
 
 _LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
 

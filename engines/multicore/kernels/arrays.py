@@ -4,7 +4,7 @@ from typing import Any
 
 from numba import types
 
-from streamlab.engines.multicore.kernels.parts import overload_part
+from streamlab.engines.multicore.kernels.inline_functions import overload_part
 from streamlab.workloads.model import arrays
 
 

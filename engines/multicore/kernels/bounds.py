@@ -18,8 +18,8 @@ from numba.core.errors import TypingError
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
-from streamlab.engines.multicore.kernels.parts import PartCompiler
-from streamlab.workloads.model.shown import shown_file
+from streamlab.engines.multicore.kernels.inline_functions import PartCompiler
+from streamlab.workloads.model.code.location import shown_file
 
 # Numba's extension interface is typed in part only, these not.
 cgutils: Any = _cgutils

@@ -26,11 +26,11 @@ from numba.core.registry import cpu_target
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.kernels import arrays as _arrays  # noqa: F401  tells Numba
 from streamlab.engines.multicore.kernels import bounds as checked
-from streamlab.engines.multicore.kernels import emitter, members, memory, parts
+from streamlab.engines.multicore.kernels import emitter, inline_functions, members, memory
 from streamlab.engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from streamlab.engines.multicore.kernels.sealed_cache import sealed_cfunc
-from streamlab.workloads.model.fingerprint import UnstableError, fingerprint, names_of
-from streamlab.workloads.places import cache_folder
+from streamlab.workloads.default_folders import cache_folder
+from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint, names_of
 
 _loaded: dict[tuple[Path, str], Any] = {}
 """Kernels of this process by their place in the cache, which names their content, and signature."""
@@ -120,13 +120,13 @@ def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
     """Return a user's function as Numba compiles it into kernels, with the functions it calls.
 
     Numba itself takes a function that another one reads, as a global or from around it, only where
-    it knows it already; the constructions of `streamlab.workloads.model.aggregates` are made of such.
+    it knows it already; the constructions of `streamlab.workloads.model.operators.aggregates` are made of such.
 
     Args:
         function: the function; one that Numba has compiled is compiled again to be checked.
         bounds: whether it and what it calls check the indices of arrays.
     """
-    options = parts.OPTIONS | (checked.OPTIONS if bounds else {})
+    options = inline_functions.OPTIONS | (checked.OPTIONS if bounds else {})
     plain = _plain(function, bounds=bounds)
     if plain is not None:
         return _inlined(plain, options, {})
@@ -180,17 +180,19 @@ def _helper(value: object, options: dict[str, Any], made: dict[int, Any]) -> Any
 def _explain(
     where: str, functions: Mapping[str, tuple[str, Callable[..., Any]]], error: Exception
 ) -> str:
-    parts = []
+    inline_functions = []
     for role, function in functions.values():
         code = getattr(function, "py_func", function).__code__
-        parts.append(f"{role} function {code.co_name} ({code.co_filename}:{code.co_firstlineno})")
+        inline_functions.append(
+            f"{role} function {code.co_name} ({code.co_filename}:{code.co_firstlineno})"
+        )
     said = str(error)
     if isinstance(error, KeyError):
         said = f"there is no field {error}"
     elif not isinstance(error, NumbaError):
         said = f"{type(error).__name__}: {error}"
     return (
-        f"{where}: {' or '.join(parts)} does not compile to native code; run it on the reference "
+        f"{where}: {' or '.join(inline_functions)} does not compile to native code; run it on the reference "
         f"engine to debug it. Numba says:\n{said}"
     )
 

@@ -15,7 +15,7 @@ from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from streamlab.engines.multicore.kernels.parts import overload_method_part
+from streamlab.engines.multicore.kernels.inline_functions import overload_method_part
 
 
 class EmitterType(types.Type):

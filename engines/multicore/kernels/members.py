@@ -8,7 +8,7 @@ from numba.core import cgutils, types
 from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 
-from streamlab.engines.multicore.kernels.parts import overload_method_part, overload_part
+from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, overload_part
 
 
 class MembersType(types.Type):

@@ -15,7 +15,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from streamlab.engines.multicore.kernels.parts import part
+from streamlab.engines.multicore.kernels.inline_functions import part
 
 __all__ = [
     "copy_record",

@@ -13,7 +13,7 @@ from streamlab.engines.multicore.stages.columns import (
 )
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.workloads.model import Input, OutputType, Pipeline, Tag
-from streamlab.workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL, STATELESS
 
 
 class LayersRun(GraphRun):

@@ -8,8 +8,8 @@ from streamlab.engines.multicore.layers.graph import GraphRun
 from streamlab.engines.multicore.layers.options import NONE, LayersOptions
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
+from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.refusal import refusal
-from streamlab.engines.multicore.oplus.spec import spec_of
 from streamlab.engines.multicore.run.core_run import set_up
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.workloads.model import Input, Query

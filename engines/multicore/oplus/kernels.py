@@ -17,13 +17,13 @@ from streamlab.engines.multicore.kernels import emitter, memory
 from streamlab.engines.multicore.kernels.compile import compile_kernel, inlined
 from streamlab.engines.multicore.kernels.vector_bits import vector_bits
 from streamlab.engines.multicore.oplus import kernel_sources as operator_sources
-from streamlab.engines.multicore.oplus import keyset, stored, window_tables
+from streamlab.engines.multicore.oplus import keyset, stored_tuples, window_tables
 from streamlab.engines.multicore.oplus.tables import windows_alive
 from streamlab.workloads.model import ListColumn, Operator, Stream
-from streamlab.workloads.model.fingerprint import UnstableError, fingerprint
-from streamlab.workloads.model.instance import store
-from streamlab.workloads.model.operator import SINGLE, keep
-from streamlab.workloads.model.windows import purge
+from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint
+from streamlab.workloads.model.operators.instance import store
+from streamlab.workloads.model.operators.program import SINGLE, keep
+from streamlab.workloads.model.operators.windows import purge
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
@@ -99,7 +99,7 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
     """
     fields: list[tuple[str, Any]] = [("key", np.int64), ("left", np.int64)]
     if operator.stores:
-        fields.append((_DEQUE_FIELD, np.dtype((np.int64, stored.TUPLES_WORDS))))
+        fields.append((_DEQUE_FIELD, np.dtype((np.int64, stored_tuples.TUPLES_WORDS))))
     fields += [(name, operator.state[name]) for name in operator.state.names or ()]
     plain: Any = np.dtype(fields, align=True)
     size = -(-plain.itemsize // 8) * 8
@@ -155,7 +155,7 @@ class OperatorKernels:
         # Tuples with lists are stored by nobody; a join over columns may have some all the same.
         self._deque = None
         if operator.stores and not operator.lists:
-            self._deque = stored.DequeType(stored.stored_dtype(operator), self._tuple)
+            self._deque = stored_tuples.DequeType(stored_tuples.stored_dtype(operator), self._tuple)
 
     def process(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that updates window instances with tuples.
@@ -244,15 +244,15 @@ class OperatorKernels:
             EngineError: the predicate does not compile.
         """
         assert self._operator.join is not None
-        probe, stored = (left, right) if by_left else (right, left)
+        probe, stored_tuples = (left, right) if by_left else (right, left)
         call = "user({}, s)" if by_left else "user(s, {})"
         source = operator_sources.MATCH.format(
             probe_pointers=self._pointers("probes", "p_", probe),
-            stored_pointers=self._pointers("others", "s_", stored),
+            stored_pointers=self._pointers("others", "s_", stored_tuples),
             **{f"probe_{n}": self._tuple_source(f"(i + {n})", "p_", probe) for n in range(4)},
             **{f"call_{n}": call.format(f"p{n}") for n in range(4)},
             probe=self._tuple_source("k", "p_", probe),
-            stored=self._tuple_source("j", "s_", stored),
+            stored=self._tuple_source("j", "s_", stored_tuples),
             call=call.format("p"),
             left="k" if by_left else "j",
             right="j" if by_left else "k",
@@ -297,9 +297,9 @@ class OperatorKernels:
                 "Tuple": self._tuple,
                 "WINDOW": self._window_type(),
                 "DEQUE": self._deque,
-                "deque_at": stored.deque_at,
-                "has_room": stored.has_room,
-                "call_reserve": stored.call_reserve,
+                "deque_at": stored_tuples.deque_at,
+                "has_room": stored_tuples.has_room,
+                "call_reserve": stored_tuples.call_reserve,
                 "OUTPUT": emitter.emitter_type(self._operator.output, stamped=True),
                 "KEYS": self._keys,
                 "OWNERS": self._owners,
@@ -446,7 +446,7 @@ class OperatorKernels:
 
     def _window_type(self) -> Any:
         plain = memory.record_type(window_dtype(self._operator))
-        return plain if self._deque is None else stored.StoringRecord(plain, self._deque)
+        return plain if self._deque is None else stored_tuples.StoringRecord(plain, self._deque)
 
     def _windows_source(self, address: str) -> str:
         width = window_dtype(self._operator).itemsize

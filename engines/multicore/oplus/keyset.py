@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.core.extending import models, register_model
 from numba.extending import intrinsic
 
-from streamlab.engines.multicore.kernels.parts import overload_method_part, part
+from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, part
 
 COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))

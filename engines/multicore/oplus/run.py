@@ -24,9 +24,9 @@ from streamlab.engines.multicore.oplus.kernels import (
     layout_of,
     shapes_of,
 )
+from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.refusal import refusal, unshared
-from streamlab.engines.multicore.oplus.spec import spec_of
 from streamlab.engines.multicore.run.core_run import CoreRun, set_up
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes

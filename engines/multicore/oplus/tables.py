@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from streamlab.workloads.model import Operator
-from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE
 
 MOST_WINDOWS = 1 << 21
 """Of a key in every bucket of a run: for all its operators, and for each state of theirs, of which

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels import memory
-from streamlab.engines.multicore.kernels.parts import part
+from streamlab.engines.multicore.kernels.inline_functions import part
 
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Of a `WindowTable`, which begins with its `WindowIndex`."""

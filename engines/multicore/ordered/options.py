@@ -11,7 +11,7 @@ from typing import ClassVar
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
 from streamlab.engines.multicore.stages.columns import partitions_of
-from streamlab.workloads.model.pipeline import Stage
+from streamlab.workloads.model.pipeline.program import Stage
 
 HOMED: str = _core.WORKLISTS[0]
 HYBRID: str = _core.WORKLISTS[1]

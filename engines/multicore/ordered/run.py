@@ -14,7 +14,7 @@ from streamlab.engines.multicore.stages.columns import add_stage, columns_of, re
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.engines.protocol import Histogram, Measured
 from streamlab.workloads.model import Input, Pipeline
-from streamlab.workloads.model.pipeline import PARTITIONED
+from streamlab.workloads.model.pipeline.program import PARTITIONED
 
 PROCESSING = (
     "from when the first operator took a unit until all that followed from it was out, waiting in "

@@ -8,7 +8,7 @@ import numpy as np
 
 from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from streamlab.engines.multicore.kernels.bounds import OutOfBoundsError
-from streamlab.engines.multicore.kernels.raised import noted
+from streamlab.engines.multicore.kernels.exceptions import noted
 from streamlab.engines.multicore.run.results import (
     LAG,
     LATENCY_UNDER_LOAD,

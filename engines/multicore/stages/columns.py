@@ -9,7 +9,7 @@ from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.run.settings import itemsizes
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.workloads.model import Input, ListColumn, Pipeline, Stream
-from streamlab.workloads.model.pipeline import PARTITIONED, Stage
+from streamlab.workloads.model.pipeline.program import PARTITIONED, Stage
 
 
 def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:

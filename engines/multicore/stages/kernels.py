@@ -15,11 +15,11 @@ from numba import types
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels import emitter, memory
 from streamlab.engines.multicore.kernels.compile import compile_kernel
+from streamlab.engines.multicore.kernels.inline_functions import part
 from streamlab.engines.multicore.kernels.loops import NAMES, loop
-from streamlab.engines.multicore.kernels.parts import part
 from streamlab.engines.multicore.oplus import window_tables
 from streamlab.engines.multicore.oplus.keyset import mix_key
-from streamlab.workloads.model.pipeline import STATELESS, Stage
+from streamlab.workloads.model.pipeline.program import STATELESS, Stage
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)

@@ -8,8 +8,8 @@ from streamlab.engines.spark.batch import (
     event_window,
     fraud_detection,
     keyed_counter,
-    ordered,
     page_view_join,
+    total_order_windows,
 )
 from streamlab.engines.spark.batch.windows import CrowdedError
 from streamlab.engines.spark.layout import Layout
@@ -34,4 +34,4 @@ def run(session: SparkSession, plan: Layout, workload: str, form: str) -> tuple[
             return BUCKETS[workload](session, plan), "buckets"
         except CrowdedError:
             pass
-    return ordered.run(session, plan, workload), "ordered"
+    return total_order_windows.run(session, plan, workload), "ordered"

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamlab.engines.spark.generic.tables import ROW
-from streamlab.engines.spark.streaming.split import END, ROW_GROUP, stamp
+from streamlab.engines.spark.streaming.stream_files import END, ROW_GROUP, stamp
 
 
 def write(table: pa.Table, folder: Path, files: int) -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from streamlab.engines.spark.generic.items import KEY, OUT, VERTEX
+from streamlab.engines.spark.generic.graph_items import KEY, OUT, VERTEX
 from streamlab.workloads.model import Dataflow
-from streamlab.workloads.model.buckets import hash_keys
 from streamlab.workloads.model.dataflow import OpKeyedOrdered, OpStateless, TraceType
-from streamlab.workloads.model.stream import IntArray
+from streamlab.workloads.model.operators.key_buckets import hash_keys
+from streamlab.workloads.model.streams.stream import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamlab.engines.spark.batch.markers import scan
 from streamlab.engines.spark.generic.files import write
-from streamlab.engines.spark.generic.shipped import Shipped, ship
 from streamlab.engines.spark.generic.steps import PARCEL
 from streamlab.engines.spark.generic.tables import ROW, in_order, unpacked
+from streamlab.engines.spark.generic.task_reference import Shipped, ship
 from streamlab.engines.spark.generic.workers import Segmented, cut_of, packer, whole
 from streamlab.engines.spark.layout import Layout, ddl, read_rows
 from streamlab.engines.spark.pipelines.run import ROCKS_DB, STORE
 from streamlab.engines.spark.streaming.query import Ran, run_to_end
-from streamlab.engines.spark.streaming.split import check_end
+from streamlab.engines.spark.streaming.stream_files import check_end
 from streamlab.workloads.model import Columns, Workload, fields_read
 
 CASE = "spark.sql.caseSensitive"

@@ -16,9 +16,9 @@ import numpy as np
 
 from streamlab.engines.spark.generic.levels import Level, levels
 from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Program, Query
-from streamlab.workloads.model.dependence import independent_parts
-from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS, Stage
-from streamlab.workloads.model.stream import IntArray
+from streamlab.workloads.model.dgs.dependence import independent_parts
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Stage
+from streamlab.workloads.model.streams.stream import IntArray
 
 PLACE = 3
 """Columns of an event's place in the total order: event time, stream, row in the stream."""

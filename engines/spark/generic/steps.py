@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamlab.engines.spark.generic.deal import deal
-from streamlab.engines.spark.generic.hold import BEGIN, Hold, Reached
-from streamlab.engines.spark.generic.runners import runner
+from streamlab.engines.spark.generic.partitioning import deal
+from streamlab.engines.spark.generic.reordering import BEGIN, Hold, Reached
+from streamlab.engines.spark.generic.segment_runners import runner
 from streamlab.engines.spark.generic.segments import Segments
-from streamlab.engines.spark.generic.shipped import Shipped
 from streamlab.engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
-from streamlab.engines.spark.streaming.split import END
+from streamlab.engines.spark.generic.task_reference import Shipped
+from streamlab.engines.spark.streaming.stream_files import END
 from streamlab.workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"

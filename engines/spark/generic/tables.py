@@ -22,8 +22,8 @@ from streamlab.workloads.model import (
     Program,
     fields_read,
 )
-from streamlab.workloads.model.stream import IntArray
-from streamlab.workloads.model.total_order import Merged
+from streamlab.workloads.model.streams.stream import IntArray
+from streamlab.workloads.model.streams.total_order import Merged
 
 TAG = "its tag"
 ROW = "its row"

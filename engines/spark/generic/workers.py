@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 
 from streamlab.engines.spark.generic.segments import Segments, segments
-from streamlab.engines.spark.generic.shipped import Shipped
 from streamlab.engines.spark.generic.steps import Parcel, Step, nothing_kept, parcels_of, pieces
-from streamlab.engines.spark.streaming.kept import KeptProcessor
-from streamlab.engines.spark.streaming.spread import labels
+from streamlab.engines.spark.generic.task_reference import Shipped
+from streamlab.engines.spark.streaming.group_labels import labels
+from streamlab.engines.spark.streaming.group_state import KeptProcessor
 
 
 def cut_of(shipped: Shipped) -> Segments:

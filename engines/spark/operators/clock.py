@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from streamlab.engines.spark.layout import Layout
 from streamlab.workloads.model import ModelError, Query
-from streamlab.workloads.model.windows import check_spans
+from streamlab.workloads.model.operators.windows import check_spans
 
 _LATEST_MS = (2**63 - 1) // 1000
 """The last millisecond of a timestamp in microseconds."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamlab.engines.spark.layout import Layout, read_rows
-from streamlab.engines.spark.streaming.split import ROW_GROUP, stamp
+from streamlab.engines.spark.streaming.stream_files import ROW_GROUP, stamp
 from streamlab.workloads.model import Query
 
 Rows = npt.NDArray[np.int64]

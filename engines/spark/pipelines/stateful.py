@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.spark.pipelines.relation import PLACE
-from streamlab.engines.spark.streaming.kept import KeptProcessor
-from streamlab.engines.spark.streaming.spread import labels
+from streamlab.engines.spark.streaming.group_labels import labels
+from streamlab.engines.spark.streaming.group_state import KeptProcessor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamlab.engines.spark.streaming.dropper import Dropper
+from streamlab.engines.spark.streaming.file_source import Dropper
 
 EVENTS_PER_FILE = 16_384
 """Small: with two streams and files of 250 ms, what a load of 130,000 events/s puts into each."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.spark.streaming.split import END
+from streamlab.engines.spark.streaming.stream_files import END
 
 Run = dict[str, npt.NDArray[Any]]
 """Events of one stream in order: `ts`, perhaps `tag` and `pos`, and payload columns."""

@@ -15,11 +15,11 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import IntArray, OfferedLoad
 from streamlab.engines.spark.layout import Layout, ddl
-from streamlab.engines.spark.streaming.dropper import Dropped, Dropper
-from streamlab.engines.spark.streaming.drops import BEATS, Drops, cut, stage
+from streamlab.engines.spark.streaming.file_source import Dropped, Dropper
+from streamlab.engines.spark.streaming.latencies import Batch
+from streamlab.engines.spark.streaming.load_files import BEATS, Drops, cut, stage
 from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
 from streamlab.engines.spark.streaming.query import describe, outputs
-from streamlab.engines.spark.streaming.stamps import Batch
 from streamlab.workloads.model import Columns
 
 LOOK_S = 0.2

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from streamlab.engines.spark.layout import Layout, ddl
+from streamlab.engines.spark.streaming.group_labels import labels
 from streamlab.engines.spark.streaming.operator import (
     PACKED,
     RESULT,
@@ -20,7 +21,6 @@ from streamlab.engines.spark.streaming.operator import (
     packer,
     unpacker,
 )
-from streamlab.engines.spark.streaming.spread import labels
 from streamlab.workloads.model import Columns
 
 PAYLOADS = {

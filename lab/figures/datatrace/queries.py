@@ -18,9 +18,9 @@ from streamlab.lab.figures.datatrace.shared import (
 from streamlab.lab.figures.experiment import asked, numbers, points, run_table
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import Measured, all_of, quotient
-from streamlab.lab.figures.needs import outputs, trials
+from streamlab.lab.figures.measurements import Measured, all_of, quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import outputs, trials
 from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 from streamlab.results.stats.estimates import highest, lowest
 

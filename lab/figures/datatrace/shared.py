@@ -7,7 +7,15 @@ from typing import Any
 from streamlab.lab.figures.experiment import BATCH, beyond_note, quick_note, scale_note
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.lines import lines_of
-from streamlab.lab.figures.measured import Series, Value, column, machine, per_row, series, troubles
+from streamlab.lab.figures.measurements import (
+    Series,
+    Value,
+    column,
+    machine,
+    per_row,
+    series,
+    troubles,
+)
 from streamlab.lab.figures.options import Options
 from streamlab.reports.published import Facts, published
 from streamlab.results.query import by_cell

@@ -16,9 +16,9 @@ from streamlab.lab.figures.datatrace.shared import (
 from streamlab.lab.figures.experiment import numbers, points, run_table
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.measured import quotient
-from streamlab.lab.figures.needs import outputs, trials, two_degrees
+from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import outputs, trials, two_degrees
 from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 
 NUMBER = "6"

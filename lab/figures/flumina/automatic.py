@@ -30,9 +30,9 @@ from streamlab.lab.figures.flumina.shared import (
 )
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import Series, quotient
-from streamlab.lab.figures.needs import outputs, sweep_points, two_degrees
+from streamlab.lab.figures.measurements import Series, quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import outputs, sweep_points, two_degrees
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 FLAT = 1.2

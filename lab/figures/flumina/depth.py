@@ -12,9 +12,9 @@ from streamlab.lab.figures.flumina.percentiles import MEDIAN, Percentiles, band,
 from streamlab.lab.figures.flumina.shared import DGS, WINDOW
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, PublishedClaim
-from streamlab.lab.figures.measured import of_cell, quotient
-from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.measurements import of_cell, quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need
 from streamlab.reports.figures.paper import Line, Panel
 from streamlab.results.store import Run
 

@@ -10,9 +10,9 @@ from typing import Any
 from streamlab.lab.figures.experiment import events, run_table
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Program, streams
-from streamlab.lab.figures.measured import Series, cells, series
-from streamlab.lab.figures.needs import trials
+from streamlab.lab.figures.measurements import Series, cells, series
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import trials
 from streamlab.results.store import Row
 
 VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}

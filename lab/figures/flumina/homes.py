@@ -41,10 +41,10 @@ from streamlab.lab.figures.flumina.shared import (
 )
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measured import Series, per_row, series
-from streamlab.lab.figures.needs import sweep_points
-from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.measurements import Series, per_row, series
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import sweep_points
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 from streamlab.reports.published import Fact
 from streamlab.results.query import CellSummary, Spread

@@ -4,7 +4,7 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import engine, events, run_table
 from streamlab.lab.figures.flumina.shared import BLOCK, DGS, facts
-from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 
 WORKLOAD = "smart_home"

@@ -21,10 +21,10 @@ from streamlab.lab.figures.flumina.percentiles import (
 from streamlab.lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_workers
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measured import Measured, all_of, of_cell, quotient
-from streamlab.lab.figures.needs import Need, cores, latencies, sweep_points, trials
-from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.measurements import Measured, all_of, of_cell, quotient
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need, cores, latencies, sweep_points, trials
 from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 from streamlab.results.stats.estimates import Extreme, lowest
 from streamlab.results.store import Run

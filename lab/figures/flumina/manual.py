@@ -25,10 +25,10 @@ from streamlab.lab.figures.flumina.shared import (
 )
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measured import Series, column, quotient, series
-from streamlab.lab.figures.needs import latencies, outputs, sweep_points, trials
-from streamlab.lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
+from streamlab.lab.figures.measurements import Series, column, quotient, series
+from streamlab.lab.figures.offered_stages import LAG_NOTE, LATENCY_SHARE, latency_plan
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import latencies, outputs, sweep_points, trials
 from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 from streamlab.results.query import CellSummary
 

@@ -25,7 +25,7 @@ from streamlab.lab.figures.flumina.shared import (
 )
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import Series, quotient, series
+from streamlab.lab.figures.measurements import Series, quotient, series
 from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from streamlab.reports.published import Fact

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamlab.lab.figures.flumina.shared import DGS
-from streamlab.lab.figures.measured import Value, cells, column, per_row
+from streamlab.lab.figures.measurements import Value, cells, column, per_row
 from streamlab.lab.measure.hdr import LATENCY, read_log
 from streamlab.lab.measure.latency import percentile
 from streamlab.reports.figures.paper import Point

@@ -22,7 +22,7 @@ from streamlab.lab.figures.flumina.shared import (
     synchronizations,
 )
 from streamlab.lab.figures.judge import judge
-from streamlab.lab.figures.measured import Series, series
+from streamlab.lab.figures.measurements import Series, series
 from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 

@@ -14,8 +14,9 @@ from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.lines import parts_of
-from streamlab.lab.figures.measured import Series, column, machine, quotient, troubles
-from streamlab.lab.figures.needs import (
+from streamlab.lab.figures.measurements import Series, column, machine, quotient, troubles
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import (
     Need,
     engine_counts,
     outputs,
@@ -23,7 +24,6 @@ from streamlab.lab.figures.needs import (
     trials,
     two_degrees,
 )
-from streamlab.lab.figures.options import Options
 from streamlab.reports.published import Fact, Facts, published
 from streamlab.results.store import Run
 

@@ -34,9 +34,9 @@ from streamlab.lab.figures.flumina.shared import (
 )
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measured import quotient
-from streamlab.lab.figures.needs import Need, outputs, sweep_points
+from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need, outputs, sweep_points
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from streamlab.reports.published import Fact
 from streamlab.results.schema import VERIFIED

@@ -5,8 +5,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import judge
-from streamlab.lab.figures.measured import all_of
-from streamlab.lab.figures.needs import trials
+from streamlab.lab.figures.measurements import all_of
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import systems
 from streamlab.lab.figures.ordered.peaks import (
@@ -29,6 +28,7 @@ from streamlab.lab.figures.ordered.shared import (
     said,
     several,
 )
+from streamlab.lab.figures.preconditions import trials
 from streamlab.reports.figures.paper import Layout, draw
 from streamlab.results.stats.estimates import highest
 

@@ -6,8 +6,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, engine, events, plain, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import judge
-from streamlab.lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
-from streamlab.lab.figures.needs import sweep_points, trials
+from streamlab.lab.figures.measurements import Measured, all_of, counter, of_cell, quotient, series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import systems
 from streamlab.lab.figures.ordered.shared import (
@@ -25,6 +24,7 @@ from streamlab.lab.figures.ordered.shared import (
     spread_numbers,
 )
 from streamlab.lab.figures.ordered.skew import shares
+from streamlab.lab.figures.preconditions import sweep_points, trials
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from streamlab.results.query import Spread
 from streamlab.results.stats.estimates import highest

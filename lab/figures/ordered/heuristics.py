@@ -7,8 +7,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, engine, numbers, plain, points, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import Measured, Series, all_of, quotient, series
-from streamlab.lab.figures.needs import outputs, trials, two_degrees
+from streamlab.lab.figures.measurements import Measured, Series, all_of, quotient, series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import systems
 from streamlab.lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
@@ -28,6 +27,7 @@ from streamlab.lab.figures.ordered.shared import (
     several,
     with_one,
 )
+from streamlab.lab.figures.preconditions import outputs, trials, two_degrees
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from streamlab.results.stats.estimates import Estimate, Extreme, Product, highest, lowest, ratio
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import engine, plain
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.measured import Measured, cells, of_cell, quotient
+from streamlab.lab.figures.measurements import Measured, cells, of_cell, quotient
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered.queries import DESCRIPTION, QUERIES, key
 from streamlab.lab.figures.ordered.shared import (

@@ -7,8 +7,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import all_of
-from streamlab.lab.figures.needs import trials
+from streamlab.lab.figures.measurements import all_of
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import systems
 from streamlab.lab.figures.ordered.peaks import (
@@ -24,6 +23,7 @@ from streamlab.lab.figures.ordered.peaks import (
 )
 from streamlab.lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
 from streamlab.lab.figures.ordered.shared import ORDERED, facts, in_order, said, several
+from streamlab.lab.figures.preconditions import trials
 from streamlab.reports.figures.paper import Layout, draw
 from streamlab.results.stats.estimates import Combined, Estimate
 

@@ -18,8 +18,7 @@ from streamlab.lab.figures.experiment import (
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import Series, counter, quotient, scaled, series
-from streamlab.lab.figures.needs import trials, two_degrees
+from streamlab.lab.figures.measurements import Series, counter, quotient, scaled, series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import systems
 from streamlab.lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
@@ -40,6 +39,7 @@ from streamlab.lab.figures.ordered.shared import (
     notes,
     said,
 )
+from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 _BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}

@@ -10,9 +10,9 @@ from typing import Any
 from streamlab.lab.figures.experiment import beyond_note, quick_note, scale_note
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.judge import PublishedClaim
-from streamlab.lab.figures.measured import column, counter, machine, troubles
-from streamlab.lab.figures.needs import Need, outputs, several_workers
+from streamlab.lab.figures.measurements import column, counter, machine, troubles
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need, outputs, several_workers
 from streamlab.reports.figures.paper import Point
 from streamlab.reports.published import Facts, published
 from streamlab.results.query import Spread

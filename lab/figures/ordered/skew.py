@@ -13,8 +13,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import engine, events, plain, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, judge
-from streamlab.lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
-from streamlab.lab.figures.needs import sweep_points, trials
+from streamlab.lab.figures.measurements import Measured, all_of, of_cell, quotient, scaled, series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import systems
 from streamlab.lab.figures.ordered.shared import (
@@ -33,6 +32,7 @@ from streamlab.lab.figures.ordered.shared import (
     spread_numbers,
     with_one,
 )
+from streamlab.lab.figures.preconditions import sweep_points, trials
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
 from streamlab.results.query import Spread
 from streamlab.results.stats.estimates import lowest

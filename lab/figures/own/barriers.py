@@ -17,7 +17,7 @@ from streamlab.lab.figures.experiment import (
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.measured import (
+from streamlab.lab.figures.measurements import (
     Measured,
     Series,
     all_of,
@@ -27,8 +27,8 @@ from streamlab.lab.figures.measured import (
     series,
     troubles,
 )
-from streamlab.lab.figures.needs import cores, outputs, trials
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import cores, outputs, trials
 from streamlab.lab.figures.systems import OWN, System
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
 from streamlab.results.stats.estimates import lowest

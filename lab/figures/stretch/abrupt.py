@@ -9,9 +9,14 @@ import numpy as np
 from streamlab.lab.figures.experiment import asked
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.needs import Need, reconfigurations, several_workers, sweep_points
-from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import (
+    Need,
+    reconfigurations,
+    several_workers,
+    sweep_points,
+)
 from streamlab.lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,

@@ -12,16 +12,10 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, engine, numbers, points, run_table
 from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measured import (
-    Measured,
-    Series,
-    all_of,
-    quotient,
-    series,
-)
-from streamlab.lab.figures.needs import latencies, outputs, several_workers, trials
-from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.measurements import Measured, Series, all_of, quotient, series
+from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import latencies, outputs, several_workers, trials
 from streamlab.lab.figures.stretch.shared import (
     ALGORITHM_1,
     DOWNSTREAM,

@@ -5,15 +5,16 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, engine, numbers, plain, points, run_table
 from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.measured import (
-    Series,
-    all_of,
-    quotient,
-    series,
-)
-from streamlab.lab.figures.needs import latencies, outputs, several_workers, sweep_points, trials
-from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.measurements import Series, all_of, quotient, series
+from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import (
+    latencies,
+    outputs,
+    several_workers,
+    sweep_points,
+    trials,
+)
 from streamlab.lab.figures.stretch.shared import ALGORITHM_1, DOWNSTREAM, SN, VSN, facts, notes
 from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
 from streamlab.lab.figures.stretch.systems import FLINK_FORWARD, STRETCH

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.needs import Need
-from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.stretch.shared import VSN, notes
 from streamlab.lab.figures.stretch.steps import (
     ADHOC,

@@ -12,7 +12,7 @@ from math import ceil
 
 from streamlab.lab.figures.experiment import REPETITIONS, engine, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
-from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.stretch.shared import VSN, facts
 from streamlab.lab.figures.stretch.steps import (

@@ -4,8 +4,8 @@ from math import inf
 
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.needs import reconfigurations, several_workers, sweep_points
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import reconfigurations, several_workers, sweep_points
 from streamlab.lab.figures.stretch.abrupt import (
     instances_needed,
     per_instance,

@@ -14,7 +14,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, engine, numbers, plain, points, run_table
 from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.measured import (
+from streamlab.lab.figures.measurements import (
     Series,
     Value,
     all_of,
@@ -23,9 +23,9 @@ from streamlab.lab.figures.measured import (
     quotient,
     series,
 )
-from streamlab.lab.figures.needs import latencies, outputs, trials, two_degrees
-from streamlab.lab.figures.offered import LAG_NOTE
+from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import latencies, outputs, trials, two_degrees
 from streamlab.lab.figures.stretch import systems
 from streamlab.lab.figures.stretch.shared import DOWNSTREAM, PAPER_CORES, SN, VSN, facts, notes
 from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, stages

@@ -6,9 +6,9 @@ from typing import Any
 from streamlab.lab.figures.experiment import asked, beyond_note, quick_note
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.judge import Posed
-from streamlab.lab.figures.measured import machine, troubles
-from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.measurements import machine, troubles
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.stretch.systems import OPERATOR_10
 from streamlab.reports.published import Facts, published
 from streamlab.results.stats.estimates import Estimate

@@ -8,8 +8,8 @@ rate, from due times.
 from collections.abc import Callable
 
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
-from streamlab.lab.figures.measured import column
-from streamlab.lab.figures.offered import latency_plan
+from streamlab.lab.figures.measurements import column
+from streamlab.lab.figures.offered_stages import latency_plan
 from streamlab.lab.figures.options import Options
 
 MS = 1e-6

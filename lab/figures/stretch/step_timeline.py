@@ -9,9 +9,9 @@ import numpy as np
 from streamlab.lab.figures.experiment import asked, plain
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measured import quotient
-from streamlab.lab.figures.needs import cores, sweep_points
+from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import cores, sweep_points
 from streamlab.lab.figures.stretch import systems
 from streamlab.lab.figures.stretch.one_step import (
     BOTH,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from streamlab.lab.figures.experiment import asked, plain
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import judge
-from streamlab.lab.figures.needs import cores, sweep_points
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import cores, sweep_points
 from streamlab.lab.figures.stretch.one_step import (
     BOTH,
     COLOURS,

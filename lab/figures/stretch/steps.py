@@ -12,8 +12,8 @@ from typing import Any
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import engine, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
-from streamlab.lab.figures.measured import comparisons_per_s, per_row, series, troubles
-from streamlab.lab.figures.offered import SEND_LAG_MS
+from streamlab.lab.figures.measurements import comparisons_per_s, per_row, series, troubles
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.stretch.shared import DOWNSTREAM, VSN
 from streamlab.lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE

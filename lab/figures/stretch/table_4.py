@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from streamlab.lab.figures.experiment import plain
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.needs import cores, sweep_points
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import cores, sweep_points
 from streamlab.lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, rate_steps, said
 from streamlab.lab.figures.stretch.shared import facts
 from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale

@@ -7,9 +7,9 @@ import numpy as np
 from streamlab.lab.figures.experiment import asked, engine, run_table
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.needs import reconfigurations, several_workers, sweep_points
-from streamlab.lab.figures.offered import LAG_NOTE, SEND_LAG_MS
+from streamlab.lab.figures.offered_stages import LAG_NOTE, SEND_LAG_MS
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import reconfigurations, several_workers, sweep_points
 from streamlab.lab.figures.stretch.shared import VSN, facts, notes
 from streamlab.lab.figures.stretch.steps import controller, horizons, window_ms
 from streamlab.lab.figures.stretch.systems import HEDGES, STORED_TUPLES

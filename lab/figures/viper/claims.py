@@ -6,9 +6,9 @@ from statistics import median
 from streamlab.lab.figures.experiment import asked
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.judge import Posed, PublishedClaim
-from streamlab.lab.figures.measured import Measured, all_of, quotient
-from streamlab.lab.figures.needs import Need, outputs, several_workers, sweep_points, trials
+from streamlab.lab.figures.measurements import Measured, all_of, quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need, outputs, several_workers, sweep_points, trials
 from streamlab.lab.figures.viper.grid import (
     CL,
     LAYERS,

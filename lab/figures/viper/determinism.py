@@ -21,7 +21,7 @@ from streamlab.lab.figures.experiment import (
 )
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.judge import judge
-from streamlab.lab.figures.measured import machine, troubles
+from streamlab.lab.figures.measurements import machine, troubles
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.viper.claims import claims_of
 from streamlab.lab.figures.viper.grid import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.measured import Series, Value, column, counter, series
+from streamlab.lab.figures.measurements import Series, Value, column, counter, series
 from streamlab.lab.figures.options import Options
 from streamlab.reports.published import Facts, published
 

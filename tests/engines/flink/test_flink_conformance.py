@@ -18,7 +18,7 @@ from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.flink.workloads import SHAPES
 from streamlab.engines.protocol import Task
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import Alphabet, DGSProgram, Input, Stream
 from streamlab.workloads.registry import workload

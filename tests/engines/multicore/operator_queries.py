@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import InputType, Operator, Query, Window, join
-from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE
 
 
 def ids_of(t, out):

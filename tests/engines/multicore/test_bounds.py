@@ -16,7 +16,7 @@ from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.kernels import compile as compiling
-from streamlab.engines.multicore.kernels.raised import noted
+from streamlab.engines.multicore.kernels.exceptions import noted
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import (
     Alphabet,
@@ -34,8 +34,8 @@ from streamlab.workloads.model import (
     stateless,
 )
 from streamlab.workloads.model.arrays import copy
-from streamlab.workloads.model.operator import SINGLE
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.reference import answer_of
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])

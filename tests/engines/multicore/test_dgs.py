@@ -21,8 +21,8 @@ from streamlab.workloads.model import (
     Input,
     Stream,
 )
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import names, workload
 from tests.examples import examples
 

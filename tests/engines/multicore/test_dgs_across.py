@@ -10,8 +10,8 @@ from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import Alphabet, Input, Stream
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
 from tests.across import HOUSE, KINDS, OUTPUT, PLUGS, READ, SLICE, house_of
 
 KEYS = 40

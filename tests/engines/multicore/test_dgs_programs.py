@@ -17,7 +17,7 @@ from streamlab.workloads.model import (
     StateType,
     Stream,
 )
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.test_dgs import answer_of
 

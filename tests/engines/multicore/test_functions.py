@@ -26,9 +26,9 @@ from streamlab.workloads.model import (
     equi_join,
     join,
 )
-from streamlab.workloads.model.operator import SINGLE
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from tests.examples import examples
 
 FIRST = InputType(

@@ -19,8 +19,8 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.workloads.model import Input, Query, Stream
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.streams import generated

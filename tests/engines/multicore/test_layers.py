@@ -29,9 +29,9 @@ from streamlab.workloads.model import (
     stateful,
     stateless,
 )
-from streamlab.workloads.model.piperun import answer
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.graph_run import run_graph
 from tests.examples import examples

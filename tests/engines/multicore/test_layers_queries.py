@@ -16,9 +16,9 @@ from streamlab.engines.multicore.layers.query import LayersQueryRun, no_graph
 from streamlab.engines.registry import engine
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import names, workload
 from tests.engines.multicore.graph_run import run_graph
 from tests.engines.multicore.operator_queries import JOIN, RANDOM, layouts_of, query

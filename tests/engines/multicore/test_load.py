@@ -14,7 +14,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
 from streamlab.workloads.model import DGSProgram
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import names, workload
 from tests.workloads.suite.streams import generated
 

@@ -19,8 +19,8 @@ from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Alphabet, Input, OutputType, Stream
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.suite.keyed_counter import program as keyed_counter
 from streamlab.workloads.suite.keyed_counter.program import INCREMENT, READ_RESET
 from tests.engines.multicore.recovery.small_runs import (

@@ -16,10 +16,10 @@ from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import Alphabet, Input, Operator, Query, Stream, Window
-from streamlab.workloads.model.operator import SINGLE
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import names, workload
 from tests.engines.multicore.operator_queries import (
     FIRST,

@@ -24,9 +24,9 @@ from streamlab.workloads.model import (
     Window,
     join,
 )
-from streamlab.workloads.model.operator import SINGLE
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from tests.examples import examples
 
 # Functions at module level, so that kernels are cached.

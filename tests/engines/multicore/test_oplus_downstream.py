@@ -9,8 +9,8 @@ from streamlab.engines.multicore.oplus.options import OplusOptions, wrong_downst
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_load import small_load
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.test_oplus_chains import QUERIES, readings, rows
 

@@ -13,7 +13,7 @@ from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Task
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 
 MS = 1_000_000

@@ -17,9 +17,9 @@ from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import Query
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
 from tests.engines.multicore.test_oplus import QUERIES, rows

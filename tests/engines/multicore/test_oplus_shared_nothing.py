@@ -20,7 +20,7 @@ from streamlab.workloads.model import (
     Stream,
     Window,
 )
-from streamlab.workloads.model.oplus import answer as reference_answer
+from streamlab.workloads.model.operators.reference import answer as reference_answer
 
 WORDS = InputType(name="text", lists=(("words", np.dtype(np.int32)),))
 OUTPUT = np.dtype([("ts", np.int64), ("word", np.int64), ("count", np.int64)])

@@ -19,8 +19,8 @@ from streamlab.workloads.model import (
     stateful,
     stateless,
 )
-from streamlab.workloads.model.piperun import answer
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from tests.examples import examples
 
 # Functions at module level, so that kernels are cached.

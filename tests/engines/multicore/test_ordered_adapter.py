@@ -20,7 +20,7 @@ from streamlab.workloads.model import (
     partitioned,
     stateless,
 )
-from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.pipeline.reference import answer
 from streamlab.workloads.registry import workload
 
 EVENT = np.dtype([("x", np.int64)])

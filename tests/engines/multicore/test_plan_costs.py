@@ -12,9 +12,9 @@ from streamlab.engines.multicore.dgs.run import DgsRun, plan_costs
 from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.profile import profile
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import Costs, names
 from streamlab.workloads.optimizers.prediction import predict
 from streamlab.workloads.registry import workload

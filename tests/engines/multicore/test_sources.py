@@ -16,7 +16,7 @@ from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
 

@@ -10,7 +10,7 @@ import numpy as np
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.keyset import mix_key
 from streamlab.engines.multicore.stages.kernels import HEAD_BYTES, StageKernels
-from streamlab.workloads.model.pipeline import Stage
+from streamlab.workloads.model.pipeline.program import Stage
 
 FIELDS = np.dtype([("key", np.int64)])
 OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64)])

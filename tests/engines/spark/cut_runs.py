@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from streamlab.engines.spark.generic.files import closed
 from streamlab.engines.spark.generic.segments import segments
-from streamlab.engines.spark.generic.shipped import Shipped
 from streamlab.engines.spark.generic.steps import Step, nothing_kept, parcels_of, pieces
 from streamlab.engines.spark.generic.tables import in_order, unpacked
+from streamlab.engines.spark.generic.task_reference import Shipped
 from streamlab.workloads.datasets.arrow import arrow_array
-from streamlab.workloads.model.records import Emitter
-from streamlab.workloads.model.sequential import apply
-from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.reference import apply
+from streamlab.workloads.model.streams.records import Emitter
+from streamlab.workloads.model.streams.total_order import merge
 
 
 def shipped_for(data, workers):

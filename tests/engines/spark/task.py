@@ -3,7 +3,7 @@
 from streamlab.engines.protocol import Task
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.spark.adapter import SparkEngine
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 
 
 def spark_task(chosen, data, folder, *, variant="streaming", workers=2, **options):

@@ -14,10 +14,10 @@ from streamlab.engines.spark.batch import windows
 from streamlab.engines.spark.batch.markers import Markers
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.refusal import PROGRAMS
-from streamlab.engines.spark.streaming.split import END, split
-from streamlab.engines.spark.streaming.spread import labels, murmur3
+from streamlab.engines.spark.streaming.group_labels import labels, murmur3
+from streamlab.engines.spark.streaming.stream_files import END, split
 from streamlab.workloads.model import Alphabet, Input, Stream
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.engines.spark.task import assert_right, spark_task
 

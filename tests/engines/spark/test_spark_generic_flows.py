@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlab.engines.spark.generic.items import OUT, Items
+from streamlab.engines.spark.generic.graph_items import OUT, Items
 from streamlab.engines.spark.generic.segments import segments
 from streamlab.engines.spark.generic.tables import packed, unpacked
 from streamlab.workloads.model import Alphabet, Input, OutputType, Stream
-from streamlab.workloads.model.buckets import hash_key, hash_keys
+from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dataflow import Flow, OpStateless, U
-from streamlab.workloads.model.inferred import inferred_output
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.operators.key_buckets import hash_key, hash_keys
+from streamlab.workloads.model.streams.strategies import inputs
 from tests.engines.spark.cut_runs import drawn_cuts, run, sequential
 from tests.examples import examples
 from tests.workloads.model.dataflow.graphs import FIELDS, UNIT, graphs, keyed, stateless, unordered

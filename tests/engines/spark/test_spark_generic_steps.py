@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from streamlab.engines.spark.generic.segments import segments
 from streamlab.workloads.model import Alphabet, Input
-from streamlab.workloads.model.operator import MULTI, SINGLE
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.program import MULTI, SINGLE
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import names, workload
 from tests.across import OUTPUT, PLUGS
 from tests.engines.spark.cut_runs import drawn_cuts, run, sequential

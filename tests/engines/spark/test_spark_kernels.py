@@ -9,9 +9,9 @@ from streamlab.engines.spark.refusal import PROGRAMS
 from streamlab.engines.spark.streaming.chunk import Pending, separate
 from streamlab.engines.spark.streaming.kernels import KERNELS
 from streamlab.engines.spark.streaming.query import PAYLOADS, PER_STREAM
-from streamlab.engines.spark.streaming.split import END
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.engines.spark.streaming.stream_files import END
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 

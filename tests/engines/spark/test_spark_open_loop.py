@@ -17,20 +17,20 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.refusal import PROGRAMS
-from streamlab.engines.spark.streaming import dropper
+from streamlab.engines.spark.streaming import file_source
 from streamlab.engines.spark.streaming.chunk import Pending
-from streamlab.engines.spark.streaming.dropper import Dropper
-from streamlab.engines.spark.streaming.drops import BEATS, cut, stage
-from streamlab.engines.spark.streaming.stamps import (
+from streamlab.engines.spark.streaming.file_source import Dropper
+from streamlab.engines.spark.streaming.latencies import (
     STEP_NS,
     Batch,
     due_times,
     send_lag,
     stamp_outputs,
 )
-from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
+from streamlab.workloads.datasets.time_cutoff import before, event_times
 from streamlab.workloads.model import Alphabet, Input, Stream
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 
 MS = 1_000_000
@@ -296,7 +296,7 @@ def test_a_dropper_that_is_never_started_ends_with_its_parent(tmp_path):
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"planned_ns": [0], "moves": [[["nowhere", "there"]]]}))
     done = subprocess.run(
-        [sys.executable, "-I", "-S", dropper.__file__, str(plan)],
+        [sys.executable, "-I", "-S", file_source.__file__, str(plan)],
         input="",
         capture_output=True,
         text=True,

@@ -13,9 +13,9 @@ from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.operators.clock import clock
 from streamlab.engines.spark.operators.registry import FORMS
 from streamlab.engines.spark.operators.split import split
-from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.datasets.time_cutoff import before, event_times
 from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
-from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import names, workload
 from tests.engines.spark.task import assert_right, spark_task
 

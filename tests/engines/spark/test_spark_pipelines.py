@@ -13,7 +13,7 @@ from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.pipelines.registry import FORMS, LACKING
 from streamlab.engines.spark.pipelines.run import pipelines
-from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.datasets.time_cutoff import before, event_times
 from streamlab.workloads.model import Pipeline
 from streamlab.workloads.registry import names, workload
 from tests.engines.spark.task import assert_right, spark_task

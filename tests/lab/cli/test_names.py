@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 
 from streamlab.lab.cli import EXIT_USER_ERROR, call, cli
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.meant import meant
+from streamlab.workloads.name_suggestions import meant
 
 
 @pytest.mark.parametrize(

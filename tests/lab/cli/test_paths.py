@@ -9,7 +9,7 @@ import pytest
 from streamlab.lab import cli
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.cli.paths import LISTS, VARIABLES, absolute_places
-from streamlab.workloads.places import catalogue, here, runs
+from streamlab.workloads.default_folders import catalogue, here, runs
 from tests.workloads.test_registry import own_file
 
 

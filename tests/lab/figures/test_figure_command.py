@@ -9,7 +9,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.figures.registry import PAPERS
 from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.figures import toy
-from tests.lab.parent.published import publish
+from tests.lab.runner.published import publish
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def done(tmp_path_factory):
         patch.setitem(PAPERS, "toy", "tests.lab.figures.toy")
         # A run is only resumed by the source that began it; somebody may be working on that now.
         patch.setattr(
-            "streamlab.lab.parent.run_dir.revision",
+            "streamlab.lab.runner.run_directory.revision",
             lambda: {"commit": "c", "dirty_diff_sha256": None},
         )
         patch.setattr(toy, "dataset", publish(Catalog.default()).id)

@@ -7,7 +7,7 @@ from streamlab.engines.protocol import Histogram
 from streamlab.lab.figures.flumina import depth, latency
 from streamlab.lab.figures.flumina.percentiles import tenth_ns
 from streamlab.lab.figures.flumina.shared import DGS
-from streamlab.lab.figures.measured import cells
+from streamlab.lab.figures.measurements import cells
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (

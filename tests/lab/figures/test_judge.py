@@ -12,7 +12,7 @@ from streamlab.lab.figures.judge import (
     repetitions_to_tell,
     side,
 )
-from streamlab.lab.figures.needs import Need, shortfalls
+from streamlab.lab.figures.preconditions import Need, shortfalls
 from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED, SHAPE, VALUE
 from streamlab.results.stats.estimates import Level, one, ratio
 

@@ -2,7 +2,7 @@
 
 import json
 
-from streamlab.lab.figures.measured import machine, troubles
+from streamlab.lab.figures.measurements import machine, troubles
 
 
 def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row):

@@ -6,8 +6,8 @@ import pytest
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.needs import Need
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.record import as_markdown, claim_line
 from streamlab.lab.figures.registry import PAPERS, figures
 from streamlab.lab.figures.systems import System, absent, hollow, named

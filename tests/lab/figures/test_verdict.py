@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamlab.lab.figures.judge import PublishedClaim, judge
-from streamlab.lab.figures.needs import Need
+from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.verdict import (
     CONTRADICTED,
     INCONCLUSIVE,

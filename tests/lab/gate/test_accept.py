@@ -5,7 +5,7 @@ import pytest
 from streamlab.lab.cli import EXIT_USER_ERROR, call
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.gate import against
-from streamlab.lab.gate.accept import apply_accepted, read_accepted
+from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
 from streamlab.lab.gate.outcome import GateReport, Line, Word
 
 TODAY = date(2026, 6, 1)

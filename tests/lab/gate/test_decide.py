@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from streamlab.lab.gate.decide import GateCriteria, Pair, hold
+from streamlab.lab.gate.decision import GateCriteria, Pair, hold
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE

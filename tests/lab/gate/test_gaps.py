@@ -6,7 +6,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
 from streamlab.lab.gate.errors import GateError
-from streamlab.lab.gate.gaps import find_gaps
+from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.repository import Recipe, built
 from streamlab.lab.gate.source import check_out, working_tree
 from tests.lab.gate.user_repository import UserRepository, git

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.code_location import Place, loaded_below, strays
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.installed_code import check_different, check_installed
-from streamlab.lab.gate.outside import Place, loaded_below, strays
 from tests.lab.gate.user_repository import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")

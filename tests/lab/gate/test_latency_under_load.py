@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from streamlab.engines.protocol import OfferedLoad
-from streamlab.engines.recorded import OpenRun, measured
-from streamlab.lab.gate.decide import GateCriteria, Pair, hold
+from streamlab.engines.recording import OpenRun, measured
+from streamlab.lab.gate.decision import GateCriteria, Pair, hold
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.measure.latency import percentiles

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.trials import Bench, Work, is_measurable, measure
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.trial.spec import EngineTrial

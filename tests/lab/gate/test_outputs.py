@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from streamlab.lab.gate.decide import Pair
+from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outputs import describe_outputs, outputs_needed
 

@@ -8,7 +8,7 @@ import pytest
 
 from streamlab.engines.registry import names
 from streamlab.lab.cli import EXIT_USER_ERROR, call
-from streamlab.lab.gate.outside import check_inside
+from streamlab.lab.gate.code_location import check_inside
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.workloads.registry import names as workload_names

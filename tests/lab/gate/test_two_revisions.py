@@ -12,7 +12,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.gate.against import gate_arms
 from streamlab.lab.gate.arm import site_arm
 from streamlab.lab.gate.build import build_arm, toolchain
-from streamlab.lab.gate.decide import GateCriteria
+from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word

@@ -9,7 +9,7 @@ import pytest
 
 from streamlab.lab.host.git import GitError, environment, git, git_bytes
 from streamlab.lab.isolate.process import run_isolated
-from streamlab.lab.parent.host import revision
+from streamlab.lab.runner.provenance import revision
 from tests.lab.gate.user_repository import PERSON
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")

@@ -10,7 +10,7 @@ import pytest
 
 from streamlab.lab.isolate import confine
 from streamlab.lab.isolate.process import FileAccess, run_isolated, why_unconfined
-from streamlab.lab.parent.spawn import own_places
+from streamlab.lab.runner.launcher import own_places
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
 

@@ -19,11 +19,11 @@ from streamlab.lab.isolate.engine import LABEL_OWNER, connect, sweep
 from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
-from streamlab.lab.parent.inside import translate
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.container_job import translate
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.workloads.datasets import oracle_cache
-from streamlab.workloads.datasets.cut import before, event_times
+from streamlab.workloads.datasets.time_cutoff import before, event_times
 from streamlab.workloads.registry import workload
 
 TIMEOUT_S = 600

@@ -16,7 +16,7 @@ from streamlab.lab.isolate.check import LABEL_SOURCE, check
 from streamlab.lab.isolate.engine import connect
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
 from tests.lab.isolate.podman import SOURCE, NoEngineError, podman
 

@@ -21,7 +21,7 @@ from streamlab.engines.base import BatchEngine, StreamingEngine
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import Measured, Task
 from streamlab.workloads.model import Columns
-from streamlab.workloads.model.records import Emitter
+from streamlab.workloads.model.streams.records import Emitter
 
 WORK_S = 0.4
 """Long beside all that the lab itself does around a run."""
@@ -177,11 +177,11 @@ class HidesCpu(BatchEngine):
 
     def compute(self, task: Task, data: Any) -> Columns:
         from streamlab.lab.measure.usage import Usage
-        from streamlab.lab.trial import drive
+        from streamlab.lab.trial import timed_part
 
         work()
-        drive.used_here = Usage
-        drive.used_by = lambda processes: Usage()
+        timed_part.used_here = Usage
+        timed_part.used_by = lambda processes: Usage()
         return answer_of(task)
 
 
@@ -256,7 +256,7 @@ class PatchesVerdict(BatchEngine):
 
     def compute(self, task: Task, data: Any) -> Columns:
         from streamlab.lab.judge import verdict
-        from streamlab.workloads.model import trace
+        from streamlab.workloads.model.answers import trace
 
         verdict.check_answer = lambda *_: None
         trace.compare = lambda *_, **__: None

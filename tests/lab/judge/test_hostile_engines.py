@@ -9,7 +9,7 @@ import pytest
 from streamlab.lab.isolate.process import why_unconfined
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.measure.usage import core_warnings
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.reports.table import LEAST_UNTIMED
 from tests.lab.judge import cheats

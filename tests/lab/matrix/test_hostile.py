@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.registry import workload
 from tests.examples import everything
 

@@ -8,7 +8,7 @@ from streamlab.engines.protocol import Variant
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.cells import Trial, describe, expand, interleave
 from streamlab.lab.matrix.matrix import parse_matrix, read_matrix
-from streamlab.lab.parent.real_data import KNOWN, as_tables
+from streamlab.lab.runner.real_data import KNOWN, as_tables
 from streamlab.workloads.model import DGSProgram
 
 ROOT = Path(__file__).parents[3]

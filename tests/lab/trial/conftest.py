@@ -3,7 +3,7 @@
 import pytest
 
 from streamlab.lab.judge.judgement import judge
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.evidence import write_evidence
 from streamlab.lab.trial.process import gather
 from streamlab.lab.trial.report import Reporter

@@ -2,7 +2,7 @@
 
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.lab.measure.sampler import ResourceSampler
-from streamlab.lab.trial import drive
+from streamlab.lab.trial import timed_part
 
 
 def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypatch, trial_here):
@@ -16,7 +16,7 @@ def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypa
         return step
 
     for name in ("used_here", "used_by", "burn"):  # the last is right behind the engine's run
-        monkeypatch.setattr(drive, name, note(name, getattr(drive, name)))
+        monkeypatch.setattr(timed_part, name, note(name, getattr(timed_part, name)))
     monkeypatch.setattr(EnergyRecorder, "mark", note("mark", EnergyRecorder.mark))
     monkeypatch.setattr(ResourceSampler, "_run", lambda sampler: None)
     assert trial_here("correct")["status"] == "ok"

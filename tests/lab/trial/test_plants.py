@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from streamlab.engines.protocol import Histogram, Measured
-from streamlab.engines.recorded import histogram
+from streamlab.engines.recording import histogram
 from streamlab.lab.measure.latency import percentile
 from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.trial.plants import ballast, delayed

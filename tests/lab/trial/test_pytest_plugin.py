@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.workloads.datasets.catalog import Catalog
-from tests.lab.parent.published import publish
+from tests.lab.runner.published import publish
 
 pytest_plugins = ["pytester"]
 

@@ -13,7 +13,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.isolate.errors import DiskFullError
 from streamlab.lab.isolate.process import Outcome
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.lab.parent.spawn import classify, run_trial
+from streamlab.lab.runner.launcher import classify, run_trial
 from streamlab.lab.trial.spec import (
     CeilingJob,
     EngineTrial,
@@ -155,7 +155,7 @@ def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
 
 
 def test_disk_that_is_really_full_is_no_answer_of_the_engine(trial, monkeypatch):
-    monkeypatch.setattr("streamlab.lab.parent.spawn.LEAST_FREE_BYTES", 2**63)
+    monkeypatch.setattr("streamlab.lab.runner.launcher.LEAST_FREE_BYTES", 2**63)
     with pytest.raises(DiskFullError, match=r"the disk of .* has .* KiB left: .*No space left on"):
         trial("crash", says="No space left on device")
     assert trial("crash")["status"] == "crash"

@@ -9,7 +9,7 @@ from streamlab.lab.judge.verdict import rates, steadiness
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.measure.hdr import LATENCY, WARM_UP, read_log
 from streamlab.lab.measure.series import STEP_NS
-from streamlab.lab.parent.spawn import run_trial
+from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import CeilingJob
 from streamlab.results.schema import NAMES, VERIFIED
 from streamlab.workloads.registry import names, workload

@@ -18,8 +18,8 @@ from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import Columns, DGSProgram
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.profile import profile
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import PlanRequest, choose
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import DGS

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from streamlab.workloads.datasets.imports.access_log import COLUMNS
+from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.read import Reading, read_batches
 from streamlab.workloads.datasets.imports.registry import import_kind
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")

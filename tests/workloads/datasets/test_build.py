@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
-from streamlab.workloads.datasets.build import build, ensure
+from streamlab.workloads.datasets.builder import build, ensure
 from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.disk_space import SMALLEST_SHARE
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.room import SMALLEST_SHARE
 from streamlab.workloads.model import ListColumn, ModelError
 from streamlab.workloads.registry import names, workload
 from tests.processes import Popen
@@ -85,7 +85,7 @@ def test_what_exists_is_not_made_again(catalog: Catalog, monkeypatch: pytest.Mon
     chosen = workload("event_window")
     made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
     monkeypatch.setattr(
-        "streamlab.workloads.datasets.build.executor", None
+        "streamlab.workloads.datasets.builder.executor", None
     )  # calling it would fail
     assert ensure(chosen, {"streams": "1"}, 100, 1, catalog=catalog) == made
 
@@ -197,7 +197,7 @@ def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
     assert last.endswith("whose interface is down: ip link set lo up")
 
 
-# On Spark half a minute; `make test` interrupts one that starts (see tests/lab/parent).
+# On Spark half a minute; `make test` interrupts one that starts (see tests/lab/runner).
 @pytest.mark.parametrize(
     "way", ["process", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.full])]
 )

@@ -8,11 +8,11 @@ import pytest
 
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
+from streamlab.workloads.datasets.damage_report import damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.manifest import Content
 from streamlab.workloads.datasets.stream_file import write_stream
-from streamlab.workloads.datasets.verify import damages
 from streamlab.workloads.model import Alphabet
 
 RECIPE = Recipe(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from streamlab.workloads.datasets.drift import awake_span, awake_ticks
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
 

@@ -9,13 +9,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamlab.workloads.datasets import rows
-from streamlab.workloads.datasets.build import build
+from streamlab.workloads.datasets.builder import build
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload

@@ -12,19 +12,19 @@ import pytest
 from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
-from streamlab.lab.parent.inputs import find_dataset
+from streamlab.lab.runner.datasets import find_dataset
 from streamlab.workloads.datasets import oracle_cache
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.inputs.ads import tables
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user
 from streamlab.workloads.model import ModelError
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import real, text_file
 

@@ -5,11 +5,11 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.inputs.connections.schema import COLUMNS, COMBINATIONS, TEXTS
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.outlier_detection.quality import main, quality_of
 from tests.workloads.datasets.files import rows_of, text_file

@@ -6,12 +6,12 @@ from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.inputs.linear_road.schema import FIELDS
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import real, rows_of, text_file
 from tests.workloads.suite.streams import generated

@@ -13,13 +13,13 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.products import product_columns
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.imports.retail import cents
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.datasets.manifest import dictionaries
-from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.pipeline.reference import answer
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import rows_of
 

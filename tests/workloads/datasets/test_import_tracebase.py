@@ -8,9 +8,9 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.inputs.power_readings.schema import FIELDS
 from tests.workloads.datasets.files import real, text_file

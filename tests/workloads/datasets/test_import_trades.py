@@ -9,12 +9,12 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.datasets.imports.trade_averages import whole_price
 from streamlab.workloads.datasets.manifest import dictionaries
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import rows_of
 from tests.workloads.datasets.trade_files import OPEN_MS, Trade, lean, simulated, taq

@@ -16,13 +16,13 @@ from streamlab.lab.cli.data import data as data_command
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.run import import_files
 from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.model import ListColumn
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import real, text_file
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
-from streamlab.lab.parent.inputs import find_dataset
+from streamlab.lab.runner.datasets import find_dataset
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.limits import beyond
 from streamlab.workloads.model import Alphabet, Input, ModelError, Stream, Workload
-from streamlab.workloads.model.limits import Limit
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.limits import Limit
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 
 LARGEST = 2**63 - 1

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamlab.workloads.datasets.cut import before, event_times
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.load import ALIGNMENT_BYTES, load_stream
 from streamlab.workloads.datasets.manifest import WrittenStream
 from streamlab.workloads.datasets.stream_file import ROWS_PER_GROUP, write_stream
+from streamlab.workloads.datasets.stream_reader import ALIGNMENT_BYTES, load_stream
+from streamlab.workloads.datasets.time_cutoff import before, event_times
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import (
     Alphabet,

@@ -10,9 +10,9 @@ import pytest
 
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.cut import answer_before, before, event_times
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.oracle_cache import expected, expected_rows
+from streamlab.workloads.datasets.time_cutoff import answer_before, before, event_times
 from streamlab.workloads.model import ProgramError
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.test_catalog import publish

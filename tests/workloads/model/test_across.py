@@ -18,17 +18,17 @@ from streamlab.workloads.model import (
     ProgramError,
     Stream,
 )
-from streamlab.workloads.model.across import Concerned
-from streamlab.workloads.model.dependence import independent_parts, keys_together
-from streamlab.workloads.model.inferred import inferred_output
-from streamlab.workloads.model.keyed_run import KeyedRun
-from streamlab.workloads.model.profile import profile
-from streamlab.workloads.model.pyrun import run_plan
-from streamlab.workloads.model.records import Emitter
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.tag import Tag
-from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.dgs.cross_key_events import Concerned
+from streamlab.workloads.model.dgs.dependence import independent_parts, keys_together
+from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.reference import KeyedRun
+from streamlab.workloads.model.dgs.stream_profile import profile
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.records import Emitter
+from streamlab.workloads.model.streams.strategies import inputs
+from streamlab.workloads.model.streams.tag import Tag
+from streamlab.workloads.model.streams.total_order import merge
 from streamlab.workloads.optimizers import PlanRequest, choose
 from tests.across import HOUSE, KINDS, PLUGS, READ, RESET, SLICE, house_of
 from tests.examples import examples

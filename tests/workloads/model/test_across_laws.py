@@ -7,9 +7,9 @@ import pytest
 
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.optimizer import choose_plan
-from streamlab.workloads.model.profile import StreamProfile
-from streamlab.workloads.model.render import plan_dot, plan_text
+from streamlab.workloads.model.dgs.optimizer import choose_plan
+from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from tests.across import PLUGS, READ, RESET
 
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import Window
-from streamlab.workloads.model.aggregates import aggregate, aggregate_plus, equi_join
-from streamlab.workloads.model.buckets import bucket_of, hash_key
-from streamlab.workloads.model.operator import MULTI, SINGLE
+from streamlab.workloads.model.operators.aggregates import aggregate, aggregate_plus, equi_join
+from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
+from streamlab.workloads.model.operators.program import MULTI, SINGLE
 from tests.workloads.model import naive
 from tests.workloads.model.naive import TOTALS
 from tests.workloads.model.test_oplus import PAIRS, rows, splits

@@ -8,13 +8,13 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.workloads.datasets.cut import answer_before, before, event_times
+from streamlab.workloads.datasets.time_cutoff import answer_before, before, event_times
 from streamlab.workloads.model import Alphabet, DGSProgram, ForkJoin, Input, StateType, Stream
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.check import check_program
-from streamlab.workloads.model.optimizer import choose_plan
-from streamlab.workloads.model.profile import profile
-from streamlab.workloads.model.pyrun import run_plan
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.dgs.optimizer import choose_plan
+from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.registry import names, workload
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from streamlab.workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION

@@ -13,8 +13,8 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.model import ForkJoin, ProgramError
-from streamlab.workloads.model.functions import require_plain
-from streamlab.workloads.model.operator import Join
+from streamlab.workloads.model.code.functions import require_plain
+from streamlab.workloads.model.operators.program import Join
 from streamlab.workloads.registry import workload
 
 NOT_IMPORTED = {

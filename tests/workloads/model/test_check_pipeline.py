@@ -9,7 +9,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.cli.check import find_program
 from streamlab.workloads.model import Pipeline
 from streamlab.workloads.model.check import ConsistencyReport, check
-from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS
 from streamlab.workloads.registry import names, workload
 from tests.examples import examples
 from tests.workloads.model.pipelines import ALL_KINDS, BY_KEY, OF_ALL, TWICE, pipeline

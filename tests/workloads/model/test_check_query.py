@@ -9,8 +9,8 @@ import pytest
 from streamlab.lab.cli.check import find_program
 from streamlab.workloads.model import ModelError, Operator, Query, Window
 from streamlab.workloads.model.check import ConsistencyReport, check, check_query
-from streamlab.workloads.model.narrow import dgs_program, query
-from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.program_type import dgs_program, query
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model import naive

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamlab.workloads.model import Alphabet
-from streamlab.workloads.model.dependence import MOST_TAGS, independent_parts
+from streamlab.workloads.model.dgs.dependence import MOST_TAGS, independent_parts
 from streamlab.workloads.suite.event_window.program import PROGRAM as WINDOWS
 from streamlab.workloads.suite.keyed_counter.program import PROGRAM as COUNTER
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from streamlab.workloads.model import Across, Alphabet, DGSProgram, Input, StateType, Stream
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.reference import answer_of
 from tests.examples import examples
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()

@@ -7,8 +7,8 @@ import numpy as np
 
 from streamlab.workloads.model import Alphabet, Input, Pipeline, Stream
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.constants import constants
-from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.code.constants import constants
+from streamlab.workloads.model.pipeline.reference import answer
 from tests.examples import examples
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()

@@ -17,7 +17,7 @@ from streamlab.workloads.model import (
     Stream,
     Window,
 )
-from streamlab.workloads.model.oplus import answer
+from streamlab.workloads.model.operators.reference import answer
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()
 

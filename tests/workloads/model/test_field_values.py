@@ -23,9 +23,9 @@ from streamlab.workloads.model import (
 )
 from streamlab.workloads.model.check import check
 from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.operator import SINGLE
-from streamlab.workloads.model.records import RecordType
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.records import RecordType
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from streamlab.workloads.model.fingerprint import UnstableError, code_of, fingerprint
+from streamlab.workloads.model.code.fingerprint import UnstableError, code_of, fingerprint
 from streamlab.workloads.references import load
 from streamlab.workloads.registry import workload
 
@@ -279,7 +279,7 @@ def test_what_a_construction_of_the_model_was_given_counts():
 def test_code_has_the_same_hash_in_every_process():
     names = ("scale_join", "nyse_hedge", "items_sold_together")
     script = (
-        "import sys\nfrom streamlab.workloads.model.fingerprint import code_of\n"
+        "import sys\nfrom streamlab.workloads.model.code.fingerprint import code_of\n"
         "from streamlab.workloads.registry import workload\n"
         "print(*(code_of(workload(name)) for name in sys.argv[1:]))"
     )

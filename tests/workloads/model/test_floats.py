@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from streamlab import rows as table
 from streamlab import workload
 from streamlab.workloads.model import EXACT, Columns, ModelError, OutputType, Query, Tag, Tolerance
-from streamlab.workloads.model.aggregates import aggregate
-from streamlab.workloads.model.floats import order_is_fixed, tolerances_of
-from streamlab.workloads.model.operator import InputType, Window
-from streamlab.workloads.model.pipeline import Pipeline, partitioned
-from streamlab.workloads.model.trace import Difference, compare
+from streamlab.workloads.model.answers.floats import order_is_fixed, tolerances_of
+from streamlab.workloads.model.answers.trace import Difference, compare
+from streamlab.workloads.model.operators.aggregates import aggregate
+from streamlab.workloads.model.operators.program import InputType, Window
+from streamlab.workloads.model.pipeline.program import Pipeline, partitioned
 from streamlab.workloads.registry import names
 from streamlab.workloads.registry import workload as registered
 from tests.examples import examples

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model.dataflow import Vertex
-from streamlab.workloads.model.dataflow.vertex_run import Marker, start
-from streamlab.workloads.model.instance import instance
-from streamlab.workloads.model.operator import MULTI, SINGLE
-from streamlab.workloads.model.piperun import PipelineRun
-from streamlab.workloads.model.strategies import records, tuples
+from streamlab.workloads.model.dataflow.vertex_reference import Marker, start
+from streamlab.workloads.model.operators.instance import instance
+from streamlab.workloads.model.operators.program import MULTI, SINGLE
+from streamlab.workloads.model.pipeline.reference import PipelineRun
+from streamlab.workloads.model.streams.strategies import records, tuples
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines

@@ -9,6 +9,8 @@ import pytest
 from streamlab.engines.conformance import CASES, Setting, run_case
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import DGSProgram, ModelError, Pipeline, Query, Tag
+from streamlab.workloads.model.answers.output_order import emitting_kinds, inferred_output
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
@@ -18,8 +20,6 @@ from streamlab.workloads.model.dataflow import (
     U,
     of_events,
 )
-from streamlab.workloads.model.inferred import emitting_kinds, inferred_output
-from streamlab.workloads.model.trace import compare
 from streamlab.workloads.registry import names, workload
 
 A, B, C = 0, 1, 2

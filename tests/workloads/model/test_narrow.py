@@ -5,8 +5,8 @@ import pytest
 
 from streamlab.workloads.datasets.tables import arrays
 from streamlab.workloads.model import ModelError
-from streamlab.workloads.model.narrow import dgs_program, pipeline, query
-from streamlab.workloads.own import workload
+from streamlab.workloads.model.program_type import dgs_program, pipeline, query
+from streamlab.workloads.user_workload import workload
 from tests.workloads.model.dataflow.parts import averages
 
 

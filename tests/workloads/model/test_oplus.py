@@ -18,10 +18,10 @@ from streamlab.workloads.model import (
     Window,
     join,
 )
-from streamlab.workloads.model.operator import MULTI, SINGLE
-from streamlab.workloads.model.oplus import QueryRun, answer
-from streamlab.workloads.model.records import tuple_type
-from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.operators.program import MULTI, SINGLE
+from streamlab.workloads.model.operators.reference import QueryRun, answer
+from streamlab.workloads.model.streams.records import tuple_type
+from streamlab.workloads.model.streams.total_order import merge
 from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import KEYS, TOTALS, VALUE, Row, Tuple

@@ -18,14 +18,14 @@ from streamlab.workloads.model import (
     PlanError,
     Stream,
 )
-from streamlab.workloads.model.optimizer import choose_plan
-from streamlab.workloads.model.placement import lpt
-from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode
-from streamlab.workloads.model.profile import StreamProfile, profile
-from streamlab.workloads.model.pyrun import run_plan
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
-from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.dgs.optimizer import choose_plan
+from streamlab.workloads.model.dgs.placement import lpt
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
+from streamlab.workloads.model.dgs.validity import check_plan
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from streamlab.workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
 from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER

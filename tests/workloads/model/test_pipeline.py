@@ -19,11 +19,11 @@ from streamlab.workloads.model import (
     stateful,
     stateless,
 )
-from streamlab.workloads.model.constants import constants
-from streamlab.workloads.model.narrow import dgs_program, query
-from streamlab.workloads.model.narrow import pipeline as narrowed
-from streamlab.workloads.model.piperun import answer
-from streamlab.workloads.model.strategies import inputs, records
+from streamlab.workloads.model.code.constants import constants
+from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.program_type import dgs_program, query
+from streamlab.workloads.model.program_type import pipeline as narrowed
+from streamlab.workloads.model.streams.strategies import inputs, records
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model.pipelines import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamlab.workloads.model import Alphabet, Input, ProgramError, Stream
-from streamlab.workloads.model.records import (
+from streamlab.workloads.model.streams.records import (
     Emitter,
     RecordType,
     column,
@@ -14,7 +14,7 @@ from streamlab.workloads.model.records import (
     rows_to_columns,
     tuple_type,
 )
-from streamlab.workloads.model.total_order import merge
+from streamlab.workloads.model.streams.total_order import merge
 from streamlab.workloads.suite.event_window.program import PROGRAM
 
 NESTED = np.dtype(

@@ -11,8 +11,8 @@ from streamlab.lab.cli.check import check
 from streamlab.lab.cli.plan import plan as plan_command
 from streamlab.lab.cli.plan import plan_for_parameters
 from streamlab.workloads.model import DGSProgram, ModelError
-from streamlab.workloads.model.picture import plan_svg
-from streamlab.workloads.model.render import plan_dot, plan_text
+from streamlab.workloads.model.dgs.plan_drawing import plan_svg
+from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
 from streamlab.workloads.optimizers.cost import WORTH_IT
 from streamlab.workloads.registry import names, workload
 

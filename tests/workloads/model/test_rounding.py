@@ -9,8 +9,8 @@ import pytest
 from streamlab.workloads.model import Dataflow
 from streamlab.workloads.model.check import check
 from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, U, of_events
-from streamlab.workloads.model.records import record_type
-from streamlab.workloads.model.rounding import Rounding, in_tenths
+from streamlab.workloads.model.dgs.rounding import Rounding, in_tenths
+from streamlab.workloads.model.streams.records import record_type
 from tests.workloads.model.dataflow.parts import AVG, of_loads
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import Columns, ModelError, OutputType, Tag
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from tests.examples import examples
 
 KEYED = OutputType(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from streamlab.workloads.model import Alphabet, PlanError
-from streamlab.workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from streamlab.workloads.model.profile import StreamProfile
-from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
+from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.suite.event_window.program import PROGRAM
 from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.workloads.model import written as module
-from streamlab.workloads.model.fingerprint import code_of
+from streamlab.workloads.model.code import source as module
+from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.references import load
 from streamlab.workloads.registry import workload
 
@@ -92,7 +92,7 @@ def test_what_a_version_of_python_compiles_otherwise_has_the_same_code():
     # Without docstrings the same source gives other constants, as it does in another version.
     names = ("scale_join", "nyse_hedge", "items_sold_together", "longest_tweet_per_hashtag")
     script = (
-        "import sys\nfrom streamlab.workloads.model.fingerprint import code_of\n"
+        "import sys\nfrom streamlab.workloads.model.code.fingerprint import code_of\n"
         "from streamlab.workloads.registry import workload\n"
         "print(*(code_of(workload(name)) for name in sys.argv[1:]))"
     )

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import Alphabet, DGSProgram, Input, PlanError
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.dgs.plan import ImplTag
+from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
+from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.model.plan import ImplTag
-from streamlab.workloads.model.profile import StreamProfile, profile
-from streamlab.workloads.model.pyrun import run_plan
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
-from streamlab.workloads.model.validity import check_plan
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose, names
 from streamlab.workloads.optimizers.cost import plan_workers
 from streamlab.workloads.optimizers.prediction import predict

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.inputs.retail.schema import DAY_MS, STORE_SALES, WEB_CLICKSTREAMS
 from streamlab.workloads.model import DGSProgram, Input, Workload
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.streams.strategies import inputs
 from tests.workloads.suite.retail_inputs import click_inputs, sale_inputs
 
 WIDE = st.integers(-3, 3) | st.integers(-(10**9), 10**9)

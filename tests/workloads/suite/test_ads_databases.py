@@ -20,7 +20,7 @@ from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB
 from streamlab.workloads.inputs.ads.databases.lookup import FOLDER, System, look_up
 from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE
 from streamlab.workloads.model import Dataflow, ModelError, Pipeline, Query
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.engines.own_environment import made
 from tests.workloads.suite.streams import generated

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
-from streamlab.lab.parent.inputs import find_dataset
+from streamlab.lab.runner.datasets import find_dataset
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import FIELDS

@@ -11,10 +11,10 @@ from numba import njit
 
 import streamlab.engines.multicore.kernels.widths  # noqa: F401  what int32 means to the compiler
 from streamlab.workloads.model import Input, ModelError, Workload
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.program import DGSProgram
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.dgs.program import DGSProgram
+from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows

@@ -19,10 +19,10 @@ from streamlab.workloads.inputs.linear_road.schema import (
     TYPES,
 )
 from streamlab.workloads.model import Columns, Input, ModelError, Workload
-from streamlab.workloads.model.narrow import pipeline
-from streamlab.workloads.model.piperun import answer
-from streamlab.workloads.model.strategies import inputs
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.program_type import pipeline
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows

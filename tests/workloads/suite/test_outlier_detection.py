@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from streamlab.workloads.inputs.connections.generate import PLANTED
 from streamlab.workloads.inputs.connections.schema import COLUMNS, CONTINUOUS, scaled
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.profile import profile
-from streamlab.workloads.model.pyrun import run_plan
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.stream_profile import profile
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.optimizers.registry import choose
 from streamlab.workloads.optimizers.request import PlanRequest
 from streamlab.workloads.registry import workload

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model import Input, ModelError
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.narrow import pipeline
-from streamlab.workloads.model.piperun import answer
-from streamlab.workloads.model.strategies import inputs
+from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.program_type import pipeline
+from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.parametric.oracle import power
 from streamlab.workloads.suite.parametric.records import KEY_SPACE, MASK, MATRIX

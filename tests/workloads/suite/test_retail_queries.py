@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamlab.engines.conformance import ordinary_input
 from streamlab.workloads.inputs.retail.schema import AD, DAY_MS, DYNAMIC, ORDER
 from streamlab.workloads.model import Input, ModelError
-from streamlab.workloads.model.piperun import answer
+from streamlab.workloads.model.pipeline.reference import answer
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.retail_inputs import click_inputs, clicks, sale_inputs, sales

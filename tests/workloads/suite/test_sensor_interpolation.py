@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.model import Input, ModelError, Workload
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import (
     filled,

@@ -21,8 +21,8 @@ from streamlab.workloads.inputs.homes import (
     unfit,
 )
 from streamlab.workloads.model import Alphabet, Input, ModelError, Stream
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import half_up
 from tests.workloads.suite.streams import generated, in_order, rows

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.reference.adapter import PreparedReference
-from streamlab.workloads.inputs.power_readings.filled import readings
+from streamlab.workloads.inputs.power_readings.gap_filling import readings
 from streamlab.workloads.model import Input, ModelError, Workload
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.smart_home_prediction.loads import loads
 from streamlab.workloads.suite.smart_home_prediction.oracle import predicted

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.inputs.tweets import windows
 from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError
-from streamlab.workloads.model.oplus import answer
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated, rows
 from tests.workloads.suite.tweet_inputs import tweet_inputs, tweet_stream, tweets

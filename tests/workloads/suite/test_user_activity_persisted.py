@@ -12,7 +12,7 @@ from streamlab.engines.registry import engine
 from streamlab.workloads.inputs.ads.databases.duckdb import Database, config
 from streamlab.workloads.inputs.ads.databases.store import stored
 from streamlab.workloads.model import Input, ModelError, Workload
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.user_activity.persist import TABLE
 from tests.engines.own_environment import made

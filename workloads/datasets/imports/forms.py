@@ -7,10 +7,10 @@ from pathlib import Path
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import Form, ImportOptions, Setting
-from streamlab.workloads.datasets.imports.raw import At, parts
-from streamlab.workloads.datasets.imports.raw import Part as RawPart
-from streamlab.workloads.datasets.tables.by_form import form_of
+from streamlab.workloads.datasets.imports.raw_files import At, parts
+from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
 from streamlab.workloads.datasets.tables.column_files import arrow_parts, parquet_parts
+from streamlab.workloads.datasets.tables.file_forms import form_of
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.tables.text_files import text_part
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, checked_delimiter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Transform
-from streamlab.workloads.datasets.imports.raw import At, check_readable
+from streamlab.workloads.datasets.imports.raw_files import At, check_readable
 from streamlab.workloads.datasets.remedy import workload_taking
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable

@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
 from streamlab.workloads.datasets.imports.trades import TRADES
 from streamlab.workloads.datasets.imports.tweets import TWEETS
 from streamlab.workloads.datasets.imports.wikipedia import WIKIPEDIA_COMMENTS, WIKIPEDIA_EDITS
-from streamlab.workloads.meant import meant
+from streamlab.workloads.name_suggestions import meant
 
 KINDS = (
     ACCESS_LOG,

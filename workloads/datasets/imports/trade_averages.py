@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError
+from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.forms import NamedColumns, lookup_cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
-from streamlab.workloads.datasets.imports.read import Reading, read_batches
 from streamlab.workloads.datasets.times import TimeReader
 
 if TYPE_CHECKING:

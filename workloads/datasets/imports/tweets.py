@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.datasets.imports import texts
+from streamlab.workloads.datasets.imports import tweet_texts
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
 from streamlab.workloads.datasets.imports.kind import TIME_SETTING, ImportKind
@@ -53,10 +53,10 @@ TWEETS = ImportKind(
     form=NamedColumns(needed=("ts", "text"), otherwise=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
     columns=(("user", "string"), ("text", "string")),
-    prepare=texts.prepare,
-    dictionaries=texts.DICTIONARIES,
+    prepare=tweet_texts.prepare,
+    dictionaries=tweet_texts.DICTIONARIES,
     keys=None,
-    streams=texts.streams,
+    streams=tweet_texts.streams,
     alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
     roles=("ts", "user", "text"),
     settings=(

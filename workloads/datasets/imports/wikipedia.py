@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.imports import texts
+from streamlab.workloads.datasets.imports import tweet_texts
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.forms import Lines
 from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
@@ -126,9 +126,9 @@ WIKIPEDIA_COMMENTS = ImportKind(
     form=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
     columns=(("user", "string"), ("text", "string")),
-    prepare=texts.prepare,
-    dictionaries=texts.DICTIONARIES,
+    prepare=tweet_texts.prepare,
+    dictionaries=tweet_texts.DICTIONARIES,
     keys=None,
-    streams=texts.streams,
+    streams=tweet_texts.streams,
     alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
 )

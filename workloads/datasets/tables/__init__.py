@@ -4,9 +4,16 @@ A table says where rows come from and what their columns mean; what a program wa
 from the program. `dataset_of` makes the dataset, or finds it by the table's content.
 """
 
-from streamlab.workloads.datasets.tables.declare import arrays, arrow, csv, frame, parquet, rows
-from streamlab.workloads.datasets.tables.make import content_key, dataset_of
+from streamlab.workloads.datasets.tables.constructors import (
+    arrays,
+    arrow,
+    csv,
+    frame,
+    parquet,
+    rows,
+)
 from streamlab.workloads.datasets.tables.table import Table
+from streamlab.workloads.datasets.tables.table_dataset import content_key, dataset_of
 
 __all__ = [
     "Table",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.found import Paths, found_files, paths_beside
+from streamlab.workloads.datasets.tables.file_search import Paths, found_files, paths_beside
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 
 if TYPE_CHECKING:

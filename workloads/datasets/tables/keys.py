@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.read import KEYS
+from streamlab.workloads.datasets.tables.table_reader import KEYS
 
 _SPARSEST = 4
 _FEW = 1024

@@ -13,10 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw import Part as RawPart
-from streamlab.workloads.datasets.imports.raw import parts
+from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
+from streamlab.workloads.datasets.imports.raw_files import parts
 from streamlab.workloads.datasets.manifest import canonical
-from streamlab.workloads.datasets.tables.found import Paths, archive_of, found_files, paths_beside
+from streamlab.workloads.datasets.tables.file_search import (
+    Paths,
+    archive_of,
+    found_files,
+    paths_beside,
+)
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 from streamlab.workloads.datasets.text.csv_text import CsvRows, CsvText, LineText, row_words
 from streamlab.workloads.datasets.text.records import BadRecord

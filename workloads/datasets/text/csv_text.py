@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw import Part, readable
+from streamlab.workloads.datasets.imports.raw_files import Part, readable
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
 from streamlab.workloads.datasets.text.records import BadRecord, Records, RecordScanner
 

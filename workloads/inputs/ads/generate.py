@@ -8,8 +8,8 @@ Event e is a function of the seed and e, whatever the number of streams: row i o
 i * streams + s.
 """
 
-from streamlab.workloads.datasets.dealt import rows_of, tuples_of
 from streamlab.workloads.datasets.random import below, below_each, draw_at, zipf
+from streamlab.workloads.datasets.stream_assignment import rows_of, tuples_of
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 

@@ -1,6 +1,6 @@
 """Query parameters of windows that are made of whole blocks between markers."""
 
-from streamlab.workloads.inputs.ads.declare import MARKERS
+from streamlab.workloads.inputs.ads.declaration import MARKERS
 from streamlab.workloads.model import ModelError, Parameter, Params
 
 WINDOW = {

@@ -25,8 +25,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.dealt import rows_of
 from streamlab.workloads.datasets.random import Bits, below, below_each, draw_at
+from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.linear_road.schema import (
     BALANCE,
     ENTRY_LANE,

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.dealt import rows_of
 from streamlab.workloads.datasets.random import below, draw_at
+from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     PLUGS_PER_UNIT,

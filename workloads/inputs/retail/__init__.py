@@ -6,6 +6,6 @@ here: the records, their generators, and the operators and reading that more tha
 """
 
 from streamlab.workloads.inputs.retail import store_sales, web_clickstreams
-from streamlab.workloads.inputs.retail.declare import STRICT
+from streamlab.workloads.inputs.retail.declaration import STRICT
 
 __all__ = ["STRICT", "store_sales", "web_clickstreams"]

@@ -6,7 +6,7 @@ from heapq import nsmallest
 
 from streamlab.workloads.inputs.retail.ranking import RANKED
 from streamlab.workloads.model import Columns
-from streamlab.workloads.model.records import rows_to_columns
+from streamlab.workloads.model.streams.records import rows_to_columns
 
 
 def lists_so_far(pairs: Iterable[tuple[int, int]], *, item: int, top: int, hour_ms: int) -> Columns:

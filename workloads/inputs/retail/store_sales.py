@@ -17,11 +17,11 @@ rows that are its own, at the same times.
 import numpy as np
 
 from streamlab.workloads.datasets.random import below, draw_at
-from streamlab.workloads.inputs.retail import bought
+from streamlab.workloads.inputs.retail import purchases
 from streamlab.workloads.inputs.retail.days import midnight_ms
-from streamlab.workloads.inputs.retail.dealt import dealt_streams, keys, parameters
 from streamlab.workloads.inputs.retail.scale import Ints, category_of
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
+from streamlab.workloads.inputs.retail.stream_assignment import dealt_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
@@ -66,10 +66,10 @@ def generate(
     lines = 1 + below(draw_at(seed, _SALES, _LENGTH, pair), MOST_LINES)
     order = 2 * pair + (place >= lines)
     line = pair * PAIR_ROWS + place
-    items = bought.bought_items(
+    items = purchases.bought_items(
         params, draw_at(seed, _SALES, _WHICH, line), draw_at(seed, _SALES, _ITEM, line)
     )
-    stores = below(draw_at(seed, _SALES, _STORE, order), bought.sizes(params).stores)
+    stores = below(draw_at(seed, _SALES, _STORE, order), purchases.sizes(params).stores)
     quantity, net_paid = _paid(seed, line)
     return {
         "ts": midnight_ms(str(params["first_day"]))

@@ -26,12 +26,12 @@ from typing import NamedTuple
 import numpy as np
 
 from streamlab.workloads.datasets.random import Bits, below, draw_at
-from streamlab.workloads.inputs.retail import bought
+from streamlab.workloads.inputs.retail import purchases
 from streamlab.workloads.inputs.retail.days import midnight_ms
-from streamlab.workloads.inputs.retail.dealt import dealt_streams, keys, parameters
 from streamlab.workloads.inputs.retail.scale import Ints, category_of, popular
 from streamlab.workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
 from streamlab.workloads.inputs.retail.store_sales import MOST_LINES
+from streamlab.workloads.inputs.retail.stream_assignment import dealt_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
@@ -101,9 +101,9 @@ def generate(
     line = group * GROUP_ROWS + row
     which = draw_at(seed, _CLICKS, _WHICH, line)
     choice = draw_at(seed, _CLICKS, _ITEM, line)
-    sizes = bought.sizes(params)
+    sizes = purchases.sizes(params)
     items = np.where(
-        found.sale > 0, bought.bought_items(params, which, choice), below(choice, sizes.items)
+        found.sale > 0, purchases.bought_items(params, which, choice), below(choice, sizes.items)
     )
     page = below(draw_at(seed, _CLICKS, _PAGE, line), len(PAGES))
     return {
@@ -164,7 +164,7 @@ def _users(params: Params, seed: int, found: _Places) -> Ints:
     for end in ends:
         which += found.place >= end
     visit = found.cycle * CYCLE_VISITS + which
-    sizes = bought.sizes(params)
+    sizes = purchases.sizes(params)
     user = 1 + below(drawn(_USER, visit), sizes.customers)
     coin = below(drawn(_KNOWN, visit), 2) == 0
     buys = (which == _FIRST_BUYER) | (which == _SECOND_BUYER)

@@ -3,7 +3,7 @@
 One input for all three: a dataset that was generated or imported serves each of them.
 """
 
-from streamlab.workloads.inputs.tweets.declare import (
+from streamlab.workloads.inputs.tweets.declaration import (
     COUNTING,
     counts_bag,
     on_tweets,

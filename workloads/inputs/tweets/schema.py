@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.model.operator import InputType
+from streamlab.workloads.model.operators.program import InputType
 
 INPUT = "tweets"
 """The name by which datasets of tweets are kept."""

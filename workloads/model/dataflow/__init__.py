@@ -3,13 +3,13 @@
 Source: Data-Trace Types for Distributed Stream Processing Systems (PLDI 2019), sections 3 and 4.
 """
 
-from streamlab.workloads.model.dataflow.graph import Dataflow, Flow, Vertex
 from streamlab.workloads.model.dataflow.operators import (
     FlowOperator,
     OpKeyedOrdered,
     OpKeyedUnordered,
     OpStateless,
 )
+from streamlab.workloads.model.dataflow.program import Dataflow, Flow, Vertex
 from streamlab.workloads.model.dataflow.types import O, TraceType, U, of_events
 
 __all__ = [

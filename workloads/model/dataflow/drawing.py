@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamlab.workloads.model.dataflow.deployment import Deployment, Part, Unit
-from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
 from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.plan import Deployment, Part, Unit
+from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
 from streamlab.workloads.model.dataflow.types import TraceType
 
 MOST_FIELDS = 4

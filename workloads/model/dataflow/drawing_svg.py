@@ -6,8 +6,8 @@ The graph stands on the left and its deployment on the right, boxes below those 
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from streamlab.workloads.model.dataflow.deployment import Deployment
 from streamlab.workloads.model.dataflow.drawing import Picture, before, behind
+from streamlab.workloads.model.dataflow.plan import Deployment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

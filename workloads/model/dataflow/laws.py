@@ -15,16 +15,17 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from streamlab.workloads.model.dataflow.close import close, near
-from streamlab.workloads.model.dataflow.deployed_run import outputs
-from streamlab.workloads.model.dataflow.deployment import deploy
-from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.call_recording import keeping_keys, watched
 from streamlab.workloads.model.dataflow.operators import (
     FlowOperator,
     OpKeyedOrdered,
     OpKeyedUnordered,
 )
-from streamlab.workloads.model.dataflow.run import GraphRun
+from streamlab.workloads.model.dataflow.plan import deploy
+from streamlab.workloads.model.dataflow.plan_interpreter import outputs
+from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.reference import GraphRun
+from streamlab.workloads.model.dataflow.rounding import close, near
 from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
@@ -34,7 +35,7 @@ from streamlab.workloads.model.dataflow.traces import (
     sources,
     trace,
 )
-from streamlab.workloads.model.dataflow.vertex_run import (
+from streamlab.workloads.model.dataflow.vertex_reference import (
     Item,
     Marker,
     Take,
@@ -42,13 +43,12 @@ from streamlab.workloads.model.dataflow.vertex_run import (
     filled,
     start,
 )
-from streamlab.workloads.model.dataflow.watched import keeping_keys, watched
-from streamlab.workloads.model.dgs_laws import BrokenLawError
-from streamlab.workloads.model.program import Record
-from streamlab.workloads.model.records import RecordType
-from streamlab.workloads.model.rounding import Rounding, in_tenths
-from streamlab.workloads.model.strategies import elements, equivalents
-from streamlab.workloads.model.wires import Draw
+from streamlab.workloads.model.dgs.laws import BrokenLawError
+from streamlab.workloads.model.dgs.program import Record
+from streamlab.workloads.model.dgs.rounding import Rounding, in_tenths
+from streamlab.workloads.model.dgs.wires import Draw
+from streamlab.workloads.model.streams.records import RecordType
+from streamlab.workloads.model.streams.strategies import elements, equivalents
 
 MAX_ITEMS = 10
 """Most items of an input."""

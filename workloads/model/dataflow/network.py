@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 
-from streamlab.workloads.model.buckets import hash_key
 from streamlab.workloads.model.dataflow.traces import Element
-from streamlab.workloads.model.dataflow.vertex_run import Marker, Take, VertexRun
+from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, VertexRun
+from streamlab.workloads.model.operators.key_buckets import hash_key
 
 Choose = Callable[[int], int]
 """Returns a number below the one that it is given: which of so many channels is served next."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from streamlab.workloads.model.code.functions import require_plain
 from streamlab.workloads.model.dataflow.types import TraceType
 from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.functions import require_plain
 
 Function = Callable[..., None]
 

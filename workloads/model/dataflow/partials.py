@@ -13,18 +13,18 @@ pair can hold.
 
 import numpy as np
 
-from streamlab.workloads.model.dataflow.graph import Vertex
 from streamlab.workloads.model.dataflow.operators import OpKeyedUnordered
+from streamlab.workloads.model.dataflow.program import Vertex
 from streamlab.workloads.model.dataflow.types import TraceType, U
-from streamlab.workloads.model.dataflow.vertex_run import (
+from streamlab.workloads.model.dataflow.vertex_reference import (
     Marker,
     Take,
     UnorderedRun,
     VertexRun,
     filled,
 )
-from streamlab.workloads.model.program import Record
-from streamlab.workloads.model.records import RecordType
+from streamlab.workloads.model.dgs.program import Record
+from streamlab.workloads.model.streams.records import RecordType
 
 
 def has_parts(vertex: Vertex) -> bool:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streamlab.workloads.model.dataflow.graph import Dataflow, Vertex
-from streamlab.workloads.model.dataflow.run import GraphRun
+from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.reference import GraphRun
 from streamlab.workloads.model.dataflow.types import TraceType, U, of_events
-from streamlab.workloads.model.dataflow.vertex_run import (
+from streamlab.workloads.model.dataflow.vertex_reference import (
     Item,
     Marker,
     Take,

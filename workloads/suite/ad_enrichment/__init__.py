@@ -1,6 +1,6 @@
 """Events with the campaigns of their ads: a look-up for each event (Yahoo query I)."""
 
-from streamlab.workloads.inputs.ads.declare import in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_ADS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params

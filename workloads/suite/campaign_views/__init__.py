@@ -1,6 +1,6 @@
 """Views of each campaign in the last 10 s, at the end of each second (Yahoo query IV)."""
 
-from streamlab.workloads.inputs.ads.declare import in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_ADS
 from streamlab.workloads.inputs.ads.windows import WINDOW
 from streamlab.workloads.inputs.forms import FORM

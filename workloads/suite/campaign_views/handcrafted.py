@@ -8,7 +8,7 @@ from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
 from streamlab.workloads.inputs.ads.tables import find_campaign
 from streamlab.workloads.inputs.ads.windows import blocks_in
 from streamlab.workloads.model import InputType, Operator, Params, Query, Window
-from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE
 
 OUTPUT = np.dtype([("ts", np.int64), ("campaign", np.int64), ("views", np.int64)])
 

@@ -1,6 +1,6 @@
 """Views of each campaign in windows of 10 s that do not overlap (Yahoo query V)."""
 
-from streamlab.workloads.inputs.ads.declare import in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_ADS
 from streamlab.workloads.inputs.ads.windows import WINDOW
 from streamlab.workloads.inputs.forms import FORM

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
 from streamlab.workloads.model import Bound, Parameter, Params
-from streamlab.workloads.model.limits import count_limit
+from streamlab.workloads.model.streams.limits import count_limit
 from streamlab.workloads.suite.cart_abandonment.oracle import oracle
 from streamlab.workloads.suite.cart_abandonment.program import program
 

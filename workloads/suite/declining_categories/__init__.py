@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.days import FIRST_DAY, day_number
 from streamlab.workloads.inputs.retail.ids import Ids, parse_ids
 from streamlab.workloads.inputs.retail.schema import DAY_MS
 from streamlab.workloads.model import Bound, Parameter, Params
-from streamlab.workloads.model.limits import INT64, IntArray, Limit
+from streamlab.workloads.model.streams.limits import INT64, IntArray, Limit
 from streamlab.workloads.suite.declining_categories.oracle import oracle
 from streamlab.workloads.suite.declining_categories.program import program
 

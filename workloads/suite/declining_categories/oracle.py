@@ -6,7 +6,7 @@ from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.inputs.retail.ids import Ids
 from streamlab.workloads.inputs.retail.schema import DAY_MS, SALE
 from streamlab.workloads.model import Columns, Input
-from streamlab.workloads.model.records import rows_to_columns
+from streamlab.workloads.model.streams.records import rows_to_columns
 from streamlab.workloads.suite.declining_categories.program import OUTPUT
 
 

@@ -1,7 +1,7 @@
 """Event-based windows: the sum of all values between two barriers, on several value streams."""
 
 from streamlab.workloads.model import OutputType, Workload
-from streamlab.workloads.model.limits import Limit, group_up_to
+from streamlab.workloads.model.streams.limits import Limit, group_up_to
 from streamlab.workloads.suite.event_window.generate import PARAMETERS, generate, keys, streams
 from streamlab.workloads.suite.event_window.oracle import oracle
 from streamlab.workloads.suite.event_window.program import BARRIER, PROGRAM

@@ -1,6 +1,6 @@
 """Forward: each tuple of two streams, once for each key; what sharing and sorting cost."""
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.forward import generate
 from streamlab.workloads.suite.forward.oracle import oracle

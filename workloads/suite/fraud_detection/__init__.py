@@ -1,7 +1,7 @@
 """Fraud detection: transactions checked against a model that every rule retrains."""
 
 from streamlab.workloads.model import OutputType, Workload
-from streamlab.workloads.model.limits import Limit, group_up_to
+from streamlab.workloads.model.streams.limits import Limit, group_up_to
 from streamlab.workloads.suite.fraud_detection.generate import PARAMETERS, generate, keys, streams
 from streamlab.workloads.suite.fraud_detection.oracle import AGGREGATE, oracle
 from streamlab.workloads.suite.fraud_detection.program import PROGRAM, RULE

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.ids import parse_ids
 from streamlab.workloads.inputs.retail.schema import HOUR_MS

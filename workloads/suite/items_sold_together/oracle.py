@@ -9,7 +9,7 @@ from streamlab.workloads.inputs.retail.ids import Ids
 from streamlab.workloads.inputs.retail.ranking import RANKED
 from streamlab.workloads.inputs.retail.schema import SALE
 from streamlab.workloads.model import Columns, Input
-from streamlab.workloads.model.records import rows_to_columns
+from streamlab.workloads.model.streams.records import rows_to_columns
 
 Pair = tuple[int, int]
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
 from streamlab.workloads.inputs.retail.schema import HOUR_MS

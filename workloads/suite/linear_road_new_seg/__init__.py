@@ -1,6 +1,6 @@
 """Linear Road's segment changes: forwards a vehicle's report from a segment that is new to it."""
 
-from streamlab.workloads.inputs.linear_road.declare import on_linear_road
+from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
 from streamlab.workloads.suite.linear_road_new_seg.oracle import oracle
 from streamlab.workloads.suite.linear_road_new_seg.program import PROGRAM
 

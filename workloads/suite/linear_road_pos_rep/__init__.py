@@ -1,6 +1,6 @@
 """Linear Road's position reports: forwards what is one, and not what is a request."""
 
-from streamlab.workloads.inputs.linear_road.declare import on_linear_road
+from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
 from streamlab.workloads.suite.linear_road_pos_rep.oracle import oracle
 from streamlab.workloads.suite.linear_road_pos_rep.program import PROGRAM
 

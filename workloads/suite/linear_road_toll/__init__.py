@@ -1,6 +1,6 @@
 """Linear Road's tolls: tells a vehicle that enters a segment how many are there, and the toll."""
 
-from streamlab.workloads.inputs.linear_road.declare import on_linear_road
+from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
 from streamlab.workloads.model import OutputType
 from streamlab.workloads.suite.linear_road_toll.oracle import oracle
 from streamlab.workloads.suite.linear_road_toll.program import PROGRAM

@@ -1,6 +1,6 @@
 """What has happened at each location since the beginning, at each marker (Yahoo query III)."""
 
-from streamlab.workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_USERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params

@@ -7,7 +7,7 @@ import numpy as np
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
 from streamlab.workloads.inputs.ads.tables import find_location
 from streamlab.workloads.model import InputType, Operator, Params, Query, Window
-from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE
 
 HISTORY = [
     ("events", np.int64),

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.query_workload import for_each_key
 from streamlab.workloads.inputs.tweets import on_tweets, window_parameters
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.longest_tweet_per_hashtag.oracle import oracle

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.inputs.tweets.schema import TWEET
-from streamlab.workloads.model.operator import Operator, Query, Window
+from streamlab.workloads.model.operators.program import Operator, Query, Window
 
 OUTPUT = np.dtype([("ts", np.int64), ("hashtag", np.int32), ("chars", np.int32)])
 

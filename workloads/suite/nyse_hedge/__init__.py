@@ -1,6 +1,6 @@
 """NYSE hedge: pairs of trades of different companies whose prices moved oppositely."""
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.model import Bound, ModelError, OutputType, Parameter, Params
 from streamlab.workloads.suite.nyse_hedge import generate
 from streamlab.workloads.suite.nyse_hedge.oracle import oracle

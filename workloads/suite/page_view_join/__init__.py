@@ -1,7 +1,7 @@
 """Page-view join: each view with the metadata of its page in force at that time."""
 
 from streamlab.workloads.model import OutputType, Workload
-from streamlab.workloads.model.limits import KEY, count_limit
+from streamlab.workloads.model.streams.limits import KEY, count_limit
 from streamlab.workloads.suite.page_view_join.generate import (
     KINDS,
     PARAMETERS,

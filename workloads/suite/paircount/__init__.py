@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import for_each_key
+from streamlab.workloads.inputs.query_workload import for_each_key
 from streamlab.workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.paircount.oracle import oracle

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.inputs.tweets.schema import TWEET
-from streamlab.workloads.model.operator import Operator, Query, Window
+from streamlab.workloads.model.operators.program import Operator, Query, Window
 
 OUTPUT = np.dtype([("ts", np.int64), ("pair", np.int64), ("count", np.int64)])
 """`pair` is the first word's id times 2^32, plus the second's."""

@@ -2,9 +2,9 @@
 
 from math import prod
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.model import Bound, OutputType, Params
-from streamlab.workloads.model.limits import INT64, Limit
+from streamlab.workloads.model.streams.limits import INT64, Limit
 from streamlab.workloads.suite.parametric import generate
 from streamlab.workloads.suite.parametric.oracle import oracle
 from streamlab.workloads.suite.parametric.program import program

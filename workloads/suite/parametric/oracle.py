@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import Columns, Input
-from streamlab.workloads.model.pipeline import PARTITIONED, STATEFUL
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL
 from streamlab.workloads.suite.parametric.records import (
     EVENT,
     FIRST_FACTOR,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.model import Pipeline, Stage
-from streamlab.workloads.model.pipeline import PARTITIONED, STATELESS
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS
 from streamlab.workloads.suite.parametric.records import (
     EVENT,
     FIRST_FACTOR,

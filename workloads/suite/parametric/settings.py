@@ -6,7 +6,7 @@ from math import prod
 from typing import TypeVar
 
 from streamlab.workloads.model import ModelError, Parameter, Params
-from streamlab.workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL, STATELESS
 
 KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
 """Abbreviations, as in table 1 of the paper."""

@@ -1,8 +1,8 @@
 """ScaleJoin's benchmark: a band join of two streams, every pair compared."""
 
-from streamlab.workloads.inputs.declare import declared
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
-from streamlab.workloads.model.limits import Limit
+from streamlab.workloads.model.streams.limits import Limit
 from streamlab.workloads.suite.scale_join import generate
 from streamlab.workloads.suite.scale_join.oracle import oracle
 from streamlab.workloads.suite.scale_join.program import program

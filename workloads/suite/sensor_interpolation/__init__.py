@@ -2,9 +2,13 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import for_each_key
 from streamlab.workloads.inputs.forms import form_of
-from streamlab.workloads.inputs.power_readings.declare import QUERY, load_limit, on_power_readings
+from streamlab.workloads.inputs.power_readings.declaration import (
+    QUERY,
+    load_limit,
+    on_power_readings,
+)
+from streamlab.workloads.inputs.query_workload import for_each_key
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.sensor_interpolation import handcrafted, typed
 from streamlab.workloads.suite.sensor_interpolation.oracle import oracle

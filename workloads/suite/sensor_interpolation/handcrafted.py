@@ -10,7 +10,14 @@ import numpy as np
 
 from streamlab.workloads.inputs.power_readings.lines import between
 from streamlab.workloads.inputs.power_readings.schema import READING
-from streamlab.workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
+from streamlab.workloads.model.operators.program import (
+    SINGLE,
+    InputType,
+    Operator,
+    Query,
+    Window,
+    keep,
+)
 from streamlab.workloads.suite.sensor_interpolation.typed import EVENT
 
 OUTPUT = np.dtype(

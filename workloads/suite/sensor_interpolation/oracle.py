@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.filled import fill, known_until, readings
+from streamlab.workloads.inputs.power_readings.gap_filling import fill, known_until, readings
 from streamlab.workloads.model import Columns, Input
 
 

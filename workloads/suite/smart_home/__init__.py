@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.declare import declared
 from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_of_a_house, unfit
+from streamlab.workloads.inputs.query_workload import declared
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.smart_home import generate
 from streamlab.workloads.suite.smart_home.oracle import oracle

@@ -8,7 +8,7 @@ that the loads do not fill have no end.
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.dealt import rows_of
+from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.homes import (
     ENDS_OF,
     FIELDS,

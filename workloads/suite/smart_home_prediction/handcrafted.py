@@ -13,7 +13,14 @@ import numpy as np
 
 from streamlab.workloads.inputs.power_readings.lines import between
 from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
-from streamlab.workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
+from streamlab.workloads.model.operators.program import (
+    SINGLE,
+    InputType,
+    Operator,
+    Query,
+    Window,
+    keep,
+)
 from streamlab.workloads.suite.smart_home_prediction.minute import MINUTE, remember
 from streamlab.workloads.suite.smart_home_prediction.tree import Tree, predictor
 from streamlab.workloads.suite.smart_home_prediction.typed import EVENT, PREDICTION

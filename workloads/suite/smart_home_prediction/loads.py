@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.inputs.power_readings.filled import fill
+from streamlab.workloads.inputs.power_readings.gap_filling import fill
 from streamlab.workloads.model import Columns
 
 Ints = npt.NDArray[np.int64]

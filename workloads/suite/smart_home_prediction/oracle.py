@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.filled import known_until, readings
+from streamlab.workloads.inputs.power_readings.gap_filling import known_until, readings
 from streamlab.workloads.inputs.power_readings.schema import SECONDS_A_DAY
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.inputs.power_readings.declare import QUERY
-from streamlab.workloads.inputs.power_readings.filled import readings
+from streamlab.workloads.inputs.power_readings.declaration import QUERY
+from streamlab.workloads.inputs.power_readings.gap_filling import readings
 from streamlab.workloads.inputs.power_readings.schema import INPUT, SECONDS_A_DAY
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
 from streamlab.workloads.suite.smart_home_prediction.oracle import predicted

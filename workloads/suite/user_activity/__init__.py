@@ -1,6 +1,6 @@
 """What each user has done so far, given at each marker (Yahoo query II)."""
 
-from streamlab.workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.user_activity import handcrafted, typed

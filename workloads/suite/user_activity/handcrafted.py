@@ -6,7 +6,7 @@ import numpy as np
 
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from streamlab.workloads.model import InputType, Operator, Params, Query, Window
-from streamlab.workloads.model.operator import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.suite.user_activity.persist import keeper
 
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from streamlab.workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_USERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Parameter, Params
-from streamlab.workloads.model.limits import Limit, group_by_field
+from streamlab.workloads.model.streams.limits import Limit, group_by_field
 from streamlab.workloads.suite.user_clusters import handcrafted, typed
 from streamlab.workloads.suite.user_clusters.oracle import oracle
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.inputs.tweets.schema import TWEET
-from streamlab.workloads.model.operator import Operator, Query, Window
+from streamlab.workloads.model.operators.program import Operator, Query, Window
 
 OUTPUT = np.dtype([("ts", np.int64), ("word", np.int32), ("count", np.int64)])
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from streamlab.engines.multicore.dgs.adaptive.deciders import Decider
 from streamlab.engines.multicore.dgs.adaptive.decision import Wish
-from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.dgs.plan import Plan
 
 MOST_CHANGES = 100
 """In a run: what a plan had is kept until the end."""

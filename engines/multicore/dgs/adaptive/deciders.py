@@ -9,8 +9,8 @@ from streamlab.engines.multicore.dgs.adaptive.decision import Patience, Wish, be
 from streamlab.engines.multicore.dgs.adaptive.rates import alike, measured_rates
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs
 
 FIRST_CHANGE_NS = 2e6

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from streamlab.workloads.model.plan import Plan
-from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.dgs.plan import Plan
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs
 from streamlab.workloads.optimizers.prediction import predict
 

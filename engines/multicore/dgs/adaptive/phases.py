@@ -3,12 +3,12 @@
 from collections import Counter
 from typing import Any
 
-from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.wiring import Wiring
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.plan import Plan
+from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.optimizers.cost import plan_workers
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.profile import StreamProfile
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 
 MOST_SAMPLED = 1 << 15
 """Tags of a stream that are looked at: a share of 1 % is known to within a twentieth of itself, and

@@ -8,7 +8,7 @@ import numpy as np
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
-from streamlab.engines.multicore.dgs.joined import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, behind, find_cuts
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
@@ -16,7 +16,7 @@ from streamlab.engines.multicore.dgs.recovery.format import Checkpoint, Identity
 from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn
-from streamlab.workloads.model.fingerprint import code_of
+from streamlab.workloads.model.code.fingerprint import code_of
 
 
 class Recovery:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
-from streamlab.engines.multicore.dgs.beside import Beside
-from streamlab.engines.multicore.dgs.joined import Layout
+from streamlab.engines.multicore.dgs.joined_state import Layout
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
+from streamlab.engines.multicore.dgs.snapshot_thread import Beside
 from streamlab.workloads.model import Input
 
 

@@ -17,7 +17,7 @@ from streamlab.engines.multicore.oplus.elastic.model import Model
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from streamlab.engines.multicore.oplus.elastic.script import Script
 from streamlab.engines.multicore.oplus.elastic.thresholds import Thresholds
-from streamlab.workloads.announced import announced
+from streamlab.workloads.entry_points import announced
 
 GROUP = "lab.controllers"
 BUILT_IN: Mapping[str, type] = {"thresholds": Thresholds, "model": Model, "script": Script}

@@ -16,8 +16,8 @@ from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_load import small_load
-from streamlab.workloads.model.profile import profile
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import PlanRequest, choose
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.adaptive.test_decision import COSTS

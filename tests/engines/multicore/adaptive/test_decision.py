@@ -10,7 +10,7 @@ from streamlab.engines.multicore.dgs.adaptive.decision import Patience, better, 
 from streamlab.engines.multicore.dgs.adaptive.rates import MOST_SAMPLED, alike, measured_rates
 from streamlab.engines.multicore.dgs.recovery.cuts import find_cuts
 from streamlab.workloads.model import Alphabet
-from streamlab.workloads.model.profile import StreamProfile, profile
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
 from streamlab.workloads.optimizers import Costs, PlanRequest, choose
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated

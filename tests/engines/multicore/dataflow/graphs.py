@@ -15,6 +15,8 @@ from streamlab.engines.multicore.dataflow.run import DataflowRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
@@ -27,9 +29,7 @@ from streamlab.workloads.model.dataflow import (
     U,
     of_events,
 )
-from streamlab.workloads.model.inferred import inferred_output
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.reference import answer_of
 
 KINDS = ("left", "right")
 EVENT = np.dtype([("x", np.int32), ("y", np.float64)])

@@ -13,7 +13,7 @@ from streamlab.engines.multicore.dataflow.run import DataflowRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.dataflow import Flow, OpKeyedOrdered, OpStateless, U
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.reference import answer_of
 from tests.engines.multicore.dataflow.graphs import (
     EVENT,
     EVENTS,

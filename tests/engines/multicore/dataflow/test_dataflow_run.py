@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamlab.workloads.model.dataflow.deployment import deploy
 from streamlab.workloads.model.dataflow.drawing import in_words
+from streamlab.workloads.model.dataflow.plan import deploy
 from tests.engines.multicore.dataflow.graphs import (
     NAMED,
     check_answer,

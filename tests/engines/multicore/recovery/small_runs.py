@@ -9,8 +9,8 @@ from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import BOUNDS, RunSettings
-from streamlab.workloads.model.sequential import answer_of
-from streamlab.workloads.model.trace import compare
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.across import OUTPUT, PLUGS
 from tests.engines.multicore.test_dgs import generated

@@ -15,8 +15,8 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, arrays, csv, frame, parquet, rows
-from streamlab.workloads.datasets.tables.read import read
-from streamlab.workloads.datasets.tables.wanted import wanted_by
+from streamlab.workloads.datasets.tables.required_columns import wanted_by
+from streamlab.workloads.datasets.tables.table_reader import read
 from tests.workloads.datasets.tables.programs import SUMS, VIEWS, made
 
 Event = tuple[int, str, str, int]

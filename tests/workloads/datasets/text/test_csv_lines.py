@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw import Part
+from streamlab.workloads.datasets.imports.raw_files import Part
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.datasets.text.csv_text import CsvText
 from streamlab.workloads.datasets.text.decoding import text_blocks

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model.dataflow import TraceType
 from streamlab.workloads.model.dataflow.traces import Element
-from streamlab.workloads.model.dataflow.vertex_run import Marker
-from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.dataflow.vertex_reference import Marker
+from streamlab.workloads.model.streams.records import record_type
 
 PERIOD = 4
 

@@ -15,7 +15,7 @@ from streamlab.workloads.model.dataflow import (
     OpStateless,
     U,
 )
-from streamlab.workloads.model.sequential import answer_of
+from streamlab.workloads.model.reference import answer_of
 
 READING = np.dtype([("plug", np.int32), ("load", np.int64)])
 LOAD = np.dtype([("ts", np.int64), ("load", np.int64)])

@@ -13,14 +13,14 @@ from streamlab.workloads.model.dataflow import (
     Flow,
     OpKeyedUnordered,
     OpStateless,
-    deployment,
     network,
+    plan,
 )
-from streamlab.workloads.model.dataflow.deployed_run import outputs
-from streamlab.workloads.model.dataflow.deployment import deploy
+from streamlab.workloads.model.dataflow.plan import deploy
+from streamlab.workloads.model.dataflow.plan_interpreter import outputs
 from streamlab.workloads.model.dataflow.traces import Element, of_graph, sources, trace
-from streamlab.workloads.model.dataflow.vertex_run import Marker
-from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.dataflow.vertex_reference import Marker
+from streamlab.workloads.model.streams.records import record_type
 from tests.examples import examples
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.graphs import graphs
@@ -127,14 +127,14 @@ def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
         turns = iter(range(1 << 30))
         monkeypatch.setattr(network, "place", lambda key, n: next(turns) % n)
     elif fault == "round robin":  # keyed instances that have the keys of others
-        monkeypatch.setattr(deployment, "has_disjoint_keys", lambda vertex: True)
+        monkeypatch.setattr(plan, "has_disjoint_keys", lambda vertex: True)
     elif fault == "markers":  # channels are not aligned
         monkeypatch.setattr(
             network._Network, "ready", lambda self: [c for c in self._channels if c.waiting]
         )
     else:  # on_item does not see the items
         monkeypatch.setattr(
-            deployment,
+            plan,
             "has_parts",
             lambda vertex: isinstance(vertex.operator, OpKeyedUnordered),
         )

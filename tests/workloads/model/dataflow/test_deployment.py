@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from streamlab.workloads.model.dataflow import Dataflow, Flow
-from streamlab.workloads.model.dataflow.deployment import Deployment, deploy
 from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.plan import Deployment, deploy
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from streamlab.workloads.model import Alphabet, Input, ProgramError, Stream
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.dataflow.deployment import deploy
 from streamlab.workloads.model.dataflow.drawing import deployment_text
+from streamlab.workloads.model.dataflow.plan import deploy
 from tests.examples import examples
 from tests.workloads.model.dataflow.parts import answer
 

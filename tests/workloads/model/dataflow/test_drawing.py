@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.workloads.datasets.build import ensure
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.model import Dataflow
 from streamlab.workloads.model.dataflow import Flow, of_events
-from streamlab.workloads.model.dataflow.deployment import deploy
 from streamlab.workloads.model.dataflow.drawing import (
     MEANING,
     PARTIALS,
@@ -21,6 +20,7 @@ from streamlab.workloads.model.dataflow.drawing import (
 )
 from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
 from streamlab.workloads.model.dataflow.network import Route
+from streamlab.workloads.model.dataflow.plan import deploy
 from streamlab.workloads.registry import workload
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
 

@@ -15,8 +15,8 @@ from streamlab.workloads.model.dataflow import FlowOperator, TraceType, Vertex
 from streamlab.workloads.model.dataflow.network import Choose, Node, Route, Wire, place, run
 from streamlab.workloads.model.dataflow.partials import CombiningRun, PartialRun
 from streamlab.workloads.model.dataflow.traces import Element, Trace, trace
-from streamlab.workloads.model.dataflow.vertex_run import Marker, start
-from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.dataflow.vertex_reference import Marker, start
+from streamlab.workloads.model.streams.records import record_type
 from tests.examples import examples
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.graphs import BAG, SEQUENCES, ordered, stateless, unordered

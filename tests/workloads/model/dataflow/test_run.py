@@ -19,9 +19,9 @@ from streamlab.workloads.model.dataflow import (
     U,
     Vertex,
 )
-from streamlab.workloads.model.dataflow.run import MOST_MARKERS, GraphRun, first_marker
-from streamlab.workloads.model.dataflow.vertex_run import Marker, start
-from streamlab.workloads.model.records import record_type
+from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, GraphRun, first_marker
+from streamlab.workloads.model.dataflow.vertex_reference import Marker, start
+from streamlab.workloads.model.streams.records import record_type
 from tests.workloads.model.dataflow.parts import (
     AVG,
     EVENT,

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import OutputType
+from streamlab.workloads.model.answers.foata import Relation, fingerprint
 from streamlab.workloads.model.dataflow import O, U, Vertex
-from streamlab.workloads.model.dataflow.graph import Dataflow
+from streamlab.workloads.model.dataflow.program import Dataflow
 from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
@@ -22,10 +23,9 @@ from streamlab.workloads.model.dataflow.traces import (
     stepping,
     trace,
 )
-from streamlab.workloads.model.dataflow.vertex_run import Marker
-from streamlab.workloads.model.foata import Relation, fingerprint
-from streamlab.workloads.model.records import record_type
-from streamlab.workloads.model.strategies import equivalents
+from streamlab.workloads.model.dataflow.vertex_reference import Marker
+from streamlab.workloads.model.streams.records import record_type
+from streamlab.workloads.model.streams.strategies import equivalents
 from tests.examples import examples
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages

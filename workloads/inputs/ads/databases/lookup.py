@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.default_folders import catalogue
 from streamlab.workloads.inputs.ads.databases.native import WORD, called, compiled, system
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError
-from streamlab.workloads.places import catalogue
 
 FOLDER = "lookups"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.default_folders import catalogue
 from streamlab.workloads.inputs.ads.databases.native import (
     WORD,
     WORD_BYTES,
@@ -24,7 +25,6 @@ from streamlab.workloads.inputs.ads.databases.native import (
     system,
 )
 from streamlab.workloads.model import ModelError
-from streamlab.workloads.places import catalogue
 
 FOLDER = "persisted"
 

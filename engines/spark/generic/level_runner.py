@@ -1,0 +1,134 @@
+"""Runs a level of a typed dataflow graph in one group, by the model's own interpretation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streamlab.engines.spark.generic.graph_items import MARKER, OUT, Items
+from streamlab.engines.spark.generic.segments import Segment
+from streamlab.engines.spark.generic.tables import Counter, events, followed, in_order
+from streamlab.workloads.model import Alphabet, Dataflow
+from streamlab.workloads.model.dataflow import OpStateless
+from streamlab.workloads.model.dataflow.reference import as_rows, first_marker, to_all, value_of
+from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, start
+from streamlab.workloads.model.streams.records import rows_to_columns
+
+BEHIND_ALL = 1 << 62
+"""Of a marker, in place of the stream: behind all events of its block. Levels count on from it."""
+
+
+class FlowLevel:
+    """Runs the vertices that a group has at a level.
+
+    A marker is a row of the table, in its place: behind all that came of the events before it. What
+    follows from it is behind it in turn, and before the same marker of the next level.
+    """
+
+    def __init__(
+        self, segment: Segment, alphabet: Alphabet, group: int, opening: int | None
+    ) -> None:
+        """Start without states.
+
+        Args:
+            segment: a level of a graph.
+            alphabet: of the input.
+            group: of the level's groups.
+            opening: time of the first event of the input; None: it has none.
+        """
+        assert isinstance(segment.program, Dataflow)
+        assert segment.level is not None
+        flow, level = segment.program, segment.level
+        self._flow, self._level, self._alphabet = flow, level, alphabet
+        self._places = segment.places
+        self._next = None if opening is None else first_marker(opening, flow.markers)
+        self._reads = Items(level.types_read(flow))
+        self._rows: list[Any] = []
+        stateless = {
+            index
+            for index, vertex in enumerate(flow.vertices)
+            if isinstance(vertex.operator, OpStateless)
+        }
+        here = {*stateless, *level.keyed, *(flow.sources if level.number == 0 else ())}
+        self._runs = {index: start(flow.vertices[index], _lost) for index in sorted(here)}
+        for index, run in self._runs.items():
+            readers = [self._to(reader) for reader in flow.readers(index)]
+            run.give = to_all(readers or [self._to(OUT)])
+        # Of all instances of a stateless operator one is given the marker.
+        first = level.number == 1 and group == 0
+        self._marked = [run for i, run in self._runs.items() if first or i not in stateless]
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        """Process what came, in order, and the markers up to the watermark."""
+        table = self._with_markers(table, watermark) if self._level.number else table
+        if table is None:
+            return None
+        counter = Counter(self._rows)
+        for take, key, value in self._pairs(table) if self._level.number else self._events(table):
+            take(key, value)
+            counter.note()
+        places = counter.behind(table, self._places)
+        if self._level.number == self._level.last:
+            made = followed(rows_to_columns(self._rows, self._flow.output), places)
+        else:
+            made = Items(self._level.next().types_read(self._flow)).table(self._rows, places)
+        self._rows.clear()
+        return made
+
+    def held(self) -> Any:
+        """Return the next marker and the states; they can be pickled."""
+        return self._next, {index: run.held() for index, run in self._runs.items()}
+
+    def hold(self, held: Any) -> None:
+        """Go on where another runner of the group was."""
+        self._next, states = held
+        for index, state in states.items():
+            self._runs[index].hold(state)
+
+    def _to(self, vertex: int) -> Take:
+        """Return what takes pairs for a vertex: itself if it is here, or else the next level."""
+        run = self._runs.get(vertex)
+        if run is not None:
+            return run.item
+        add = self._rows.append
+        if vertex == OUT and self._level.number == self._level.last:
+            return as_rows(self._flow.vertices[-1].type, add)
+        return lambda key, value: add((vertex, key, value))
+
+    def _with_markers(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        """Return a table with the markers that are due, all in order."""
+        period = self._flow.markers
+        if self._next is None or self._next > watermark:
+            return table
+        count = (watermark - self._next) // period + 1
+        times = self._next + period * np.arange(count)
+        self._next += period * count
+        source = np.full_like(times, BEHIND_ALL + self._level.number)
+        zeros = [np.zeros_like(times)] * (self._places - 2)
+        markers = self._reads.markers(times, [times - 1, source, *zeros])
+        return in_order([markers, *([] if table is None else [table])], self._places)
+
+    def _pairs(self, table: pa.Table) -> Iterator[tuple[Take, int, Any]]:
+        takes = {vertex: self._to(vertex) for vertex in self._level.types_read(self._flow)}
+        takes[MARKER] = self._mark
+        for vertex, key, value in self._reads.pairs(table):
+            yield takes[vertex], key, value
+
+    def _events(self, table: pa.Table) -> Iterator[tuple[Take, int, Any]]:
+        sources = [
+            (self._runs[index].item, value_of(self._flow.vertices[index].type))
+            for index in self._flow.sources
+        ]
+        for event in events(self._flow, self._alphabet, table):
+            take, made = sources[event.kind]
+            yield take, 0, made(event)
+
+    def _mark(self, ts: int, _: Any) -> None:
+        m = Marker(ts)
+        for run in self._marked:
+            run.marker(m)
+
+
+def _lost(key: int, value: Any) -> None:
+    """Take what leaves a vertex before it is told where that goes."""

@@ -1,0 +1,73 @@
+"""Deals records to the groups of a segment, by what the program says of tags and keys."""
+
+from bisect import bisect_right
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streamlab.engines.spark.generic.segments import Segment
+from streamlab.engines.spark.generic.tables import TAG, events, packed
+from streamlab.workloads.model import Alphabet, DGSProgram, Pipeline, Query, Stage
+from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
+
+
+def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:
+    """Return what each group of a segment gets of records, as bytes; None where it is nothing."""
+    if not len(table):
+        return [None] * segment.groups
+    if segment.groups == 1:
+        return [packed(table)]
+    if isinstance(segment.program, Query) and segment.program.operators[0].join is not None:
+        return [packed(table)] * segment.groups
+    return [
+        packed(table.filter(pa.array(own))) if own.any() else None
+        for own in _owned(segment, alphabet, table)
+    ]
+
+
+def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return bool[groups, rows]: which groups need which records."""
+    program, groups = segment.program, segment.groups
+    assert program is not None
+    owned = np.zeros((groups, len(table)), dtype=np.bool_)
+    if segment.level is not None:
+        owned[segment.level.dealt(table), np.arange(len(table))] = True
+    elif isinstance(program, DGSProgram):
+        assert segment.parts is not None
+        owned[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
+    elif isinstance(program, Pipeline):
+        key = program.stages[0].key
+        assert key is not None, "segments of several groups are those of keys"
+        for row, t in enumerate(events(program, alphabet, table)):
+            owned[_partition(program.stages[0], int(key(t))) % groups, row] = True
+    else:
+        assert isinstance(program, Query)
+        (operator,) = program.operators
+        adding = _Adding()
+        for row, t in enumerate(events(program, alphabet, table)):
+            operator.keys(t, adding)
+            for key_ in adding.take():
+                owned[bucket_of(operator, key_) % groups, row] = True
+    return owned
+
+
+def _partition(stage: Stage, key: int) -> int:
+    if stage.bounds is not None:
+        return bisect_right(stage.bounds, key)
+    return hash_key(key) % stage.partitions
+
+
+class _Adding:
+    """`out` of f_MK."""
+
+    __slots__ = ("_added", "add")
+
+    def __init__(self) -> None:
+        self._added: set[int] = set()
+        self.add = self._added.add
+
+    def take(self) -> list[int]:
+        found = list(self._added)
+        self._added.clear()
+        return found

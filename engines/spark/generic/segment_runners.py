@@ -1,0 +1,169 @@
+"""Runs a segment in one group: the model's own functions on the group's records, in order."""
+
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from streamlab.engines.spark.generic.level_runner import FlowLevel
+from streamlab.engines.spark.generic.segments import Segment
+from streamlab.engines.spark.generic.tables import TAG, Counter, events, followed
+from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
+from streamlab.workloads.model.dgs.reference import KeyedRun
+from streamlab.workloads.model.operators.instance import Row, instance
+from streamlab.workloads.model.operators.key_buckets import bucket_of
+from streamlab.workloads.model.pipeline.reference import PipelineRun
+from streamlab.workloads.model.streams.records import Emitter, initial_state, rows_to_columns
+from streamlab.workloads.model.streams.stream import IntArray
+
+
+class Runner(Protocol):
+    """Runs one group."""
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        """Process records, in order, and close the windows that end at the watermark or before."""
+
+    def held(self) -> Any:
+        """Return what is held between two calls, for `hold` of another runner of the group."""
+
+    def hold(self, held: Any) -> None:
+        """Go on where another runner was."""
+
+
+def runner(
+    segment: Segment, alphabet: Alphabet, group: int = 0, opening: int | None = None
+) -> Runner:
+    """Return what runs a group of a segment, without anything held.
+
+    Args:
+        segment: it.
+        alphabet: of the input.
+        group: of the segment's groups.
+        opening: time of the first event of the input; None: it has none, or it does not matter.
+    """
+    if isinstance(segment.program, Dataflow):
+        return FlowLevel(segment, alphabet, group, opening)
+    if isinstance(segment.program, DGSProgram):
+        return _Parts(segment, alphabet)
+    if isinstance(segment.program, Query):
+        return _Keys(segment, alphabet, group)
+    if segment.program is None:
+        return _Order()
+    assert isinstance(segment.program, Pipeline)
+    return Stages(segment.program, segment.places)
+
+
+class _Parts:
+    """Runs a DGS program on parts of its alphabet, with a state for each."""
+
+    def __init__(self, segment: Segment, alphabet: Alphabet) -> None:
+        assert isinstance(segment.program, DGSProgram)
+        assert segment.parts is not None
+        self._program, self._parts, self._alphabet = segment.program, segment.parts, alphabet
+        self._places = segment.places
+        self._states: dict[int, Any] = {}
+        # Events across keys have all their keys in one part: one run may do several parts.
+        self._run = KeyedRun(self._program, alphabet.keys) if self._program.across else None
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        if table is None:
+            return None
+        program, states = self._program, self._states
+        update, out = program.states[0].update, Emitter(program.output)
+        counter = Counter(out.rows)
+        parts = self._parts[table[TAG].to_numpy()].tolist()
+        for event, part in zip(events(program, self._alphabet, table), parts, strict=True):
+            if self._run is not None:
+                self._run.process(event, out)
+                counter.note()
+                continue
+            state = states.get(part)
+            if state is None:
+                state = states[part] = initial_state(program)
+            update(state, event, out)
+            counter.note()
+        return followed(out.columns(program.output), counter.behind(table, self._places))
+
+    def held(self) -> Any:
+        return self._states if self._run is None else self._run.held()
+
+    def hold(self, held: Any) -> None:
+        if self._run is None:
+            self._states = held
+        else:
+            self._run.hold(held)
+
+
+class _Keys:
+    """Runs an operator O+ on the buckets of keys that the group owns."""
+
+    def __init__(self, segment: Segment, alphabet: Alphabet, group: int) -> None:
+        assert isinstance(segment.program, Query)
+        self._query, self._alphabet, self._group = segment.program, alphabet, group
+        (operator,) = segment.program.operators
+        groups = segment.groups
+        owns = None if groups == 1 else lambda key: bucket_of(operator, key) % groups == group
+        self._rows: list[Row] = []
+        self._instance = instance(operator, self._rows.append, owns)
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        if table is not None:
+            for t in events(self._query, self._alphabet, table):
+                self._instance.process(t)
+        self._instance.advance(watermark)
+        columns = rows_to_columns(self._rows, self._query.output)
+        self._rows.clear()
+        ts: IntArray = columns["ts"].astype(np.int64, copy=False)
+        nth = np.arange(len(ts))
+        return followed(columns, [ts, np.full_like(nth, self._group), nth])
+
+    def held(self) -> Any:
+        return self._instance.held()
+
+    def hold(self, held: Any) -> None:
+        self._instance.hold(held)
+
+
+class Stages:
+    """Runs operators of a pipeline on partitions of keys."""
+
+    def __init__(self, pipeline: Pipeline, places: int) -> None:
+        """Start without states; the place of a record has so many columns."""
+        self._pipeline, self._places = pipeline, places
+        self._rows: list[Row] = []
+        self._run = PipelineRun(pipeline, self._rows.append)
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        """Process records in order."""
+        if table is None:
+            return None
+        counter = Counter(self._rows)
+        alphabet = Alphabet(kinds=self._pipeline.kinds)
+        for t in events(self._pipeline, alphabet, table):
+            self._run.process(t)
+            counter.note()
+        columns = rows_to_columns(self._rows, self._pipeline.output)
+        made = followed(columns, counter.behind(table, self._places))
+        self._rows.clear()
+        return made
+
+    def held(self) -> Any:
+        """Return the states by operator."""
+        return self._run.held()
+
+    def hold(self, held: Any) -> None:
+        """Take over states."""
+        self._run.hold(held)
+
+
+class _Order:
+    """Passes records on: that they are in order is all."""
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        return table
+
+    def held(self) -> Any:
+        return None
+
+    def hold(self, held: Any) -> None:
+        pass

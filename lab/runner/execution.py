@@ -1,0 +1,101 @@
+"""A whole run: finds or makes its datasets, makes or reopens its directory, runs all its cells."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
+from streamlab.lab.runner.datasets import check_inputs, check_room_for, find_dataset
+from streamlab.lab.runner.run_directory import hold, new_meta, record_dataset, reopen, start
+from streamlab.lab.runner.session import surroundings
+from streamlab.lab.runner.trials import RunResult, Watcher, run
+from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.default_folders import catalogue, check_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to run: a matrix as text, its name in messages, and which of its cells.
+
+    `folder` is what the paths in it are relative to; None: the current one.
+    """
+
+    text: str
+    source: str
+    folder: Path | None = None
+    only: tuple[str, ...] = ()
+    keep_outputs: bool = False
+
+
+def entries_of(cells: Sequence[Cell]) -> list[WorkloadEntry]:
+    """Return the workloads of cells, each once."""
+    return list({cell.entry.key: cell.entry for cell in cells}.values())
+
+
+class Audience(Protocol):
+    """Who is told how a run gets on."""
+
+    def step(self, what: str) -> AbstractContextManager[Progress]:
+        """Show a step that may take long, while the context is open."""
+
+    def warn(self, text: str) -> None:
+        """Tell something that the user should know."""
+
+    def trials(self, total: int | None) -> AbstractContextManager[Watcher]:
+        """Show trials, while the context is open; None: searches decide how many there are."""
+
+
+def execute(
+    matrix: Matrix,
+    request: RunRequest,
+    cells: Sequence[Cell],
+    *,
+    resume: Path | None,
+    out: Path,
+    master: str,
+    audience: Audience,
+) -> tuple[Path, RunResult]:
+    """Find or make the datasets and run all cells; return the run's directory, and what came of it.
+
+    Args:
+        matrix: the parsed matrix.
+        request: what it came from.
+        cells: its cells.
+        resume: a run to go on with; None: a new one below `out`.
+        out: where run directories are made.
+        master: Spark master for datasets.
+        audience: who is told.
+
+    Raises:
+        LabError, DatasetError, ResultsError: as the modules say that this one calls.
+    """
+    with ExitStack() as held:
+        meta = new_meta(matrix, request.text, cells, request.only, request.keep_outputs)
+        if resume is not None:
+            held.enter_context(hold(resume))
+            meta = reopen(resume, meta)
+        meta["container"] = surroundings(matrix.settings, cells)
+        for place in (resume or out, catalogue().path):
+            check_text(place.absolute())
+        entries = entries_of(cells)
+        check_inputs(entries)
+        check_room_for(entries)
+        datasets = {}
+        for entry in entries:
+            with audience.step(f"dataset of {entry.key}") as progress:
+                datasets[entry.key] = find_dataset(
+                    entry, master=master, progress=progress, say=audience.warn
+                )
+            record_dataset(meta, entry.key, datasets[entry.key])
+        if resume is not None:
+            run_dir = resume
+        else:
+            run_dir = start(out, meta)
+            held.enter_context(hold(run_dir))
+        searched = any(cell.search is not None for cell in cells)
+        total = None if searched else sum(cell.repetitions for cell in cells)
+        with audience.trials(total) as watcher:
+            return run_dir, run(run_dir, meta, cells, datasets, watcher, matrix.settings)

@@ -1,0 +1,270 @@
+"""Starts a run's directory, or opens one to go on with it."""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from streamlab.lab.errors import LabError, ResumeError
+from streamlab.lab.matrix.cells import Cell, describe
+from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
+from streamlab.lab.runner.provenance import host, revision, software
+from streamlab.results import fingerprints
+from streamlab.results.fit import encodable
+from streamlab.results.machines import compare_machines
+from streamlab.results.meta import check_meta
+from streamlab.results.store import read_meta, write_meta
+from streamlab.workloads.datasets.added_events import invented_words
+from streamlab.workloads.datasets.dataset import Dataset
+
+LOCK = ".lock"
+"""File of a run that the process that works on it has locked."""
+
+
+def now() -> str:
+    """Return the time as UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def new_meta(
+    matrix: Matrix,
+    matrix_text: str,
+    cells: Sequence[Cell],
+    only: Sequence[str],
+    keep_outputs: bool,
+) -> dict[str, Any]:
+    """Return what run.json says at the start of a run, datasets apart."""
+    return {
+        "lab_version": _lab_version(),
+        "name": matrix.name,
+        "settings": asdict(matrix.settings),
+        "matrix_text": matrix_text,
+        "matrix_folder": str(matrix.folder),
+        "only": list(only),
+        "keep_outputs": keep_outputs,
+        "cells": {cell.id: describe(cell) for cell in cells},
+        "code": {entry.key: entry.bound().code() for entry in _entries(cells)},
+        "vcs": revision(),
+        "host": host(),
+        "software": software(),
+        "datasets": {},
+        "sessions": [],
+        "complete": False,
+    }
+
+
+def _entries(cells: Sequence[Cell]) -> list[WorkloadEntry]:
+    return list({cell.entry.key: cell.entry for cell in cells}.values())
+
+
+def start(root: Path, meta: dict[str, Any]) -> Path:
+    """Make a new run directory below `root` and write its run.json.
+
+    Raises:
+        LabError: it cannot be made.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_made(root, error) from error
+    for attempt in range(100):
+        suffix = f"-{attempt}" if attempt else ""
+        run_dir = root / f"{stamp}-{meta['name']}{suffix}"
+        try:
+            run_dir.mkdir()  # of several that begin now, one makes it and the others try the next
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _not_made(run_dir, error) from error
+        try:
+            for part in ("trials", "logs", "series", "outputs"):
+                (run_dir / part).mkdir()
+            write_meta(run_dir, meta)
+        except OSError as error:
+            shutil.rmtree(run_dir, ignore_errors=True)
+            raise _not_made(run_dir, error) from error
+        return run_dir
+    raise LabError(f"{root} already has 100 runs called {stamp}-{meta['name']}; use another name")
+
+
+def _not_made(run_dir: Path, error: OSError) -> LabError:
+    said = error.strerror or error
+    return LabError(f"{run_dir}: cannot make the run: {said}; make room there, or use --out")
+
+
+@contextmanager
+def hold(run_dir: Path) -> Iterator[None]:
+    """Keep other processes from working on a run; a process that dies lets go of it.
+
+    Raises:
+        ResumeError: another one works on it; the message names its process.
+    """
+    path = run_dir / LOCK
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        said = error.strerror or error
+        raise LabError(
+            f"{run_dir}: cannot be worked on: {said}; copy it to a place that can be written"
+        ) from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(lock, 32).decode() or "unknown"
+            raise ResumeError(
+                f"{run_dir} is being worked on by process {owner}; wait for it or stop it, then "
+                "resume"
+            ) from None
+        with suppress(OSError):  # the lock holds on a full disk, too; only its owner is not told
+            os.truncate(lock, 0)
+            os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(lock)
+
+
+def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored run.json when `meta` describes the same run.
+
+    Cells and source revision must be equal; host and packages must be those that results may be
+    compared across, since the trials of one run are compared with each other.
+
+    Raises:
+        ResumeError: something differs; the message names it, and both values.
+        ResultsError: `run_dir` is no run.
+    """
+    stored = read_meta(run_dir)
+    check_meta(run_dir, stored, to_resume=True)
+    pairs = [
+        ("only", stored["only"], meta["only"]),
+        ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),
+        # What is read is escaped; so is what it is held against.
+        ("matrix cells", stored["cells"], encodable(meta["cells"])),
+        ("matrix settings", stored["settings"], encodable(meta["settings"])),
+        ("source revision vcs.commit", stored["vcs"]["commit"], meta["vcs"]["commit"]),
+        (
+            "source revision vcs.dirty_diff_sha256",
+            stored["vcs"]["dirty_diff_sha256"],
+            meta["vcs"]["dirty_diff_sha256"],
+        ),
+        ("packages", stored["software"]["packages"], meta["software"]["packages"]),
+    ]
+    _refuse_edited(run_dir, stored.get("code", {}), encodable(meta["code"]))
+    unlike = compare_machines(stored["host"], meta["host"]).decisive
+    pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in unlike]
+    for name, before, after in pairs:
+        found = _difference(name, before, after)
+        if found:
+            raise ResumeError(f"{run_dir} cannot be resumed: {found}; start a new run instead")
+    return stored
+
+
+def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse a run whose trials would be of two codes; cells that differ are told later."""
+    for key, code in now.items():
+        if before.get(key, code) != code:
+            raise ResumeError(
+                f"{run_dir} cannot be resumed: the code of workload {key} was edited since it was "
+                "started (its program, output type, oracle or input function, or what these read), "
+                "so that its trials would be of two workloads; start a new run, or put the code "
+                "back"
+            )
+
+
+def dataset_meta(dataset: Dataset) -> dict[str, Any]:
+    """Return what run.json says of a dataset."""
+    return {
+        "id": dataset.id,
+        "workload": dataset.workload,
+        "events": dataset.events,
+        "origin": json.loads(json.dumps(dict(dataset.origin), default=str)),
+        "source": dataset.source,
+        "licence": dataset.licence,
+        "invented": invented_words(dataset.origin, dataset.events) or None,
+    }
+
+
+def record_dataset(meta: dict[str, Any], key: str, dataset: Dataset) -> None:
+    """Note a dataset in run.json's content, or check it against the one noted earlier.
+
+    Raises:
+        ResumeError: the run was started on other data.
+    """
+    known = meta["datasets"].get(key)
+    if known is not None and known["id"] != dataset.id:
+        raise ResumeError(
+            f"the run cannot be resumed: dataset of {key} was {known['id']}, is {dataset.id} now; "
+            "start a new run instead"
+        )
+    meta["datasets"][key] = dataset_meta(dataset)
+
+
+def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
+    """Return a hash of what must be equal for two results to be compared.
+
+    Without the source revision, and the machine: that is compared with tolerances.
+    """
+    content = fingerprints.conditions_of_cell(
+        describe(cell),
+        dataset.id,
+        meta["settings"]["isolation"],
+        # Several workloads may take this input.
+        cell.entry.name if cell.entry.name != dataset.workload else None,
+    )
+    return fingerprints.fingerprint(content)
+
+
+def run_fingerprint(meta: Mapping[str, Any]) -> str:
+    """Return the same for a whole run."""
+    content = {
+        "cells": meta["cells"],
+        "datasets": {key: value["id"] for key, value in meta["datasets"].items()},
+        "isolation": meta["settings"]["isolation"],
+    }
+    return fingerprints.fingerprint(content)
+
+
+def open_session(meta: dict[str, Any]) -> None:
+    """Note that the lab works on the run from now on."""
+    meta["sessions"].append({"started_at": now(), "ended_at": None, "interrupted": None})
+
+
+def close_session(meta: dict[str, Any], *, interrupted: bool, began_ns: int) -> None:
+    """Note how the current session ended."""
+    meta["sessions"][-1] |= {
+        "ended_at": now(),
+        "interrupted": interrupted,
+        "duration_s": (time.monotonic_ns() - began_ns) / 1e9,
+    }
+
+
+def _difference(name: str, before: Any, after: Any) -> str | None:
+    """Return the first place at which two JSON values differ, in words."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(key for key in after if key not in before)]:
+            if key not in after:
+                return f"{name}[{key!r}] was there, is not now"
+            if key not in before:
+                return f"{name}[{key!r}] is new"
+            found = _difference(f"{name}[{key!r}]", before[key], after[key])
+            if found:
+                return found
+        return None
+    return None if before == after else f"{name} was {before!r}, is {after!r} now"
+
+
+def _lab_version() -> str:
+    try:
+        return version("stream-lab")
+    except PackageNotFoundError:
+        return "not installed"

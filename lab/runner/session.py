@@ -1,0 +1,147 @@
+"""One session of a run: what its trials share, from its start to its end.
+
+Energy is chosen and the idle machine measured before the first trial; after the last one it is
+measured again, and the net columns of the session's records are filled in. A session that was
+killed leaves them null; everything else of its records is complete.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.interrupt import pause
+from streamlab.lab.isolate.isolation import CONTAINER
+from streamlab.lab.isolate.process import why_unconfined
+from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.measure.energy import idle
+from streamlab.lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
+from streamlab.lab.runner.generators import Generators
+from streamlab.lab.runner.trial_folder import remove_orphaned_folders
+from streamlab.results.store import Row, write_trial
+from streamlab.workloads.references import file_of
+from streamlab.workloads.registry import places
+
+Watts = Mapping[str, float] | None
+
+
+@dataclass(kw_only=True)
+class Session:
+    """What the trials of one session share.
+
+    Attributes:
+        run_dir: of the run.
+        settings: of the matrix.
+        energy: the provider that was found.
+        generators: the ceilings of sources.
+        idle_before: watts by domain of the idle machine; None: not measured or not readable.
+        measured: names and rows of the trials of this session.
+    """
+
+    run_dir: Path
+    settings: Settings
+    energy: Choice
+    generators: Generators
+    idle_before: Watts = None
+    measured: dict[str, Row] = field(default_factory=dict)
+
+    def advice(self) -> str | None:
+        """Return what would make the session's records better, None when nothing is known."""
+        if self.energy.reason is not None and self.settings.energy not in (AUTO, NONE):
+            return (
+                f'energy = "{self.settings.energy}" was asked for and cannot be read, so that no '
+                f"trial has energy: {self.energy.reason}; see `lab doctor`"
+            )
+        if self.energy.reason is None and self.settings.idle_s == 0:
+            return (
+                f"energy is read through {self.energy.name}, without an idle baseline: "
+                f"idle_s = {idle.SECONDS:g} in [run] would give net joules"
+            )
+        return None
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what run.json says of the session."""
+        return {
+            "energy": {"provider": self.energy.name, "reason": self.energy.reason},
+            "idle_before_w": self.idle_before,
+            "confinement": self._confinement(),
+        }
+
+    def _confinement(self) -> str:
+        """Return what keeps trials from other files, or why nothing does; see docs/trust.md."""
+        if self.settings.isolation.kind == CONTAINER:
+            return "container"
+        why = why_unconfined()
+        return "mount namespace" if why is None else f"none: {why}"
+
+
+def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:
+    """Check that trials can run where they are to; return what run.json says of a container engine.
+
+    Raises:
+        IsolationError: they cannot; the message says what to do.
+    """
+    if settings.isolation.kind != CONTAINER:
+        return None
+    from streamlab.lab.isolate.check import check, check_holds
+
+    facts = check(settings.isolation)
+    references = dict.fromkeys(cell.entry.found_by for cell in cells)
+    workloads = [name for name in references if file_of(name) is None and not _ours(places(name))]
+    names = dict.fromkeys(cell.engine for cell in cells)
+    engines = [name for name in names if not _ours([type(find_engine(name)).__module__])]
+    if workloads or engines:
+        check_holds(settings.isolation, workloads, engines)
+    return asdict(facts)
+
+
+def _ours(modules: Iterable[str]) -> bool:
+    """Tell whether modules are of the lab's own source, which every image holds."""
+    return all(
+        module.startswith(("streamlab.engines.", "streamlab.workloads.")) for module in modules
+    )
+
+
+def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:
+    """Look at what the machine offers; blocks for `settings.idle_s`.
+
+    Raises:
+        EnergyError: the provider that was asked for is none.
+    """
+    remove_orphaned_folders()
+    choice = choose(settings.energy)
+    noted = meta.setdefault("generators", {})
+    session = Session(
+        run_dir=run_dir,
+        settings=settings,
+        energy=choice,
+        generators=Generators(run_dir, noted, settings.isolation),
+        idle_before=_idle(choice, settings.idle_s),
+    )
+    meta["sessions"][-1] |= session.provenance()
+    return session
+
+
+def finish(session: Session, meta: dict[str, Any], *, interrupted: bool) -> None:
+    """Fill in the net energy of the session's records, each rewritten whole or not at all.
+
+    An interrupted session does not wait for a second baseline, nor does one that is interrupted
+    while it waits.
+    """
+    after: Watts = None
+    with suppress(KeyboardInterrupt):
+        after = None if interrupted else _idle(session.energy, session.settings.idle_s)
+    meta["sessions"][-1]["idle_after_w"] = after
+    for name, row in session.measured.items():
+        if row.get("energy_gross_j") is not None:
+            row |= idle.net(row, before=session.idle_before, after=after)
+            write_trial(session.run_dir, name, row)
+
+
+def _idle(choice: Choice, seconds: float) -> Watts:
+    if seconds == 0 or choice.reason is not None:
+        return None
+    return idle.measure(by_name(choice.name), seconds, pause=pause)

@@ -1,0 +1,210 @@
+"""Runs one trial and returns its row: what was asked, what came of it, and how the machine was."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from streamlab.lab.isolate.isolation import PROCESS
+from streamlab.lab.load.spec import LoadSpec
+from streamlab.lab.matrix.cells import Trial
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.measure.machine import Look, await_near, look
+from streamlab.lab.measure.usage import core_warnings, kernel_warnings
+from streamlab.lab.runner.launcher import Ended, run_trial
+from streamlab.lab.runner.run_directory import fingerprint, now
+from streamlab.lab.runner.session import Session
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.results import schema
+from streamlab.results.seal import move_sealed
+from streamlab.results.store import Row
+from streamlab.workloads.control_group import usable_cores_here
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.default_folders import runs
+
+MOST_ATTEMPTS = 5
+"""Of a trial that is to have its cores near each other (`cores_within_ns`)."""
+
+
+def run_one(
+    session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset, *, keep_outputs: bool
+) -> Row:
+    """Run a trial in a process of its own, or say why none is started for it.
+
+    Raises:
+        DiskFullError: what it wrote had no space; it is to be run again.
+        IsolationError: the container engine failed.
+    """
+    row = _asked(session, meta, trial, dataset)
+    if trial.cell.refusal is not None:
+        return row | {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
+    cell, load, run_dir = trial.cell, trial.load, session.run_dir
+    ceiling = None if load is None else session.generators.ceiling(cell)
+    series = Path("series") / f"{trial.name}.parquet"
+    histograms = Path("series") / f"{trial.name}.hlog"
+    reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
+    log = Path("logs") / f"{trial.name}.log"
+    answer = run_dir / "outputs" / f"{trial.name}.attempt"
+    # A hash of code is one Python's; an image has its own, and code that cannot be edited.
+    here = session.settings.isolation.kind == PROCESS
+    spec = EngineTrial(
+        engine=cell.engine,
+        variant=cell.variant,
+        workers=cell.workers,
+        batch=cell.batch or 1,
+        options=cell.options,
+        dataset=dataset,
+        workload=cell.entry.asked_for(dataset),
+        query=cell.query,
+        code=meta.get("code", {}).get(cell.entry.key) if here else None,
+        series=run_dir / series,
+        reconfigurations=run_dir / reconfigurations,
+        histograms=run_dir / histograms,
+        outputs=answer if keep_outputs else None,
+        load=load,
+        planted_slowdown=session.settings.planted_slowdown,
+        energy=session.energy.name,
+        energy_reason=session.energy.reason,
+    )
+
+    def once() -> Ended:
+        _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations, answer)
+        return run_trial(
+            spec,
+            log=run_dir / log,
+            timeout_s=cell.timeout_s + _length_s(load),
+            isolate=session.settings.isolation,
+            hidden=_hidden(run_dir, dataset),
+        )
+
+    before, ended, after, warnings = _watched(once, session.settings)
+    if answer.exists():
+        move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
+    row |= {
+        "attempt": ended.attempt,
+        "log": str(log),
+        "series": _if_there(run_dir, series),
+        "histograms": _if_there(run_dir, histograms),
+        "reconfigurations": _if_there(run_dir, reconfigurations),
+        **ended.result,
+    }
+    warnings += json.loads(row.get("warnings") or "[]")
+    warnings += [*kernel_warnings(row), *core_warnings(row)]
+    if ceiling is not None:
+        row["generator_ceiling_eps"] = ceiling.eps
+        rate_eps = None if load is None else load.rate_eps
+        warnings += ceiling.warnings(row.get("offered_eps") or rate_eps)
+    return row | {
+        "warnings": json.dumps(warnings),
+        "loadavg_before": before.loadavg,
+        "loadavg_after": after.loadavg,
+        "core_to_core_before_ns": _finite(before.core_to_core_ns),
+        "core_to_core_after_ns": _finite(after.core_to_core_ns),
+    }
+
+
+def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
+    """Return what a trial must not see of earlier trials: its run, or all runs of their folder.
+
+    All of them where they lie in the place of runs, and no input of the trial does.
+    """
+    run, place = run_dir.absolute(), runs().path.absolute()
+    inputs = [stream.path.absolute() for stream in dataset.whole().streams]
+    alone = run.parent == place and not any(path.is_relative_to(place) for path in inputs)
+    return (place if alone else run,)
+
+
+def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended, Look, list[str]]:
+    """Run a trial between two looks at the machine; return these, what came of it, and warnings.
+
+    Where cores are to be near and are not, that voids it, whatever came of it: it is run again.
+    """
+    within_ns = settings.cores_within_ns
+    near_words = "" if within_ns is None else f"within {within_ns:g} ns"
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        far = None if within_ns is None else await_near(within_ns)
+        before = look()
+        ended = once()
+        after = look(before)
+        warnings = _warnings(before, after)
+        # Before as well: they may have been moved between the waiting and the look.
+        near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
+        if far is None and near:
+            if attempt > 1:
+                warnings.append(f"run {attempt} times, until the cores stayed {near_words}")
+            break
+        if far is not None:  # they would not come nearer by trying
+            warnings.append(far)
+            break
+    else:
+        warnings.append(f"cores did not stay {near_words} in {MOST_ATTEMPTS} attempts")
+    return before, ended, after, warnings
+
+
+def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset) -> Row:
+    """Return the columns that say what was run, which do not depend on what came of it."""
+    cell, load = trial.cell, trial.load
+    row: Row = {
+        "cell": cell.id,
+        "workload": cell.entry.name,
+        "workload_label": cell.entry.label,
+        "workload_query": json.dumps(dict(cell.query), sort_keys=True) if cell.query else None,
+        "workload_code": meta.get("code", {}).get(cell.entry.key),
+        "engine": cell.engine,
+        "variant": cell.variant,
+        "workers": cell.workers,
+        "batch": cell.batch,
+        "options": json.dumps(dict(cell.options), sort_keys=True, default=str),
+        "repetition": trial.repetition,
+        "order_index": trial.order_index,
+        "purpose": trial.purpose,
+        "probe": trial.probe,
+        "vote": trial.vote,
+        "started_at": now(),
+        "oversubscribed": cell.workers > (session.settings.isolation.cores or usable_cores_here()),
+        "dataset": dataset.id,
+        "seed": dataset.origin.get("seed"),
+        "fingerprint": fingerprint(cell, dataset, meta),
+        "isolate": session.settings.isolation.kind,
+        "planted_slowdown": session.settings.planted_slowdown,
+        "load_label": cell.load_label,
+    }
+    if cell.conditions is not None:
+        row |= cell.conditions.columns()
+    if load is not None:
+        row |= {
+            "load": json.dumps(msgspec.structs.asdict(load), sort_keys=True),
+            "arrival": load.arrival,
+            "warm_up_s": load.warm_up_s,
+            "window_s": load.window_s,
+        }
+    return row
+
+
+def _length_s(load: LoadSpec | None) -> float:
+    """Return how long a trial takes for its load's sake alone; the time limit is for the rest."""
+    return 0.0 if load is None else load.warm_up_s + load.window_s
+
+
+def _forget(*paths: Path) -> None:
+    """Remove what an interrupted attempt has left, so that it is not taken for this one's."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _warnings(before: Look, after: Look) -> list[str]:
+    """Return what was seen before, and what was new after; other figures alone are nothing new."""
+    found = {re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)}
+    return list(found.values())
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _if_there(run_dir: Path, path: Path) -> str | None:
+    return str(path) if (run_dir / path).exists() else None

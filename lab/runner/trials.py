@@ -1,0 +1,253 @@
+"""Runs all trials of a run, one after the other, each in a fresh process.
+
+Every finished trial is on disk before the next one begins, so that a run that is stopped at any
+moment can be resumed; the one that was under way is begun again.
+"""
+
+import errno
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from streamlab.lab.errors import LabError
+from streamlab.lab.interrupt import pause
+from streamlab.lab.isolate.errors import DiskFullError
+from streamlab.lab.load.arrivals import feasible_eps
+from streamlab.lab.matrix.cells import Cell, Trial, interleave
+from streamlab.lab.matrix.matrix import Settings, WorkloadEntry
+from streamlab.lab.runner.launcher import run_trial
+from streamlab.lab.runner.run_directory import close_session, open_session, run_fingerprint
+from streamlab.lab.runner.search.record import Recorder
+from streamlab.lab.runner.search.run import Searches
+from streamlab.lab.runner.search.state import State
+from streamlab.lab.runner.session import Session, begin, finish
+from streamlab.lab.runner.trial_row import run_one
+from streamlab.lab.trial.spec import OracleJob
+from streamlab.results import schema
+from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
+from streamlab.results.store import Row, finished, write_meta, write_table, write_trial
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import move_old_answers
+
+# The oracle is slow on purpose; it has to be made once for every dataset.
+ORACLE_TIMEOUT_S = 3600.0
+
+
+class Watcher(Protocol):
+    """Is told how a run gets on."""
+
+    def advised(self, text: str) -> None:
+        """Something would make the run better."""
+
+    def oracle(self, key: str, dataset: Dataset) -> None:
+        """The oracle's answer for a dataset is looked up, or made."""
+
+    def started(self, trial: Trial) -> None:
+        """A trial begins."""
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """A trial has ended and is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What came of a run so far.
+
+    Attributes:
+        rows: of all trials, in order.
+        searches: how the searches stand, by cell id.
+        interrupted: whether somebody stopped it.
+    """
+
+    rows: tuple[Row, ...]
+    searches: Mapping[str, State]
+    interrupted: bool
+
+
+def run(
+    run_dir: Path,
+    meta: dict[str, Any],
+    cells: Sequence[Cell],
+    datasets: Mapping[str, Dataset],
+    watcher: Watcher,
+    settings: Settings | None = None,
+) -> RunResult:
+    """Run every trial that the run directory does not have yet.
+
+    Args:
+        run_dir: a directory from `streamlab.lab.runner.run_directory`.
+        meta: its run.json, changed here and written at the start and the end.
+        cells: the cells.
+        datasets: by workload key.
+        watcher: is told how it gets on.
+        settings: of the matrix; None: the defaults.
+
+    Raises:
+        LabError: an oracle failed, trials cannot be isolated as asked, or the disk is full; what is
+            recorded by then stays, and the run can be resumed.
+        ResultsError: a record of an earlier session is damaged.
+    """
+    seal_old_run(run_dir)
+    verify_run(run_dir)
+    done = finished(run_dir)
+    began_ns = time.monotonic_ns()
+    open_session(meta)
+    meta["fingerprint"] = run_fingerprint(meta)
+    try:
+        write_meta(run_dir, meta)
+    except OSError as error:
+        raise _no_space(run_dir, "run.json", error) from error
+    interrupted = True
+    session: Session | None = None
+    try:
+        session = begin(run_dir, meta, settings or Settings())
+        write_meta(run_dir, meta)
+        if (advice := session.advice()) is not None:
+            watcher.advised(advice)
+        _run_all(session, meta, cells, datasets, watcher, done)
+        interrupted = False
+        meta["complete"] = True
+    except KeyboardInterrupt:
+        pass
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _no_space(run_dir, "a file of the run", error) from error
+    finally:
+        _leave(run_dir, session, meta, interrupted=interrupted, began_ns=began_ns)
+    rows = _in_order(finished(run_dir))
+    searches = Searches(cells, rows, feasible_eps=_feasible(cells, datasets)).states
+    return RunResult(rows=rows, searches=searches, interrupted=interrupted)
+
+
+def _run_all(
+    session: Session,
+    meta: dict[str, Any],
+    cells: Sequence[Cell],
+    datasets: Mapping[str, Dataset],
+    watcher: Watcher,
+    done: dict[str, Row],
+) -> None:
+    run_dir = session.run_dir
+    for entry in _to_verify(cells, done):
+        watcher.oracle(entry.key, datasets[entry.key])
+        _make_oracle(run_dir, entry, datasets[entry.key])
+    kept = {row["cell"] for row in done.values() if row["status"] == schema.OK}
+
+    def do(trial: Trial) -> Row:
+        watcher.started(trial)
+        keep = bool(meta["keep_outputs"]) and trial.cell.id not in kept
+        dataset = datasets[trial.cell.entry.key]
+        row = run_one(session, meta, trial, dataset, keep_outputs=keep)
+        _record(run_dir, trial, row)
+        if row["status"] == schema.OK:
+            kept.add(trial.cell.id)
+        done[trial.name] = session.measured[trial.name] = row
+        watcher.finished(trial, row)
+        return row
+
+    given = interleave([cell for cell in cells if cell.search is None or cell.refusal is not None])
+    for trial in given:
+        if trial.name not in done:
+            do(trial)
+    searches = Searches(
+        cells,
+        _in_order(done),
+        feasible_eps=_feasible(cells, datasets),
+        recorded=Recorder(run_dir=run_dir),
+    )
+    while (wanted := searches.next()) is not None:
+        pause(wanted.pause_s)
+        searches.record(
+            do(
+                Trial(
+                    cell=wanted.cell,
+                    repetition=wanted.repetition,
+                    order_index=len(done),
+                    purpose=wanted.purpose,
+                    probe=wanted.probe,
+                    vote=wanted.vote,
+                    rate_eps=wanted.rate_eps,
+                )
+            )
+        )
+
+
+def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, float]:
+    """Return, by cell with a search, the highest rate for which its input has enough events."""
+    return {
+        cell.id: feasible_eps(cell.load, datasets[cell.entry.key].events)
+        for cell in cells
+        if cell.search is not None and cell.refusal is None and cell.load is not None
+    }
+
+
+def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[WorkloadEntry]:
+    """Return the workloads whose oracle is needed: made before anything is measured."""
+    started = [cell for cell in cells if cell.refusal is None]
+    todo = [trial.cell for trial in interleave(started) if trial.name not in done]
+    searches = [cell for cell in started if cell.search is not None]
+    return list({cell.entry.key: cell.entry for cell in (*todo, *searches)}.values())
+
+
+def _in_order(done: Mapping[str, Row]) -> tuple[Row, ...]:
+    return tuple(sorted(done.values(), key=lambda row: int(row["order_index"])))
+
+
+def _record(run_dir: Path, trial: Trial, row: Row) -> None:
+    """Seal the files of a trial, and write its record."""
+    names = [row.get(column) for column in ("log", "series", "histograms", "reconfigurations")]
+    files = [run_dir / name for name in names if name is not None]
+    try:
+        seal_files(run_dir, *files)
+        write_trial(run_dir, trial.name, row)
+    except OSError as error:
+        raise _no_space(run_dir, f"the record of {trial.name}", error) from error
+
+
+def _leave(
+    run_dir: Path,
+    session: Session | None,
+    meta: dict[str, Any],
+    *,
+    interrupted: bool,
+    began_ns: int,
+) -> None:
+    """Write what a session leaves; what cannot be written now, a resumed run writes."""
+    try:
+        if session is not None:
+            finish(session, meta, interrupted=interrupted)
+        close_session(meta, interrupted=interrupted, began_ns=began_ns)
+        write_meta(run_dir, meta)
+        write_table(run_dir)
+        seal_files(run_dir, *sorted((run_dir / "logs").glob("*.log")))
+        compact(run_dir)
+    except OSError as error:
+        raise _no_space(run_dir, "the end of the session", error) from error
+
+
+def _no_space(run_dir: Path, what: str, error: OSError) -> LabError:
+    """Return the error for something that could not be written; all recorded trials are whole."""
+    kind = DiskFullError if error.errno == errno.ENOSPC else LabError
+    return kind(
+        f"{run_dir}: {what} cannot be written: {error.strerror or error}; make room and go on "
+        f"with: lab run --resume {run_dir}"
+    )
+
+
+def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
+    """Make the expected answer in a process of its own, so that this one stays small.
+
+    Trials then find it in the cache.
+    """
+    move_old_answers(dataset)
+    log = run_dir / "logs" / f"oracle-{entry.key}.log"
+    job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
+    result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result
+    if result.get("status") is not None:
+        by = entry.bound().checked_by
+        raise LabError(
+            f"the {by} of {entry.key} failed, nothing can be verified: {result['reason']} ({log})"
+        )

@@ -1,0 +1,151 @@
+"""The timed part of a trial, and what the lab measures around it."""
+
+import threading
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.protocol import Engine, Measured, Task
+from streamlab.lab.measure.energy.choose import by_name
+from streamlab.lab.measure.energy.recorder import EnergyRecorder
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.measure.tree import descendants
+from streamlab.lab.measure.usage import used_by, used_here
+from streamlab.lab.trial.collector import collect_from_now_on
+from streamlab.lab.trial.leftover_processes import left_behind
+from streamlab.lab.trial.plants import ballast, burn, delayed
+from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.workloads.model import Columns, ListColumn
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driven:
+    """What the timed part gave.
+
+    Attributes:
+        measured: what the engine says.
+        answer: its outputs, or why they are no columns.
+        start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
+            done; what the lab adds itself to try a gate comes after that.
+        sampler, recorder: what was sampled meanwhile; both have stopped.
+        warnings: what is doubtful about it, in words.
+    """
+
+    measured: Measured
+    answer: Columns | str
+    start_ns: int
+    ran_ns: int
+    end_ns: int
+    sampler: ResourceSampler
+    recorder: EnergyRecorder
+    warnings: list[str]
+
+
+def drive(
+    engine: Engine, task: Task, spec: EngineTrial, result: Result, reporter: Reporter
+) -> Driven:
+    """Prepare, run, take the answer and close; fills `result` with times, CPU, page faults, memory.
+
+    The planted slow-down is busy work inside the timed part, after the engine's own.
+    """
+    threads_before = set(threading.enumerate())
+    warnings: list[str] = []
+    recorder = EnergyRecorder(by_name(spec.energy, spec.energy_reason))
+    with recorder, ResourceSampler(_own(recorder)) as sampler:
+        threads_before |= set(threading.enumerate())
+        processes_before = frozenset(process.pid for process in descendants())
+        collect_from_now_on()
+        unprepared = used_here() + used_by(sampler.others())
+        reporter.phase("prepare")
+        begin_ns = time.monotonic_ns()
+        reason = engine.unsupported(task)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        prepared = engine.prepare(task)
+        try:
+            result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
+            reporter.phase("run")
+            planted = ballast(spec.planted_memory, sampler)
+            # The lab's own slow readings stay outside: they took a tenth of a run of 5 ms.
+            before = used_by(sampler.others())
+            result["prepare_cpu_s"] = (before + used_here()).cpu_s_since(unprepared)
+            recorder.mark()
+            before += used_here()
+            # Each reading of the clock lies between two stamps of the lab's.
+            reporter.stamp(BEFORE_BEGIN)
+            start_ns = time.monotonic_ns()
+            reporter.stamp(AFTER_BEGIN)
+            measured = prepared.run()
+            ran_ns = time.monotonic_ns()
+            burn((ran_ns - start_ns) * spec.planted_slowdown)
+            reporter.stamp(BEFORE_END)
+            end_ns = time.monotonic_ns()
+            reporter.stamp(AFTER_END)
+            after = used_here()
+            recorder.mark()
+            after += used_by(sampler.others())
+            reporter.phase("ran")
+            result |= after.columns_since(before)
+            sampler.stop()
+            recorder.stop()
+            del planted
+            measured = delayed(measured, spec.planted_delay_ns)
+            result["duration_s"] = (end_ns - start_ns) / 1e9
+            result["peak_rss_bytes"] = sampler.peak_rss_bytes
+            reporter.phase("answer")
+            unanswered = used_here() + used_by(sampler.others())
+            begin_ns = time.monotonic_ns()
+            answer = _arrays(prepared.answer())
+            result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
+            answered = used_here() + used_by(sampler.others())
+            result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
+        finally:
+            reporter.phase("close")
+            try:
+                prepared.close()
+            except Exception as error:
+                print_traceback()
+                warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
+    return Driven(
+        measured=measured,
+        answer=answer,
+        start_ns=start_ns,
+        ran_ns=ran_ns,
+        end_ns=end_ns,
+        sampler=sampler,
+        recorder=recorder,
+        warnings=warnings + left_behind(threads_before, processes_before),
+    )
+
+
+def _arrays(answer: Columns) -> Columns | str:
+    """Return an answer as arrays, so that what it still has to compute counts as taking it.
+
+    Where it has none, return why.
+    """
+    try:
+        return {
+            name: values if isinstance(values, ListColumn) else np.asarray(values)
+            for name, values in answer.items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
+        return str(error)
+
+
+def _own(recorder: EnergyRecorder) -> frozenset[int]:
+    """Return the child processes that are the lab's own, whose time is not the engine's."""
+    return frozenset() if recorder.pid is None else frozenset({recorder.pid})
+
+
+def print_traceback() -> None:
+    """Print the traceback of the exception being handled to the trial's log, if it is open."""
+    with suppress(OSError, ValueError):
+        traceback.print_exc()

@@ -1,0 +1,127 @@
+"""Searches through `lab run`: real processes, real verification, engines of known capacity."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from streamlab.lab.cli import EXIT_OK, call
+from streamlab.lab.runner.provenance import revision
+from streamlab.lab.runner.search.record import read_searches
+from streamlab.results.store import read_meta, read_run, write_meta
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.model import Alphabet
+from streamlab.workloads.registry import workload
+
+CAPACITY_EPS = 5_300
+EVENTS = 48_000
+
+MATRIX = """
+[run]
+timeout_s = 600
+[[workload]]
+name = "event_window"
+dataset = "{dataset}"
+[[engine]]
+name = "fake"
+label = "bounded"
+options = {{ capacity_eps = {capacity} }}
+[[engine]]
+name = "fake"
+label = "boundless"
+[load]
+search = "sustainable"
+start_eps = 2_000
+tolerance = 0.1
+votes = 1
+confirmations = 1
+levels = [0.5]
+warm_up_s = 1
+window_s = 3
+"""
+
+
+@pytest.fixture
+def matrix(tmp_path, monkeypatch):
+    """A matrix with a search on two fakes, over an input that lasts 4 s at 12,000 events/s."""
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    catalog = Catalog.default()
+    found = workload("event_window")
+    params = found.params({"values_per_barrier": 20})
+    specs = found.streams(params, EVENTS)
+    with catalog.staging() as staging:
+        folder = staging / "dataset"
+        folder.mkdir()
+        streams = []
+        alphabet = Alphabet(kinds=found.program.kinds, keys=found.keys(params))
+        for index, spec in enumerate(specs):
+            columns = dict(found.generate(params, 7, specs, index, 0, spec.events))
+            columns["ts"] = columns["ts"].astype(np.int64)
+            types = {name: values.dtype for name, values in columns.items()}
+            kinds = found.program.kind_indices(spec.kinds)
+            streams.append(write_stream(folder, spec.name, kinds, types, [columns], alphabet))
+        content = Content(
+            workload="event_window",
+            alphabet=alphabet,
+            streams=tuple(streams),
+            origin={"generator": "event_window", "seed": 7},
+            source="test",
+            licence="CC0-1.0",
+        )
+        dataset = catalog.publish(folder, content).id
+    path = tmp_path / "m.toml"
+    path.write_text(MATRIX.format(dataset=dataset[:12], capacity=CAPACITY_EPS), encoding="utf-8")
+    return path
+
+
+def run_lab(capsys, *arguments):
+    code = call(["run", *map(str, arguments)])
+    printed = capsys.readouterr()
+    assert code == EXIT_OK, printed.err
+    return read_run(Path(printed.out.splitlines()[-1]))
+
+
+def told_apart(run):
+    found = read_searches(run.path)
+    return [next(s for id_, s in found.items() if name in id_) for name in ("bounded", "boundless")]
+
+
+@pytest.mark.full  # some 80 real trials, half a minute
+def test_a_run_finds_the_capacity_and_can_be_resumed_in_the_middle(matrix, capsys):
+    run = run_lab(capsys, matrix)
+    bounded, boundless = told_apart(run)
+
+    assert bounded.over
+    assert bounded.bracket.r_pass_eps <= CAPACITY_EPS <= bounded.bracket.r_fail_eps
+    assert bounded.bracket.r_fail_eps <= 1.11 * bounded.bracket.r_pass_eps
+    assert bounded.bracket.confirmed
+    assert bounded.bracket.refuted
+    assert boundless.bracket.r_pass_eps == pytest.approx(EVENTS / 4, rel=0.01)
+    assert boundless.bracket.r_fail_eps is None
+    assert "the input is too short" in boundless.bracket.reason
+
+    purposes = {row["purpose"] for row in run.rows}
+    assert purposes == {"double", "bisect", "confirm", "refute", "level"}
+    assert {row["status"] for row in run.rows} == {"ok", "unsustained"}
+    for row in run.rows:
+        assert row["missing"] == row["wrong"] == 0
+        assert "quick" in row["sustained_reason"]
+    first = [row["cell"] for row in run.rows[:6]]
+    assert first == first[:2] * 3, "the searches do not take turns"
+
+    # As if the run had been killed after a third of its trials.
+    before = [row["offered_eps"] for row in run.rows]
+    kept = len(run.rows) // 3
+    for path in (run.path / "trials").glob("*.json"):
+        if json.loads(path.read_text(encoding="utf-8"))["order_index"] >= kept:
+            path.unlink()
+    # The checkout may have changed meanwhile; that resume refuses this is tested elsewhere.
+    meta = read_meta(run.path)
+    write_meta(run.path, meta | {"vcs": revision()})
+    resumed = run_lab(capsys, "--resume", run.path)
+    assert [row["offered_eps"] for row in resumed.rows] == before
+    assert [s.bracket for s in told_apart(resumed)] == [bounded.bracket, boundless.bracket]

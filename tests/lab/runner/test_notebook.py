@@ -1,0 +1,140 @@
+"""`lab.run(...)`, in a plain Python process as a notebook has one."""
+
+import html
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import streamlab as lab
+from streamlab.lab import notebook
+from streamlab.lab.errors import LabError
+from streamlab.lab.runner.execution import RunRequest
+from streamlab.workloads.suite.wordcount import WORKLOAD
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "running.md"
+
+
+@pytest.mark.full  # 15 CPU seconds; the tests below call the same function
+def test_the_documents_example_runs_in_a_plain_process(tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), flags=re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path), "LAB_RUNS": "", "LAB_DATA": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for said in (r"^event_window +multicore +1 +\d", r"^ +2 +\d", r"^wordcount +multicore +1 +\d"):
+        assert re.search(said, done.stdout, flags=re.MULTILINE), done.stdout
+    page = Path(done.stdout.splitlines()[-1])
+    assert page.is_file() and page.parents[1] == tmp_path / "lab" / "runs"
+
+
+def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_the_page(dataset):
+    run = lab.run(
+        workloads=["event_window"],
+        engines=["fake/correct", "fake/lose"],
+        dataset=dataset[:12],
+        repetitions=2,
+        options={"rate_eps": 1_000_000},
+    )
+    frame = run.frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["status"].to_list() == ["ok", "wrong_output", "wrong_output", "ok"]
+    assert frame["repetition"].dtype == pd.Int64Dtype()
+    assert frame["throughput_eps"].notna().to_list() == [True, False, False, True]
+    assert "4 trials, 2 ok, 2 wrong_output" in repr(run)
+
+    shown = run._repr_html_()
+    page = html.unescape(re.search(r'srcdoc="([^"]*)"', shown)[1])
+    assert 'id="results"' in page and 'id="without-number"' in page
+    cells = re.findall(r'data-cell="([^"]*)"', page)
+    assert cells == list(dict.fromkeys(run.frame()["cell"])) and "wrong_output" in page
+    table = re.search(r"<table class=\"headline.*?</table>", page, flags=re.DOTALL)[0]
+    assert table in run.report().read_text()
+    assert 'sandbox="allow-scripts"' in shown
+
+
+def test_workers_that_a_sequential_engine_does_not_get_are_logged(dataset, caplog):
+    asked = {"dataset": dataset[:12], "workers": [1, 2]}
+    run = lab.run(workloads=["event_window"], engines=["reference"], **asked)
+    assert run.frame()["workers"].to_list() == [1]
+    (said,) = (r.message for r in caplog.records if "sequential" in r.message)
+    assert said == "reference is sequential: it runs with 1 worker, whatever is asked (1, 2)"
+
+
+def test_a_matrix_is_run_and_cells_are_chosen(matrix):
+    path = matrix(["correct", "lose"])
+    run = lab.run(path, only=["*/correct/*"])
+    assert run.frame()["variant"].to_list() == ["correct"]
+
+
+def test_a_helper_may_be_edited_between_two_runs_of_one_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    file, helper = tmp_path / "own.py", tmp_path / "helper_of_own.py"
+    file.write_text(
+        "from helper_of_own import made\nfrom streamlab import workload\n"
+        "from streamlab.workloads.suite.keyed_counter.program import PROGRAM\n"
+        "WORKLOAD = workload(PROGRAM, input=made)\n"
+    )
+    made = (
+        "def made(events, seed):\n"
+        "    for ts in range(events):\n"
+        "        kind = 'increment' if ts % 10 else 'read_reset'\n"
+        "        yield {'ts': ts, 'key': ts % NUMBER, 'kind': kind}\n"
+    )
+    inputs = set()
+    for number in (2, 3):
+        helper.write_text(made.replace("NUMBER", str(number)))
+        run = lab.run(workloads=[str(file)], engines=["reference"], events=100)
+        assert run.frame()["status"].to_list() == ["ok"]
+        inputs |= set(run.frame()["dataset"])
+    assert len(inputs) == 2
+    del sys.modules["helper_of_own"]
+
+
+HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "said"),
+    [
+        ((), {}, "workloads is (); give a list"),
+        ((), {"workloads": "wordcount", "engines": ["fake"]}, "workloads is 'wordcount'; give a"),
+        *(
+            ((), {**HERE, "workers": workers}, f"workers is {workers!r}; give whole numbers of at")
+            for workers in (0, [0], [-1], [1.5], ["2"])
+        ),
+        (("m.toml",), {"workers": [1]}, "workers goes with workloads, not with a matrix"),
+        ((), {"worker": [1]}, "lab.run: there is no argument 'worker'; did you mean workers"),
+        (("m.toml", "o"), {}, "lab.run: only matrix may be given without its name, got 2 values"),
+        (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(positional, named, said):
+    with pytest.raises(LabError, match=re.escape(said)):
+        lab.run(*positional, **named)
+
+
+def test_a_misspelt_workload_gets_a_suggestion():
+    with pytest.raises(LabError, match=r"did you mean wordcount\?"):
+        lab.run(workloads=["wordcuont"], engines=["fake"])
+
+
+def test_a_workload_that_another_process_could_not_find_is_refused():
+    with pytest.raises(LabError, match="give its name, or the path of its file"):
+        lab.run(workloads=[WORKLOAD], engines=["fake"])
+
+
+def test_it_is_a_plain_function_also_when_the_parent_of_trials_was_imported():
+    assert inspect.isfunction(lab.run) and lab.run is notebook.run
+    assert RunRequest.__module__ == "streamlab.lab.runner.execution"
+    assert lab.run.__doc__ is not None and "workloads" in inspect.signature(lab.run).parameters

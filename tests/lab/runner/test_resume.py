@@ -1,0 +1,169 @@
+"""Runs that end before their last trial, and how they are gone on with."""
+
+import errno
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
+from streamlab.lab.runner import trials
+from streamlab.results.store import finished, read_meta, read_run, write_meta
+from tests.lab.runner.runs import run_lab
+from tests.processes import Popen
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_S = 600
+
+
+def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
+    capsys, matrix, tmp_path, monkeypatch, same_source
+):
+    real, count = trials.write_trial, itertools.count(1)
+
+    def full_at_the_second(run_dir, name, row):
+        if next(count) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(run_dir, name, row)
+
+    monkeypatch.setattr("streamlab.lab.runner.trials.write_trial", full_at_the_second)
+    code, _, err = run_lab(capsys, matrix(["correct"], repetitions=3))
+    assert code == EXIT_USER_ERROR
+    (run_dir,) = (tmp_path / "runs").iterdir()
+    assert "cannot be written: No space left on device; make room and go on with" in err
+    assert f"lab run --resume {run_dir}" in err
+    run = read_run(run_dir)
+    assert [row["repetition"] for row in run.rows] == [1]
+    assert not run.meta["complete"] and run.meta["sessions"][0]["interrupted"]
+
+    code, _, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_OK, err
+    assert [row["repetition"] for row in read_run(run_dir).rows] == [1, 2, 3]
+
+
+def interrupted(path, tmp_path):
+    """Start `lab run` as a person would, press Ctrl-C in a later trial than the first.
+
+    The trial is one that has begun and is not recorded, whichever a busy machine shows.
+
+    Returns:
+        The exit code, the lines of standard output, and standard error.
+    """
+    process = Popen(
+        [sys.executable, "-m", "streamlab", "run", str(path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+    def under_way() -> bool:
+        logs = list((tmp_path / "runs").glob("*/logs/event_window*.log"))
+        # After the logs: a trial that ended meanwhile is known.
+        known = {record.stem for record in (tmp_path / "runs").glob("*/trials/*.json")}
+        current = [log for log in logs if log.stem not in known]
+        return len(known) > 0 and any("# phase: run" in log.read_text() for log in current)
+
+    deadline = time.monotonic() + PATIENCE_S
+    while not under_way():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "no trial after the first one has begun"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, out.splitlines(), err
+
+
+def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
+    capsys, matrix, tmp_path, same_source
+):
+    path = matrix(["correct"], repetitions=3, options="{ rate_eps = 1_000 }")
+    code, out, err = interrupted(path, tmp_path)
+    assert code == EXIT_INTERRUPTED, err
+    run_dir = Path(out[-1])
+    assert f"lab run --resume {run_dir}" in err
+    before = finished(run_dir)
+    assert 1 <= len(before) < 3
+    assert len(read_run(run_dir).rows) == len(before)
+    meta = read_meta(run_dir)
+    assert not meta["complete"]
+    # It was another process, which saw the checkout as it really is.
+    write_meta(run_dir, meta | {"vcs": same_source})
+
+    code, out, err = run_lab(capsys, "--resume", run_dir.name)
+    assert code == EXIT_OK, err
+    assert Path(out[-1]) == run_dir
+    run = read_run(run_dir)
+    assert [row["repetition"] for row in run.rows] == [1, 2, 3]
+    assert max(row["attempt"] for row in run.rows) == 2
+    assert all(finished(run_dir)[name] == row for name, row in before.items())
+    assert [session["interrupted"] for session in run.meta["sessions"]] == [True, False]
+
+
+def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
+    capsys, stored_run, same_source
+):
+    run_dir = stored_run(["correct"], options='{ says = "\\u0001" }')
+    write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
+    code, _, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_OK, err
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda meta: meta["vcs"].update(commit="0" * 40), "source revision vcs.commit"),
+        (
+            lambda meta: meta["settings"].update(planted_slowdown=0.1),
+            "matrix settings['planted_slowdown'] was 0.1, is 0.0 now",
+        ),
+        (lambda meta: meta["host"].update(cpu_model="abacus"), "host['cpu_model'] was 'abacus'"),
+        (
+            lambda meta: meta["cells"]["event_window@small/fake/correct/w1"].update(workers=9),
+            "['workers'] was 9, is 1 now",
+        ),
+        (lambda meta: meta["datasets"]["event_window@small"].update(id="ff"), "dataset of event_"),
+    ],
+)
+def test_resume_is_refused_when_something_differs_and_names_it(
+    capsys, stored_run, same_source, change, named
+):
+    run_dir = stored_run(["correct"])
+    meta = read_meta(run_dir) | {"vcs": dict(same_source)}
+    change(meta)
+    write_meta(run_dir, meta)
+    code, _, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_USER_ERROR
+    assert named in err and "cannot be resumed" in err
+
+
+def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, same_source):
+    run_dir = stored_run(["correct"])
+    write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
+    before = read_meta(run_dir)
+    worker = (
+        "import sys, pathlib; from streamlab.lab.runner.run_directory import hold\n"
+        "with hold(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", worker, str(run_dir)]
+    with Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        code, _, err = run_lab(capsys, "--resume", run_dir)
+        assert code == EXIT_USER_ERROR
+        assert f"is being worked on by process {other.pid}; wait for it or stop it" in err
+        assert read_meta(run_dir) == before
+        other.stdin.close()
+    assert run_lab(capsys, "--resume", run_dir)[0] == EXIT_OK
+
+
+def test_resume_with_another_matrix_is_refused(capsys, matrix, stored_run):
+    run_dir = stored_run(["correct"])
+    code, _, err = run_lab(capsys, matrix(["correct", "lose"], name="n"), "--resume", run_dir)
+    assert code == EXIT_USER_ERROR
+    assert "matrix cells['event_window@small/fake/lose/w1'] is new" in err

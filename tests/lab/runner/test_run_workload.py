@@ -1,0 +1,291 @@
+"""`lab run` with engines: a workload of one's own, run without a matrix."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.runner.launcher import run_trial
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.results.store import read_run
+from streamlab.workloads.datasets.builder import ensure
+from streamlab.workloads.registry import workload
+from tests.examples_folder import sensors
+from tests.lab.runner.runs import run_lab
+
+NO_ORACLE = "sensors: checked against the reference engine, not an independent oracle"
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return sensors(tmp_path / "own")
+
+
+def test_the_shortest_file_runs_on_two_engines_is_verified_and_gets_its_page(
+    capsys, path: Path, monkeypatch, same_source
+):
+    monkeypatch.chdir(path.parent)
+    asked = ["--engine", "reference", "--engine", "multicore", "-w", "1,2", "--report"]
+    code, out, err = run_lab(capsys, "sensors.py", *asked)
+    assert code == EXIT_OK, (out, err)
+    run_dir = Path(out[-1])
+    assert NO_ORACLE.partition(": ")[2] in Path(out[-2]).read_text()
+    assert NO_ORACLE in out
+    run = read_run(run_dir)
+    assert {row["cell"]: row["status"] for row in run.rows} == {
+        "sensors/reference/sequential/w1": "ok",
+        "sensors/multicore/dgs/w1/b4096": "ok",
+        "sensors/multicore/dgs/w2/b4096": "ok",
+    }
+    assert len(run.rows) == 3
+    assert {row["checked_by"] for row in run.rows} == {"reference engine"}
+    assert {row["workload_code"] for row in run.rows} == {workload(str(path)).code()}
+    assert min(row["expected_outputs"] for row in run.rows) > 0
+
+    monkeypatch.chdir(run_dir)
+    (run_dir / "trials" / f"{'sensors__multicore__dgs__w2__b4096'}-r1.json").unlink()
+    code, out, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_OK, (out, err)
+    assert len(read_run(run_dir).rows) == 3
+
+    path.write_text(path.read_text().replace("state.total += event", "state.total -= event"))
+    code, out, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_USER_ERROR
+    assert "the code of workload sensors was edited since it was started" in err
+    assert "start a new run, or put the code back" in err
+
+
+def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
+    code, out, _ = run_lab(capsys, path, "--engine", "fake/corrupt")
+    assert code == EXIT_WRONG_OUTPUT
+    (row,) = read_run(Path(out[-1])).rows
+    assert (row["status"], row["checked_by"]) == ("wrong_output", "reference engine")
+    assert row["wrong"] or row["missing"]
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("oracle", [False, True])
+def test_a_function_that_does_not_give_the_same_each_time_is_hinted_at(
+    capsys, path: Path, oracle: bool
+):
+    text = path.read_text().replace("+= event.value", "+= event.value + np.random.randint(99)")
+    if oracle:  # then it is not the reason, since it shares no functions
+        text = text.replace("workload(PROGRAM,", "workload(PROGRAM, oracle=nothing,")
+        text = text.replace(
+            "WORKLOAD =",
+            "def nothing(data):\n    none = np.zeros(0, np.int64)\n"
+            "    return {'ts': none, 'key': none, 'total': none}\n\n\nWORKLOAD =",
+        )
+    path.write_text(text)
+    code, out, err = run_lab(capsys, path, "--engine", "multicore")
+    assert code == EXIT_WRONG_OUTPUT, (out, err)
+    hint = "a function does not give the same each time (random numbers, a clock"
+    assert [hint in line for line in out].count(True) == (not oracle)
+    (row,) = read_run(Path(out[-1])).rows
+    assert (hint in row["warnings"]) == (not oracle)
+
+
+@pytest.mark.full
+def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: Path):
+    text = path.read_text().replace("state.total += event.value", "state.total += 1 + event.value")
+    path.write_text(text)
+    code, out, _ = run_lab(capsys, path, "--engine", "multicore")
+    assert code == EXIT_OK, read_run(Path(out[-1])).rows
+    assert NO_ORACLE in out
+    oracle = (
+        "from streamlab.workloads.datasets.total_order import total_order\n"
+        "def oracle(data):\n"
+        "    totals, rows = {}, []\n"
+        "    events = total_order(data, np.dtype([('value', np.int64)]))\n"
+        "    for ts, kind, key, value in zip(events.ts, events.kind, events.key,"
+        " events.payload['value']):\n"
+        "        if kind == READING:\n"
+        "            totals[key] = totals.get(key, 0) + value\n"
+        "        else:\n"
+        "            rows.append((ts, key, totals.pop(key, 0)))\n"
+        "    ts, key, total = zip(*rows)\n"
+        "    return {'ts': np.array(ts), 'key': np.array(key), 'total': np.array(total)}\n"
+    )
+    declared = text.replace(
+        "WORKLOAD = workload(PROGRAM,", "WORKLOAD = workload(PROGRAM, oracle=oracle,"
+    )
+    path.write_text(declared.replace("PROGRAM = DGS", f"{oracle}\n\nPROGRAM = DGS", 1))
+    code, out, _ = run_lab(capsys, path, "--engine", "reference")
+    (row,) = read_run(Path(out[-1])).rows
+    assert code == EXIT_WRONG_OUTPUT, row["reason"]
+    assert row["checked_by"] == "oracle" and row["wrong"] > 0
+    path.write_text(path.read_text().replace("+= 1 + event.value", "+= event.value"))
+    code, out, _ = run_lab(capsys, path, "--engine", "reference")
+    assert code == EXIT_OK and NO_ORACLE not in out
+
+
+def test_a_trial_whose_code_was_edited_meanwhile_is_no_measurement(tmp_path: Path, path: Path):
+    subject = workload(str(path))
+    job = EngineTrial(
+        engine="reference",
+        variant="sequential",
+        workers=1,
+        batch=1,
+        options={},
+        dataset=ensure(subject, {}, 0, 1),
+        workload=str(path),
+        code=subject.code(),
+    )
+    assert run_trial(job, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
+    path.write_text(path.read_text().replace("total = 0", "total = 1"))
+    result = run_trial(job, log=tmp_path / "log", timeout_s=600).result
+    assert result["status"] == "invalid"
+    assert "the code of workload sensors is not what the run was started with" in result["reason"]
+
+
+def dry(capsys, *arguments: object) -> list[str]:
+    code, out, err = run_lab(capsys, *arguments, "--dry-run")
+    assert code == EXIT_OK, err
+    return out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--engine", "reference", "-w", "1,2"], True),
+        (["--engine", "multicore", "--engine", "reference/sequential", "-w", "4"], True),
+        (["--engine", "reference", "-w", "1"], False),
+        (["--engine", "reference"], False),
+        (["--engine", "multicore", "-w", "1,2"], False),
+        (["--engine", "reference", "-w", "2", "--quiet"], False),
+    ],
+)
+def test_workers_that_a_sequential_engine_does_not_get_are_said(capsys, arguments, said):
+    code, _, err = run_lab(capsys, "wordcount", *arguments, "--dry-run")
+    assert code == EXIT_OK
+    words = "lab: reference is sequential: it runs with 1 worker, whatever is asked ("
+    assert (words in err) == said
+
+
+def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
+    assert dry(capsys, "wordcount", "--engine", "reference") == [
+        "wordcount/reference/sequential/w1  x1  wa_ms=60000  ws_ms=120000  counting=set"
+    ]
+    asked = ["--engine", "multicore/sn", "--engine", "multicore", "-w", "2", "-n", "3"]
+    asked += ["--batch", "1,64", "--query", "wa_ms=1000", "--query", "ws_ms=5000"]
+    asked += ["--option", "multicore.pin=true", "--events", "5000", "--seed", "3"]
+    assert dry(capsys, "streamlab.workloads.suite.wordcount:WORKLOAD", *asked) == [
+        f"wordcount/multicore/{variant}/w2/b{batch}  x3  wa_ms=1000  ws_ms=5000  counting=set"
+        for variant in ("sn", "vsn")
+        for batch in (1, 64)
+    ]
+    assert dry(capsys, "event_window", "--engine", "reference", "--param", "streams=3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["wordcount"], "say on which engines wordcount is to run, e.g. --engine reference"),
+        (["m.toml", "-w", "2"], "--workers goes with a WORKLOAD, not with a matrix"),
+        (["--demo", "--engine", "fake"], "--engine goes with a WORKLOAD, not with a matrix"),
+        (["wordcount", "--engine", "fake", "-w", "two"], "'two' is no list of whole numbers"),
+        *(
+            (["wordcount", "--engine", engine, "-w", number], f"workers is [{number}]; give whole")
+            for engine, number in (("fake", "0"), ("reference", "0"), ("multicore", "-1"))
+        ),
+        (["wordcount", "--engine", "reference", "--batch", "0"], "batch is [0]; give whole"),
+        (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
+        (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is given twice"),
+        (["wordcount", "--engine", "none"], "no engine 'none'"),
+        (
+            ["wordcount", "--engine", "fake/none"],
+            "key variants has 'none', which engine fake has not",
+        ),
+        (["wordcont", "--engine", "fake"], "no workload 'wordcont'; did you mean wordcount?"),
+        (["none.py", "--engine", "fake"], "none.py cannot be read: No such file"),
+        (["wordcount", "--engine", "fake", "--dataset", "xyz"], "key dataset is 'xyz'"),
+    ],
+)
+def test_what_cannot_be_run_is_said_with_the_remedy(capsys, arguments, expected):
+    assert call(["run", *arguments]) == EXIT_USER_ERROR
+    said = " ".join(capsys.readouterr().err.split())
+    assert expected in said and "Traceback" not in said
+
+
+def test_a_table_is_taken_whole(capsys, path: Path):
+    code, _, err = run_lab(capsys, path, "--engine", "reference", "--events", "5")
+    assert code == EXIT_USER_ERROR
+    assert "5 is given, but the input of sensors is a table, which is taken whole" in err
+
+
+def test_a_data_file_that_is_missing_or_lacks_a_column_is_said(capsys, path: Path):
+    data = path.with_name("sensors.csv")
+    data.write_text(data.read_text().replace("value", "reading", 1))
+    code, _, err = run_lab(capsys, path, "--engine", "reference")
+    assert code == EXIT_USER_ERROR
+    assert "sensors.csv: no column value for field value; name its column" in err
+    data.unlink()
+    assert run_lab(capsys, path, "--engine", "reference")[0] == EXIT_USER_ERROR
+
+
+def test_the_plan_of_a_table_is_for_its_own_keys(capsys, path: Path):
+    assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "plan for sensors: 2 workers, 20 keys" in said
+    assert json.dumps("reading-0")[1:-1] in said
+
+
+@pytest.mark.full
+def test_a_kernel_is_that_of_the_file_that_its_errors_would_name(
+    capsys, path: Path, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
+    other = path.with_name("renamed.py")
+    other.write_text(path.read_text() + "# and edited, elsewhere\n")
+    for file in (path, other):
+        code, out, _ = run_lab(capsys, file, "--engine", "multicore")
+        assert code == EXIT_OK, read_run(Path(out[-1])).rows[0]["reason"]
+    kernels = list((tmp_path / "cache" / "kernels").glob("*.py"))
+    assert len(kernels) == 4  # of update, in two loops, in each file
+
+
+def test_an_engine_is_tried_on_a_workload_of_ones_own(capsys, path: Path):
+    assert call(["conform", "multicore", "--workload", str(path), "--variant", "dgs"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "wrong" in said and "crash:" not in said
+
+
+def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path: Path):
+    made = ensure(workload(str(path)), {}, 0, 1)
+    path.write_text(path.read_text().replace('"reset"),', '"clearing"),'))
+    asked = ["--engine", "reference", "--dataset", made.id[:12]]
+    code, _, err = run_lab(capsys, path, *asked)
+    assert code == EXIT_USER_ERROR
+    assert "has the kinds reading, reset, workload sensors reads reading, clearing" in err
+
+
+def test_a_folder_whose_name_is_no_text_runs_and_is_shown_escaped(
+    capsys, tmp_path: Path, monkeypatch
+):
+    path = sensors(tmp_path / os.fsdecode(b"raw\xff"))
+    monkeypatch.chdir(path.parent)
+    code, out, err = run_lab(capsys, path.name, "--engine", "multicore", "--report")
+    assert code == EXIT_OK, (out, err)
+    assert r"raw\udcff" in (Path(out[-1]) / "run.json").read_text(encoding="utf-8")
+    assert run_lab(capsys, "--resume", out[-1])[0] == EXIT_OK
+    assert call(["check", str(path)]) == EXIT_OK
+    assert call(["plan", str(path), "-w", "2", "--svg", "plan.svg"]) == EXIT_OK
+
+
+@pytest.mark.parametrize("variable", ["LAB_RUNS", "LAB_DATA"])
+def test_results_and_data_need_a_path_that_is_text(
+    capsys, tmp_path: Path, path: Path, monkeypatch, variable
+):
+    monkeypatch.setenv(variable, str(tmp_path / os.fsdecode(b"to\xff")))
+    assert call(["run", str(path), "--engine", "multicore"]) == EXIT_USER_ERROR
+    error = capsys.readouterr().err
+    assert "bytes that are not text in" in error and r"to\udcff" in error and variable in error

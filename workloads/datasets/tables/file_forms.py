@@ -1,0 +1,65 @@
+"""Tables of files by the form of the files, and of columns by role: what the command line says."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.constructors import Meaning, arrow, csv, parquet
+from streamlab.workloads.datasets.tables.file_search import first_file
+from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, wanted_by
+from streamlab.workloads.datasets.tables.table import Table
+from streamlab.workloads.model import Program
+
+_FORMS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+"""By how files begin; others are CSV, perhaps compressed."""
+
+
+def table_of_files(
+    paths: Sequence[str],
+    form: str,
+    program: Program,
+    roles: Mapping[str, str],
+    *,
+    delimiter: str = ",",
+    quoted: bool = True,
+    **meaning: Unpack[Meaning],
+) -> Table:
+    """Return a table of files.
+
+    Args:
+        paths: files, folders and globs.
+        form: `csv`, `parquet`, `arrow`, or `auto`: the beginning of the first file tells.
+        program: what is to read it.
+        roles: the columns by role: `ts`, `key`, `kind`, or a field of the program, which comes
+            first where it is called as a role.
+        delimiter: between the cells of CSV.
+        quoted: whether CSV has cells in quotes, as for `csv`.
+        **meaning: what else is said of it.
+
+    Raises:
+        DatasetError: there is no such file, no column of times, or a value is out of range.
+    """
+    wanted = wanted_by(program)
+    rest = dict(roles)
+    if TS not in rest:
+        raise DatasetError("--columns does not say which column holds the times (ts=...)")
+    ts = rest.pop(TS)
+    fields = {*wanted.fields, *wanted.lists}
+    if KEY not in fields:
+        meaning["key"] = rest.pop(KEY, None)
+    if KIND not in fields:
+        meaning["kind"] = rest.pop(KIND, None)
+    meaning["columns"] = rest
+    if form == "auto":
+        form = form_of(first_file(tuple(paths)))
+    if form == "csv":
+        return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
+    return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)
+
+
+def form_of(path: Path) -> str:
+    """Return the form of a file by its beginning: `parquet`, `arrow` or else `csv`."""
+    with path.open("rb") as file:
+        start = file.read(max(map(len, _FORMS)))
+    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), "csv")

@@ -1,0 +1,55 @@
+"""How the rows of sales and clicks are dealt to physical streams, in units that stay together."""
+
+import numpy as np
+
+from streamlab.workloads.datasets.stream_assignment import rows_of
+from streamlab.workloads.inputs.retail import purchases
+from streamlab.workloads.inputs.retail.days import FIRST_DAY_PARAMETER, midnight_ms
+from streamlab.workloads.model import Parameter, Params, StreamSpec
+
+
+def parameters(unit: str) -> dict[str, Parameter]:
+    """Return what both generators take beside their rates; `unit` is what streams are dealt."""
+    return {
+        **purchases.PARAMETERS,
+        "first_day": FIRST_DAY_PARAMETER,
+        "streams": Parameter(
+            default=1,
+            help=f"physical streams, to which {unit} are dealt",
+            minimum=1,
+            maximum=512,
+        ),
+    }
+
+
+def keys(params: Params) -> int:
+    """Return 1: tags carry no key."""
+    return 1
+
+
+def dealt_streams(
+    params: Params, events: int, *, kind: str, fields: np.dtype[np.void], unit: int
+) -> tuple[StreamSpec, ...]:
+    """Return the streams, which have `events` rows in all, dealt in units of so many rows.
+
+    Raises:
+        ModelError: parameters that contradict each other.
+    """
+    purchases.sizes(params)
+    midnight_ms(str(params["first_day"]))
+    count = int(params["streams"])
+    return tuple(
+        StreamSpec(
+            name=f"{kind}-{index}",
+            kinds=(kind,),
+            fields=fields,
+            events=_dealt_rows(events, unit, index, count),
+        )
+        for index in range(count)
+    )
+
+
+def _dealt_rows(events: int, unit: int, index: int, count: int) -> int:
+    """Return how many of the first `events` rows a stream has when units of rows are dealt."""
+    whole, rest = divmod(events, unit)
+    return unit * rows_of(whole, index, count) + rest * (whole % count == index)

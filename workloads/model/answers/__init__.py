@@ -1,0 +1,1 @@
+"""Compares answers: data-trace equality, floats, the order that outputs must keep."""

@@ -1,0 +1,171 @@
+"""Data-trace equality of outputs (Data-Trace Types, section 3), with a readable difference.
+
+Two outputs are the same data trace when one can be turned into the other by swapping adjacent rows
+whose tags do not depend on each other. Three steps, each only when the one before does not settle
+it: element by element; by fingerprints of the canonical form; and a classification of the rows that
+differ. Where an output must be in order of time, that is asked for as well. Floats that need not be
+equal bit for bit are matched first, see `float_match`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from streamlab.workloads.model.answers.difference import Difference, classify, spread
+from streamlab.workloads.model.answers.float_match import Matched, match_floats
+from streamlab.workloads.model.answers.floats import Tolerances
+from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint
+from streamlab.workloads.model.answers.time_order import late_examples, late_rows
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.streams.stream import Columns
+from streamlab.workloads.model.workload import OutputType
+
+__all__ = ["Difference", "compare"]
+
+NONE: Tolerances = MappingProxyType({})
+"""Floats are equal bit for bit."""
+
+
+def compare(
+    expected: Columns,
+    actual: Columns,
+    output: OutputType,
+    *,
+    limit: int = 20,
+    tolerances: Tolerances = NONE,
+    magnitude: Callable[[], float] = lambda: 0.0,
+) -> Difference:
+    """Compare two outputs as data traces.
+
+    Args:
+        expected: the right answer, as columns of equal length.
+        actual: the answer to judge, with the same columns and types.
+        output: which rows depend on each other, and whether `actual` must be in order of time.
+        limit: most example rows in the difference.
+        tolerances: of float fields that need not be equal bit for bit (`floats.tolerances_of`).
+        magnitude: of the input's floats, typically; called when floats differ.
+
+    Returns:
+        The difference; its `equal` is true when both are the same trace. A wrong answer passes with
+        a probability of about 2**-128 (see `foata.fingerprint`); a right one is never refused.
+
+    Raises:
+        ModelError: columns are missing, of unequal length, or of another type.
+    """
+    _check_columns(expected, actual, output)
+    columns, deviations = actual, {}
+    if not all(bound.exact for bound in tolerances.values()):
+        matched = _matched(expected, actual, output, tolerances, magnitude)
+        columns, deviations = matched.columns, matched.deviations
+    difference = replace(_compare(expected, columns, output, limit), deviations=deviations)
+    if not output.sorted:
+        return difference
+    late = late_rows(actual)
+    if not len(late) or difference.out_of_order:
+        return difference
+    examples = [*difference.examples, *late_examples(actual, late, limit)]
+    return replace(difference, out_of_order=len(late), examples=spread(examples, limit))
+
+
+def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int) -> Difference:
+    rows = len(next(iter(expected.values())))
+    begin = _common_prefix(expected, actual)
+    shorter = min(rows, len(next(iter(actual.values()))))
+    if begin == shorter and rows == len(next(iter(actual.values()))):
+        return Difference(expected_rows=rows, actual_rows=rows)
+    # Traces cancel: x u y and x v y are the same trace exactly when u and v are.
+    end = _common_suffix(expected, actual, shorter - begin)
+    left, right = _slice(expected, begin, end), _slice(actual, begin, end)
+    relation = Relation.of(output, left, right)
+    if fingerprint(left, relation) == fingerprint(right, relation):
+        total = len(next(iter(actual.values())))
+        return Difference(expected_rows=rows, actual_rows=total)
+    return classify(
+        left, right, relation, whole=expected, first_row=begin, common=begin + end, limit=limit
+    )
+
+
+def _matched(
+    expected: Columns,
+    actual: Columns,
+    output: OutputType,
+    tolerances: Tolerances,
+    magnitude: Callable[[], float],
+) -> Matched:
+    """Return the answer with the expected floats where they are within their tolerances."""
+    if _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"]):
+        return Matched(columns=actual)
+    relation = Relation.of(output, expected, actual)
+    return match_floats(expected, actual, relation, tolerances, magnitude())
+
+
+def _slice(columns: Columns, begin: int, end: int) -> Columns:
+    return {name: column[begin : len(column) - end] for name, column in columns.items()}
+
+
+def _check_columns(expected: Columns, actual: Columns, output: OutputType) -> None:
+    if "ts" not in expected:
+        raise ModelError(f"the expected output has no column ts, but {', '.join(expected)}")
+    missing = [name for name in expected if name not in actual]
+    extra = [name for name in actual if name not in expected]
+    if missing or extra:
+        raise ModelError(
+            f"the output has columns {', '.join(actual) or 'none'}; expected {', '.join(expected)}"
+        )
+    for name in (output.kind_field, output.key_field):
+        if name is not None and name not in expected:
+            raise ModelError(f"the output type names the field {name}; there is no such column")
+    for name, column in expected.items():
+        if actual[name].dtype != column.dtype:
+            raise ModelError(
+                f"output column {name} has type {actual[name].dtype}; expected {column.dtype}"
+            )
+    for side, columns in (("expected", expected), ("actual", actual)):
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ModelError(f"columns of the {side} output are of unequal length: {lengths}")
+
+
+def _common_prefix(expected: Columns, actual: Columns) -> int:
+    n = min(len(expected["ts"]), len(actual["ts"]))
+    for begin in range(0, n, CHUNK):
+        end = min(begin + CHUNK, n)
+        differs = _differs(
+            {name: column[begin:end] for name, column in expected.items()},
+            {name: column[begin:end] for name, column in actual.items()},
+        )
+        if differs.any():
+            return begin + int(np.argmax(differs))
+    return n
+
+
+def _common_suffix(expected: Columns, actual: Columns, most: int) -> int:
+    """Return how many last rows are equal, at most `most`."""
+    done = 0
+    while done < most:
+        size = min(CHUNK, most - done)
+        parts = [
+            {
+                name: column[len(column) - done - size : len(column) - done]
+                for name, column in side.items()
+            }
+            for side in (expected, actual)
+        ]
+        differs = _differs(*parts)
+        if differs.any():
+            return done + int(np.argmax(differs[::-1]))
+        done += size
+    return done
+
+
+def _differs(left: Columns, right: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    result = np.zeros(len(next(iter(left.values()))), dtype=np.bool_)
+    for name, column in left.items():
+        other = right[name]
+        differs = column != other
+        if column.dtype.kind == "f":
+            differs &= ~(np.isnan(column) & np.isnan(other))
+        result |= differs
+    return result

@@ -1,0 +1,1 @@
+"""Looks into users' functions: fingerprints, sources, constants."""

@@ -1,0 +1,73 @@
+"""The whole numbers that a program's functions mention: what inputs that try them should hold.
+
+A function that looks for item 10001, or for gaps above 3,600 s, does next to nothing on small
+random numbers. With what it compares to, and the numbers beside it, both of its branches are taken.
+"""
+
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.model.code.memo import memo
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.pipeline.program import Pipeline
+
+MOST = 64
+"""Of the constants of one program, the smallest are taken: others are mostly masks."""
+
+
+@memo(16)
+def constants(program: Pipeline | Dataflow) -> tuple[int, ...]:
+    """Return the constants of all functions and of what these call or read, ascending.
+
+    Whole numbers above 3, which small random numbers do not reach, and below 2^31.
+    """
+    found: set[int] = set()
+    seen: set[int] = set()
+    for function in _functions(program):
+        found |= {value for value in _of_value(function, seen) if 3 < abs(value) < 2**31}
+    return tuple(sorted(sorted(found, key=abs)[:MOST]))
+
+
+def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
+    if isinstance(program, Pipeline):
+        for stage in program.stages:
+            yield from (stage.apply, stage.key)
+        return
+    for vertex in program.vertices:
+        if vertex.operator is not None:
+            yield from vertex.operator.functions.values()
+
+
+def _of_value(value: Any, seen: set[int]) -> Iterator[int]:
+    value = getattr(value, "py_func", value)  # a Numba dispatcher wraps a function
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        yield int(value)
+    elif isinstance(value, tuple | frozenset):
+        for item in value:
+            yield from _of_value(item, seen)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size <= MOST:
+        yield from value.ravel().tolist()
+    elif isinstance(value, FunctionType) and id(value) not in seen:
+        seen.add(id(value))
+        yield from _of_value(value.__defaults__ or (), seen)
+        for cell in value.__closure__ or ():
+            yield from _of_value(cell.cell_contents, seen)
+        for name in _names(value.__code__):
+            yield from _of_value(value.__globals__.get(name), seen)
+        yield from _of_code(value.__code__)
+
+
+def _of_code(code: CodeType) -> Iterator[int]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _of_code(constant)
+        else:
+            yield from _of_value(constant, set())
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*(_names(part) for part in inner))

@@ -1,0 +1,185 @@
+"""Vertices whose functions are watched at each call: for the laws that say what these may do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streamlab.workloads.model.dataflow.operators import Function, OpKeyedOrdered, OpKeyedUnordered
+from streamlab.workloads.model.dataflow.program import Vertex
+from streamlab.workloads.model.dataflow.rounding import near
+from streamlab.workloads.model.dgs.laws import BrokenLawError
+from streamlab.workloads.model.streams.records import RecordType
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """What a function's arguments are.
+
+    Attributes:
+        names: of all, as the template calls them.
+        reads: the records that it may read and not change.
+        changes: the records that it changes or fills.
+    """
+
+    names: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+_ITEM = ("s", "key", "value", "out")
+_MARKER = ("s", "key", "m", "out")
+
+_STATELESS = {
+    "on_item": _Arguments(("key", "value", "out")),
+    "on_marker": _Arguments(("m", "out")),
+}
+_ORDERED = {
+    "initial_state": _Arguments(("s",), changes=("s",)),
+    "on_item": _Arguments(_ITEM, changes=("s",)),
+    "on_marker": _Arguments(_MARKER, changes=("s",)),
+}
+_UNORDERED = {
+    "take": _Arguments(("a", "key", "value"), changes=("a",)),
+    "identity": _Arguments(("a",), changes=("a",)),
+    "combine": _Arguments(("x", "y", "into"), reads=("x", "y"), changes=("into",)),
+    "initial_state": _Arguments(("s",), changes=("s",)),
+    "update_state": _Arguments(("s", "agg"), reads=("agg",), changes=("s",)),
+    "on_item": _Arguments(_ITEM, reads=("s",)),
+    "on_marker": _Arguments(_MARKER, reads=("s",)),
+}
+
+
+def watched(vertex: Vertex) -> Vertex:
+    """Return a vertex whose functions raise where they do what a function may not.
+
+    That is: to change a record that it only may read, or to do something else when it is called
+    again with the same arguments.
+
+    Raises:
+        BrokenLawError: from the functions of what is returned.
+    """
+    operator = vertex.operator
+    assert operator is not None, "sources and SORT have no functions"
+    records: dict[str, RecordType] = {}
+    roles = _STATELESS
+    if isinstance(operator, OpKeyedOrdered | OpKeyedUnordered):
+        records["s"] = RecordType("state", operator.state)
+        roles = _ORDERED
+    if isinstance(operator, OpKeyedUnordered):
+        aggregate = RecordType("aggregate", operator.aggregate)
+        records |= dict.fromkeys(("a", "x", "y", "into", "agg"), aggregate)
+        roles = _UNORDERED
+    made: dict[str, Any] = {
+        role: _watching(role, function, roles[role], records)
+        for role, function in operator.functions.items()
+    }
+    return replace(vertex, operator=replace(operator, **made))
+
+
+def _watching(
+    role: str, function: Function, arguments: _Arguments, records: dict[str, RecordType]
+) -> Function:
+    def call(*given: Any) -> None:
+        named = dict(zip(arguments.names, given, strict=True))
+        before = _copies(named, arguments, records)
+        emitted: list[tuple[Any, ...]] = []
+        _call(function, named, emitted)
+        for name in arguments.reads:
+            if not _same(records[name], before[name], named[name]):
+                lines = _lines(role, before, records)
+                lines.append(f"  {name} afterwards: {records[name].words(named[name])}")
+                raise BrokenLawError(f"{role} changes {name}, which it may only read", tuple(lines))
+        again = _copies(before, arguments, records)
+        repeated: list[tuple[Any, ...]] = []
+        _call(function, again, repeated)
+        same = all(_same(records[name], named[name], again[name]) for name in arguments.changes)
+        if not same or not near(tuple(emitted), tuple(repeated)):
+            lines = _lines(role, before, records)
+            lines += _outcome("first", arguments, named, emitted, records)
+            lines += _outcome("again", arguments, again, repeated, records)
+            raise BrokenLawError(
+                f"{role} does something else when it is called again with the same arguments",
+                tuple(lines),
+            )
+        for fields in emitted:
+            named["out"].emit(*fields)
+
+    return call
+
+
+def keeping_keys(vertex: Vertex) -> Vertex:
+    """Return a vertex whose functions raise where they give another key than the one at hand.
+
+    Raises:
+        BrokenLawError: from the functions of what is returned.
+    """
+    operator = vertex.operator
+    assert isinstance(operator, OpKeyedOrdered), "others may change keys"
+    made: dict[str, Any] = {
+        role: _keeping(role, function, str(operator.reads.key))
+        for role, function in operator.functions.items()
+        if role != "initial_state"
+    }
+    return replace(vertex, operator=replace(operator, **made))
+
+
+def _keeping(role: str, function: Function, name: str) -> Function:
+    def call(s: Any, key: int, what: Any, out: Any) -> None:
+        def emit(given: Any, *fields: Any) -> None:
+            if given != key:
+                lines = (
+                    f"{role} at {name} {key}, {what}",
+                    f"  gives an item of {name} {given}: {fields}",
+                    "only an OpStateless changes keys; SORT behind it puts them in order again",
+                )
+                raise BrokenLawError("an OpKeyedOrdered gives an item of another key", lines)
+            out.emit(given, *fields)
+
+        function(s, key, what, _Out(emit))
+
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class _Out:
+    emit: Callable[..., None]
+
+
+def _call(function: Function, named: dict[str, Any], emitted: list[tuple[Any, ...]]) -> None:
+    out = _Out(lambda *fields: emitted.append(fields))
+    function(*(out if name == "out" else value for name, value in named.items()))
+
+
+def _copies(
+    named: dict[str, Any], arguments: _Arguments, records: dict[str, RecordType]
+) -> dict[str, Any]:
+    own = (*arguments.reads, *arguments.changes)
+    return {
+        name: records[name].copy(value) if name in own else value for name, value in named.items()
+    }
+
+
+def _same(of: RecordType, a: Any, b: Any) -> bool:
+    return near(of.values(a), of.values(b))
+
+
+def _lines(role: str, named: dict[str, Any], records: dict[str, RecordType]) -> list[str]:
+    lines = [f"{role}({', '.join(named)}) with"]
+    for name, value in named.items():
+        if name in records:
+            lines.append(f"  {name}: {records[name].words(value)}")
+        elif name != "out":
+            lines.append(f"  {name}: {value}")
+    return lines
+
+
+def _outcome(
+    when: str,
+    arguments: _Arguments,
+    named: dict[str, Any],
+    emitted: list[tuple[Any, ...]],
+    records: dict[str, RecordType],
+) -> list[str]:
+    words = [f"{name} is {records[name].words(named[name])}" for name in arguments.changes]
+    words += [f"emits {fields}" for fields in emitted]
+    return [f"  {when}: {'; '.join(words) or 'nothing'}"]

@@ -1,0 +1,1 @@
+"""Programs with dependency-guided synchronization (DGS): program, laws, synchronization plans."""

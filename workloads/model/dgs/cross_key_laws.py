@@ -1,0 +1,77 @@
+"""The laws that `check` tests on events across keys, beside those of what concerns one key."""
+
+from collections import Counter
+from typing import Any, NoReturn
+
+from hypothesis import strategies as st
+
+from streamlab.workloads.model.dgs.cross_key_events import Across
+from streamlab.workloads.model.dgs.laws import BrokenLawError
+from streamlab.workloads.model.dgs.optimizer import choose_plan
+from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.reference import KeyedRun
+from streamlab.workloads.model.dgs.stream_profile import profile
+from streamlab.workloads.model.dgs.wires import Draw, Semantics
+from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.records import Emitter
+from streamlab.workloads.model.streams.strategies import inputs
+from streamlab.workloads.model.streams.stream import Columns
+from streamlab.workloads.model.streams.total_order import merge
+
+MOST_KEYS = 4
+MOST_WORKERS = 4
+MOST_EVENTS = 6
+"""Of one stream."""
+
+
+def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> None:
+    """Time: what an event across keys puts out carries its timestamp, and is not too much."""
+    program = semantics.program
+    data = draw(inputs(program, max_keys=MOST_KEYS, max_events=MOST_EVENTS))
+    groups = across.groups(data.alphabet.keys).tolist()
+    run, out = KeyedRun(program, data.alphabet.keys), Emitter(program.output)
+    width = len(program.output.names or ())
+    lines = []
+    for event in merge(data, program).events(program):
+        lines.append(f"event {semantics.event_words(event)}")
+        run.process(event, out)
+        rows = out.take()
+        if program.across_of(event.kind) is not across:
+            continue
+        most = across.most_outputs(groups.count(event.key))
+        if len(rows) > most:
+            _fail(f"an event puts out {len(rows)} records, {most} are declared", lines, rows)
+        if any(len(row) != width for row in rows):
+            _fail(f"an output has another number of fields than {width}", lines, rows)
+        if any(row[0] != event.ts for row in rows):
+            law = "an output does not carry the timestamp of the event that caused it"
+            _fail(law, lines, rows)
+
+
+def plans_agree(semantics: Semantics, draw: Draw) -> None:
+    """Plans: every plan gives the sequential answer, in whatever order it allows."""
+    program = semantics.program
+    layout = [(program.kinds[0],), *((kind,) for kind in program.kinds)]
+    data = draw(inputs(program, layouts=[layout], max_keys=MOST_KEYS, max_events=MOST_EVENTS))
+    workers, rng = draw(st.integers(1, MOST_WORKERS)), draw(st.randoms(use_true_random=False))
+    plan = choose_plan(program, data.alphabet, profile(data), workers)
+    expected, found = _rows(answer_of(program, data)), _rows(run_plan(plan, data, rng))
+    if expected == found:
+        return
+    events = merge(data, program).events(program)
+    raise BrokenLawError(
+        "a plan gives another answer than the events in sequence",
+        (
+            *(f"event {semantics.event_words(event)}" for event in events),
+            f"in sequence, and not with {workers} workers: {sorted((expected - found).elements())}",
+            f"with {workers} workers, and not in sequence: {sorted((found - expected).elements())}",
+        ),
+    )
+
+
+def _rows(answer: Columns) -> Counter[tuple[Any, ...]]:
+    return Counter(zip(*(answer[name].tolist() for name in answer), strict=True))
+
+
+def _fail(law: str, lines: list[str], rows: list[tuple[Any, ...]]) -> NoReturn:
+    raise BrokenLawError(law, (*lines, f"outputs of the last: {rows}"))

@@ -1,0 +1,249 @@
+"""Makes synchronization plans (DGS paper, section 3.3); who chooses: `streamlab.workloads.optimizers`.
+
+Tags that need no synchronization become leaves, placed on the worker of their stream; tags that
+others depend on go to the lowest node above everything that they depend on. Keyed programs get one
+tree per key. An unkeyed program whose dependence graph falls apart gets a root without tags: it
+forks the initial state once and never synchronizes.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streamlab.workloads.model.dgs.dependence import DependenceGraph, Split, keys_together
+from streamlab.workloads.model.dgs.placement import Placement, place
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode, Tree
+from streamlab.workloads.model.dgs.program import DGSProgram
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile, within_keys
+from streamlab.workloads.model.errors import PlanError
+from streamlab.workloads.model.streams.tag import Alphabet
+
+
+def choose_plan(
+    program: DGSProgram, alphabet: Alphabet, streams: Sequence[StreamProfile], workers: int
+) -> Plan:
+    """Return a valid plan for at most `workers` workers.
+
+    Greedy, not optimal: it maximises the events that leaves process, not any measured cost. Workers
+    for which there is no independent work stay without leaves.
+
+    Raises:
+        PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
+    """
+    check_arguments(program, alphabet, streams, workers)
+    streams = within_keys(program, streams)
+    reading = reading_streams(program, streams)
+    placement = place(
+        streams, reading, alphabet.keys, workers, together=keys_together(program, alphabet.keys)
+    )
+    return plan_for_placement(program, alphabet, streams, workers, placement)
+
+
+def reading_streams(program: DGSProgram, streams: Sequence[StreamProfile]) -> list[int]:
+    """Return the streams that leaves are placed with, ascending."""
+    return sorted({tag.stream for tag in _free(_graph(program, streams))})
+
+
+def synchronizing_events(program: DGSProgram, streams: Sequence[StreamProfile]) -> int:
+    """Return how many events no leaf can process: an inner node, or one above trees, owns them."""
+    leaves = _free(_graph(program, streams))
+    of_leaves = sum(int(streams[tag.stream].kind_events[tag.kind]) for tag in leaves)
+    return sum(stream.events for stream in streams) - of_leaves
+
+
+def plan_for_placement(
+    program: DGSProgram,
+    alphabet: Alphabet,
+    streams: Sequence[StreamProfile],
+    workers: int,
+    placement: Placement,
+) -> Plan:
+    """Return the plan whose leaves are where `placement` puts the streams' keys.
+
+    Args:
+        program: what is planned.
+        alphabet: its kinds and keys.
+        streams: what occurs in them.
+        workers: how many there are.
+        placement: the worker of each key in each stream of `reading_streams`.
+    """
+    graph = _graph(program, streams)
+    free = _free(graph)
+    placement, occurs = _by_occurrence(program, streams, placement)
+    shapes, shape_of = np.unique(np.hstack([placement, occurs]), axis=0, return_inverse=True)
+    trees = []
+    for index, shape in enumerate(shapes.tolist()):
+        own, of_leaves = graph, free
+        if not all(shape[len(streams) :]):
+            rates = {
+                tag: graph.rates[tag] for tag in graph.rates if shape[len(streams) + tag.stream]
+            }
+            own = DependenceGraph.of(program, rates)
+            # What elsewhere waits for other tags may be alone here.
+            of_leaves = free & own.rates.keys() or _free(own)
+        # A stream that is only waited for has no place of its own: the tree goes to its key's.
+        places = shape[: len(streams)]
+        placed = max(places)
+        worker_of = {
+            tag: places[tag.stream] if places[tag.stream] >= 0 else placed for tag in of_leaves
+        }
+        root = grow(program, own, worker_of, own.split)
+        keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
+        trees.append(Tree(root=root, keys=keys))
+    names = tuple(stream.name for stream in streams)
+    return Plan(
+        program=program, alphabet=alphabet, streams=names, workers=workers, trees=tuple(trees)
+    )
+
+
+def grow(
+    program: DGSProgram,
+    graph: DependenceGraph,
+    worker_of: Mapping[ImplTag, int],
+    split: Callable[[Collection[ImplTag]], Split],
+) -> PlanNode:
+    """Return the tree over all tags of a graph, or a single leaf when no fork-join allows more.
+
+    Args:
+        program: what is planned.
+        graph: of the tags within one key.
+        worker_of: where tags are processed that may be a leaf's; a leaf is on its heaviest one's.
+        split: takes a set of tags apart.
+    """
+    if not graph.rates:  # events across keys only
+        return PlanNode(state=program.states[0].name, tags=frozenset(), worker=0)
+    return _Grower(program=program, graph=graph, worker_of=worker_of, split=split).tree()
+
+
+def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceGraph:
+    rates = {
+        ImplTag(kind, index): int(stream.kind_events[kind])
+        for index, stream in enumerate(within_keys(program, streams))
+        for kind in stream.kinds
+    }
+    return DependenceGraph.of(program, rates)
+
+
+def _by_occurrence(
+    program: DGSProgram, streams: Sequence[StreamProfile], placement: Placement
+) -> tuple[Placement, Placement]:
+    """Return where keys are placed, and in which streams their trees look: 1 for these.
+
+    All, but for programs with events across keys whose keys are parted among streams: there nobody
+    need read a stream for keys that are in others. Who has no events goes with the key before, as
+    the keys of a group are often in a row.
+    """
+    own = within_keys(program, streams)
+    found = np.stack([stream.key_events > 0 for stream in own], axis=1)
+    heard = np.flatnonzero(found.any(axis=1))
+    if not program.across or not len(heard) or len(np.unique(found[heard], axis=0)) > len(streams):
+        return placement, np.ones(found.shape, np.int32)
+    before = np.searchsorted(heard, np.arange(len(found)), side="right") - 1
+    like = heard[np.maximum(before, 0)]
+    return placement[like], found[like].astype(np.int32)
+
+
+def _free(graph: DependenceGraph) -> frozenset[ImplTag]:
+    """Return the tags that need no synchronization: those of leaves."""
+    return frozenset().union(*(graph.free(part) for part in graph.components(graph.rates)))
+
+
+def check_arguments(
+    program: DGSProgram, alphabet: Alphabet, streams: Sequence[StreamProfile], workers: int
+) -> None:
+    """Refuse what no plan can be made of.
+
+    Raises:
+        PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
+    """
+    where = f"plan for program {program.name}"
+    if workers < 1:
+        raise PlanError(f"{where}: workers is {workers}; it must be at least 1")
+    if not streams:
+        raise PlanError(f"{where}: there are no streams; give at least one")
+    if alphabet.kinds != program.kinds:
+        raise PlanError(f"{where}: the alphabet has kinds {alphabet.kinds}, not {program.kinds}")
+    if alphabet.keys > 1 and not program.keyed:
+        raise PlanError(f"{where}: {alphabet.keys} keys, but the program is not keyed; use 1 key")
+    shape = (alphabet.keys, len(alphabet.kinds))
+    for stream in streams:
+        if stream.counts.shape != shape:
+            raise PlanError(
+                f"{where}: stream {stream.name} has counts of shape {stream.counts.shape}; "
+                f"keys and kinds make {shape}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grower:
+    """Grows the tree for one assignment of free tags to workers."""
+
+    program: DGSProgram
+    graph: DependenceGraph
+    worker_of: Mapping[ImplTag, int]
+    split: Callable[[Collection[ImplTag]], Split]
+
+    def tree(self) -> PlanNode:
+        """Return the tree over all tags; see `grow`."""
+        tags = frozenset(self.graph.rates)
+        initial = self.program.states[0].name
+        return self._typed(self._grow(tags), initial) or replace(self._leaf(tags), state=initial)
+
+    def _workers(self, tags: frozenset[ImplTag]) -> set[int]:
+        return {self.worker_of[tag] for tag in tags if tag in self.worker_of}
+
+    def _leaf(self, tags: frozenset[ImplTag]) -> PlanNode:
+        free = [tag for tag in tags if tag in self.worker_of]
+        heaviest = max(free, key=lambda tag: (self.graph.rates[tag], -tag.stream))
+        return PlanNode(
+            state="",
+            tags=tags,
+            ordering=self.graph.ordering(tags),
+            worker=self.worker_of[heaviest],
+        )
+
+    def _grow(self, tags: frozenset[ImplTag]) -> PlanNode:
+        """Return the tree over `tags`, without state types yet."""
+        if len(self._workers(tags)) < 2:
+            return self._leaf(tags)
+        split = self.split(tags)
+        if len(split.parts) < 2 or len(self._workers(tags - split.removed)) < 2:
+            return self._leaf(tags)
+        together: dict[int, frozenset[ImplTag]] = {}
+        spread = []
+        for part in split.parts:
+            workers = self._workers(part)
+            if len(workers) == 1:
+                worker = workers.pop()
+                together[worker] = together.get(worker, frozenset()) | part
+            else:
+                spread.append(part)
+        below = [self._grow(together[worker]) for worker in sorted(together)]
+        below += [self._grow(part) for part in spread]
+        return self._combine(below, split.removed)
+
+    def _combine(self, nodes: Sequence[PlanNode], tags: frozenset[ImplTag]) -> PlanNode:
+        """Return a balanced binary tree over `nodes` whose root owns `tags`."""
+        if len(nodes) == 1:
+            return nodes[0]
+        half = (len(nodes) + 1) // 2
+        nothing: frozenset[ImplTag] = frozenset()
+        children = (self._combine(nodes[:half], nothing), self._combine(nodes[half:], nothing))
+        return PlanNode(state="", tags=tags, children=children)
+
+    def _typed(self, node: PlanNode, state: str) -> PlanNode | None:
+        """Return the tree with state types, the root's given; None when no fork-joins fit."""
+        if not node.kinds() <= self.program.kinds_of(self.program.state(state)):
+            return None
+        if not node.children:
+            return replace(node, state=state)
+        one, two = node.children
+        for pair in self.program.parallel:
+            if pair.parent != state:
+                continue
+            for left, right in ((one, two), (two, one)):
+                first, second = self._typed(left, pair.first), self._typed(right, pair.second)
+                if first is not None and second is not None:
+                    return replace(node, state=state, children=(first, second))
+        return None

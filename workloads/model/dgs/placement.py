@@ -1,0 +1,120 @@
+"""Placement: which worker processes which keys of which stream.
+
+Two regimes. With at least as many reading streams as workers, whole streams go to workers, the
+largest first to the least loaded (LPT; at most 4/3 - 1/(3 workers) of the best possible load,
+Graham 1969). With fewer, every stream gets workers in proportion to its events and a keyed
+program's keys are spread over them, again by LPT.
+"""
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile
+from streamlab.workloads.model.streams.stream import IntArray
+
+Placement = npt.NDArray[np.int32]
+"""int32[keys, streams]: the worker of each key in each stream; -1 where no leaf reads it."""
+
+MAX_SHAPES = 256
+"""Most different rows that may arise from spreading each stream's keys on their own. Beyond it,
+streams with equally many workers spread their keys alike, so that there are few tree shapes."""
+
+
+def lpt(loads: Sequence[int] | IntArray, bins: int) -> npt.NDArray[np.int32]:
+    """Assign every load to a bin, the largest first to the least loaded; ties by index."""
+    sizes = np.asarray(loads, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    heap = [(0, 0, bin_index) for bin_index in range(bins)]
+    chosen = np.zeros(len(sizes), dtype=np.int32)
+    for index, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+        load, items, target = heap[0]
+        chosen[index] = target
+        # The number of items breaks ties, so that loads of 0 are spread as well.
+        heapq.heapreplace(heap, (load + size, items + 1, target))
+    return chosen
+
+
+def lpt_together(loads: IntArray, bins: int, together: IntArray) -> npt.NDArray[np.int32]:
+    """Assign loads to bins as `lpt`, those of one number in `together` to one."""
+    total = np.zeros(int(together.max()) + 1, dtype=np.int64)
+    np.add.at(total, together, loads)
+    return lpt(total, bins)[together]
+
+
+def place(
+    streams: Sequence[StreamProfile],
+    reading: Sequence[int],
+    keys: int,
+    workers: int,
+    *,
+    together: IntArray | None = None,
+) -> Placement:
+    """Return the worker of every key in every reading stream.
+
+    Args:
+        streams: all streams.
+        reading: indices of the streams that leaves are placed with.
+        keys: number of keys; unkeyed programs have 1.
+        workers: number of workers, at least 1.
+        together: int64[keys], numbered from 0: keys of one number are spread as one; None: each by
+            itself.
+    """
+    together = np.arange(keys) if together is None else together
+    placement = np.full((keys, len(streams)), -1, dtype=np.int32)
+    if not reading:
+        return placement
+    events = [streams[index].events for index in reading]
+    if len(reading) >= workers:
+        placement[:, list(reading)] = lpt(events, workers)[None, :]
+        return _follow(placement, streams, reading, keep=placement)
+    shares = _shares(events, workers, most=keys)
+    first = np.concatenate(([0], np.cumsum(shares)[:-1])).astype(np.int32)
+    placement[:, list(reading)] = first[None, :]
+    shared = placement.copy()
+    for index, share, base in zip(reading, shares, first.tolist(), strict=True):
+        placement[:, index] = base + lpt_together(streams[index].key_events, share, together)
+        alike = [other for other, size in zip(reading, shares, strict=True) if size == share]
+        total = np.sum([streams[other].key_events for other in alike], axis=0)
+        shared[:, index] = base + lpt_together(total, share, together)
+    return _follow(placement, streams, reading, keep=shared)
+
+
+def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
+    """Distribute workers over streams: one each, then to the stream with most events per worker."""
+    shares = [1] * len(events)
+    for _ in range(workers - len(events)):
+        able = [i for i in range(len(events)) if shares[i] < most]
+        if not able:
+            break
+        shares[max(able, key=lambda i: (events[i] / shares[i], -i))] += 1
+    return shares
+
+
+def _follow(
+    placement: Placement, streams: Sequence[StreamProfile], reading: Sequence[int], keep: Placement
+) -> Placement:
+    """Move each key, in streams without events of it, to the worker of its heaviest stream.
+
+    That costs nothing and saves a leaf. Falls back to `keep` when it makes too many shapes.
+    """
+    if not len(reading):
+        return placement
+    counts = np.stack([streams[index].key_events for index in reading], axis=1)
+    columns = list(reading)
+    placed = placement[:, columns]
+    heaviest = placed[np.arange(len(placed)), np.argmax(counts, axis=1)]
+    moved = np.where(counts == 0, heaviest[:, None], placed)
+    present = counts.any(axis=1)
+    if present.any():
+        # Keys without any events go where the first key with events goes.
+        moved[~present] = moved[int(np.argmax(present))]
+    else:
+        moved = placed
+    result = placement.copy()
+    result[:, columns] = moved
+    if len(np.unique(result, axis=0)) > MAX_SHAPES:
+        return keep
+    return result

@@ -1,0 +1,142 @@
+"""Shows synchronization plans: as indented text and as Graphviz source."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
+
+MAX_TREES = 6
+"""Trees shown one by one; a larger forest is shown by shape."""
+
+MAX_NAMES = 4
+"""Stream names in one label; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One tree to show: a single tree, or the shape that many keys share."""
+
+    title: str
+    root: PlanNode
+
+
+def shown(plan: Plan) -> tuple[tuple[Shown, ...], str]:
+    """Return the trees to show, the most frequent shapes first, and a line on those left out."""
+    if not plan.program.keyed:
+        return tuple(Shown(title="", root=tree.root) for tree in plan.trees), ""
+    if plan.alphabet.keys <= MAX_TREES:
+        pairs = sorted(
+            ((key, tree.root) for tree in plan.trees for key in tree.keys.tolist()),
+            key=lambda pair: pair[0],
+        )
+        return tuple(Shown(title=f"key {key}", root=root) for key, root in pairs), ""
+    trees = sorted(plan.trees, key=lambda tree: -len(tree.keys))
+    chosen, left = trees[:MAX_TREES], trees[MAX_TREES:]
+    keys = sum(len(tree.keys) for tree in left)
+    rest = f"and {len(left)} more shapes for {keys:,} keys" if left else ""
+    return tuple(
+        Shown(title=f"{len(tree.keys):,} keys, one tree each", root=tree.root) for tree in chosen
+    ), rest
+
+
+def heading(plan: Plan) -> str:
+    """Return one line on the whole plan."""
+    used = len({node.worker for tree in plan.trees for node in tree.root.walk()} - {-1})
+    line = f"plan for {plan.program.name}: {plan.workers} {_plural(plan.workers, 'worker')}"
+    if used < plan.workers:
+        line += f" ({used} with work)"
+    if plan.program.keyed:
+        keys, shapes = plan.alphabet.keys, len(plan.trees)
+        line += f", {keys:,} {_plural(keys, 'key')} in {shapes} {_plural(shapes, 'shape')}"
+    return line
+
+
+def across_lines(plan: Plan) -> list[str]:
+    """Return what is above the trees of many keys, one line for each `across`."""
+    lines = []
+    for across in plan.program.across:
+        which = "every key"
+        if across.group is not None:
+            groups = len(set(across.groups(plan.alphabet.keys).tolist()))
+            which = f"the keys of a group, {groups:,} {_plural(groups, 'group')}"
+        lines.append(f"above the trees: {', '.join(across.kinds)} of {which} ({across.name})")
+    return lines
+
+
+def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
+    """Return tags in words, one line for each kind, e.g. `view: view-0, view-1`."""
+    by_kind: dict[int, list[str]] = {}
+    for tag in sorted(tags):
+        by_kind.setdefault(tag.kind, []).append(plan.streams[tag.stream])
+    lines = []
+    for kind, names in by_kind.items():
+        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        lines.append(f"{plan.program.kinds[kind]}: {', '.join(names[:MAX_NAMES])}{more}")
+    return lines
+
+
+def plan_text(plan: Plan) -> str:
+    """Return the plan as indented text, parents above their children."""
+    trees, rest = shown(plan)
+    lines = [heading(plan), *across_lines(plan)]
+    for tree in trees:
+        depth = 0
+        if tree.title:
+            lines.append(tree.title)
+            depth = 1
+        lines += _text(plan, tree.root, depth)
+    return "\n".join([*lines, rest] if rest else lines)
+
+
+def _text(plan: Plan, node: PlanNode, depth: int) -> Iterator[str]:
+    tags = "; ".join(tag_lines(plan, node.tags)) or "no events, joins and forks only"
+    if node.children:
+        yield f"{'  ' * depth}join/fork  {node.state}  {tags}"
+    else:
+        waits = "; ".join(tag_lines(plan, node.ordering))
+        order = f"  (in order at {waits})" if waits else ""
+        yield f"{'  ' * depth}worker {node.worker}   {node.state}  {tags}{order}"
+    for child in node.children:
+        yield from _text(plan, child, depth + 1)
+
+
+def node_label(plan: Plan, node: PlanNode) -> str:
+    """Return what stands in a node of a picture, in lines."""
+    head = f"{node.state}, joined" if node.children else f"{node.state}, worker {node.worker}"
+    return "\n".join([head, *tag_lines(plan, node.tags)])
+
+
+def plan_dot(plan: Plan) -> str:
+    """Return the plan as Graphviz source."""
+    import graphviz
+
+    trees, rest = shown(plan)
+    head = "\n".join([heading(plan), *across_lines(plan)])
+    graph = graphviz.Digraph(
+        plan.program.name,
+        graph_attr={"label": "\n".join(filter(None, [head, rest])), "labelloc": "t"},
+        node_attr={"shape": "box", "fontname": "sans-serif", "fontsize": "11"},
+        edge_attr={"dir": "none"},
+    )
+    for index, tree in enumerate(trees):
+        with graph.subgraph(name=f"cluster_{index}") as cluster:
+            cluster.attr(label=tree.title, style="dashed" if tree.title else "invis")
+            _dot(plan, tree.root, f"n{index}", cluster)
+    source: str = graph.source
+    return source
+
+
+def _dot(plan: Plan, node: PlanNode, name: str, graph: object) -> None:
+    import graphviz
+
+    assert isinstance(graph, graphviz.Digraph)
+    style = "" if node.children else "rounded"
+    graph.node(name, label=graphviz.escape(node_label(plan, node)), style=style)
+    for index, child in enumerate(node.children):
+        below = f"{name}_{index}"
+        _dot(plan, child, below, graph)
+        graph.edge(name, below)
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"

@@ -1,0 +1,1 @@
+"""Queries of the generalized stateful operator O+: program, reference interpretation, laws."""

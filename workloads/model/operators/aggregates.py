@@ -1,0 +1,171 @@
+"""Aggregates and joins by key as thin constructions on the operator O+.
+
+STRETCH, section 2 and Theorem 2: A and J give each tuple one key (f_SK), A+ and J+ a set of keys
+(f_MK). J+ over all pairs is `streamlab.workloads.model.join`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.model.operators.program import (
+    SINGLE,
+    EmitFn,
+    InputType,
+    Join,
+    KeysFn,
+    MatchFn,
+    Operator,
+    Window,
+    keep,
+    meeting,
+)
+
+KeyFn = Callable[[Any], int]
+"""`key(t)`, the paper's f_SK: the one key of a tuple."""
+
+ReduceFn = Callable[[Any, Any], None]
+"""`reduce(w, t)`, f_R: work tuple `t` into the window instance `w`, in place."""
+
+ResultFn = Callable[[Any, Any], None]
+"""`result(w, out)`, f_A: forward what the window instance `w` gives when its time is over."""
+
+
+def aggregate_plus(
+    *,
+    name: str,
+    source: InputType,
+    window: Window,
+    keys: KeysFn,
+    reduce: ReduceFn,
+    result: ResultFn,
+    state: np.dtype[np.void],
+    output: np.dtype[np.void],
+    max_outputs: int = 1,
+) -> Operator:
+    """Return the A+ that reduces tuples as they come and forwards at expiry.
+
+    With a `single` window, a key's state is not cut back as the window advances (there is no f_S):
+    it covers all since the key was first seen, and is forwarded after every advance.
+
+    Args:
+        name: of the operator.
+        source: its input.
+        window: WA, WS and WT.
+        keys: f_MK.
+        reduce: f_R, on one window instance rather than a set.
+        result: f_A.
+        state: dtype of a window instance.
+        output: S, with `ts` first.
+        max_outputs: most records that one call of `result` forwards.
+    """
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        reduce(w[0], t)
+
+    def expire(w: Any, out: Any) -> None:
+        result(w[0], out)
+
+    return Operator(
+        name=name,
+        inputs=(source,),
+        window=window,
+        output=output,
+        state=state,
+        keys=keys,
+        update=update,
+        expire=expire,
+        max_outputs=max_outputs,
+    )
+
+
+def aggregate(
+    *,
+    name: str,
+    source: InputType,
+    window: Window,
+    key: KeyFn,
+    reduce: ReduceFn,
+    result: ResultFn,
+    state: np.dtype[np.void],
+    output: np.dtype[np.void],
+    max_outputs: int = 1,
+) -> Operator:
+    """Return the A: an A+ in which each tuple has the one key `key(t)`; see `aggregate_plus`."""
+
+    def keys(t: Any, out: Any) -> None:
+        out.add(key(t))
+
+    return aggregate_plus(
+        name=name,
+        source=source,
+        window=window,
+        keys=keys,
+        reduce=reduce,
+        result=result,
+        state=state,
+        output=output,
+        max_outputs=max_outputs,
+    )
+
+
+def equi_join(
+    *,
+    name: str,
+    left: InputType,
+    right: InputType,
+    size: int,
+    key: KeyFn,
+    match: MatchFn,
+    emit: EmitFn,
+    output: np.dtype[np.void],
+    advance: int = 1,
+    shares: int = 1000,
+) -> Operator:
+    """Return the J: tuples of equal key, at most `size` apart in time, that match.
+
+    It has a state for each key: f_U compares a tuple with the stored ones of its key alone, and a
+    frequent key is the work of one instance. To engines that run joins without f_U it is the J+
+    of `streamlab.workloads.model.join` whose predicate asks for equal keys first: parallel by shares of
+    tuples, at the price of comparing the keys of all pairs.
+
+    Args:
+        name: of the operator.
+        left: the first input.
+        right: the second.
+        size: WS.
+        key: f_SK, of tuples of both inputs.
+        match: f_J's predicate, asked for pairs of equal key.
+        emit: f_J's result.
+        output: S, with `ts` first.
+        advance: WA.
+        shares: see `streamlab.workloads.model.join`; also the buckets of its keys.
+    """
+
+    def keys(t: Any, out: Any) -> None:
+        out.add(key(t))
+
+    meet = meeting(size, match, emit)
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        meet(w[1 - t.input], t, out)
+        w[t.input].tuples.append(t)
+
+    def agree(first: Any, second: Any) -> bool:
+        return key(first) == key(second) and match(first, second)
+
+    return Operator(
+        name=name,
+        inputs=(left, right),
+        window=Window(advance=advance, size=size, type=SINGLE),
+        output=output,
+        state=np.dtype([]),
+        keys=keys,
+        update=update,
+        slide=keep,
+        stores=True,
+        emits_on_update=True,
+        buckets=shares,
+        join=Join(match=agree, emit=emit, keys=shares),
+    )

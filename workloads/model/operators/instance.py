@@ -1,0 +1,330 @@
+"""One instance of an operator O+: Algorithm 2 of STRETCH, in plain Python.
+
+An instance is given all tuples in total order, handles the keys that it owns, and hands its output
+records to a function. What is timed alike may come in any order; here windows go by the order in
+which they begin, and keys by the order in which they were first seen.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.operators.program import SINGLE, Join, Operator, keep
+from streamlab.workloads.model.operators.windows import (
+    earliest_left,
+    is_empty,
+    latest_left,
+    purge,
+    window_maker,
+)
+
+Row = tuple[Any, ...]
+Forward = Callable[[Row], None]
+Owns = Callable[[int], bool]
+"""Whether the instance owns a key."""
+
+
+class Instance(Protocol):
+    """A running instance.
+
+    What it holds between two calls can be pickled, if all that is in it can; a new instance of the
+    same operator and keys that holds it goes on where this one was.
+    """
+
+    def advance(self, watermark: int) -> None:
+        """Expire all window instances with l + WS <= watermark; a lower one than before is void."""
+
+    def process(self, t: Any) -> None:
+        """Advance to the tuple's time, then update the instances that it falls in."""
+
+    def held(self) -> Any:
+        """Return what it holds."""
+
+    def hold(self, held: Any) -> None:
+        """Hold what another instance held, instead of its own."""
+
+
+def instance(
+    operator: Operator, forward: Forward, owns: Owns | None = None, *, direct: bool = True
+) -> Instance:
+    """Return a new instance.
+
+    Args:
+        operator: what it runs.
+        forward: takes each output record, `ts` first.
+        owns: its keys; None: all.
+        direct: a `join` compares a tuple with both windows in one loop. False: it runs the f_U of
+            Operator 10 as written, once for each of its shares: the same answer, but slow.
+    """
+    if operator.join is not None and direct:
+        return JoinInstance(operator, operator.join, forward, owns)
+    if operator.window.type == SINGLE:
+        return SingleInstance(operator, forward, owns)
+    return MultiInstance(operator, forward, owns)
+
+
+class WindowOutput:
+    """`out` of f_U and f_O: stamps records with the right boundary of the window.
+
+    Attributes:
+        right: the boundary; set before each call of a program's function.
+        emit: what programs call.
+    """
+
+    __slots__ = ("emit", "right")
+
+    def __init__(self, operator: Operator, forward: Forward) -> None:
+        """Hand records of `operator` to `forward`."""
+        self.right = 0
+        names = (operator.output.names or ())[1:]
+        width = len(names)
+
+        def emit(*fields: Any) -> None:
+            if len(fields) != width:
+                raise ProgramError(
+                    f"operator {operator.name}: out.emit got {len(fields)} fields {fields}; "
+                    f"the output has {names} after ts"
+                )
+            forward((self.right, *fields))
+
+        self.emit = emit
+
+
+class _Silent:
+    """`out` of an f_U that has not declared that it emits."""
+
+    __slots__ = ("_name", "right")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.right = 0
+
+    def emit(self, *fields: Any) -> None:
+        """Refuse."""
+        raise ProgramError(
+            f"operator {self._name}: update emits {fields}, but emits_on_update is not set; "
+            "set it, or emit in expire"
+        )
+
+
+class _Keying:
+    """f_MK as a set, or a bag, without the keys of others."""
+
+    __slots__ = ("_added", "_bag", "_keys", "_owns", "add")
+
+    def __init__(self, operator: Operator, owns: Owns | None) -> None:
+        self._keys = operator.keys
+        self._bag = operator.bag
+        self._owns = owns
+        self._added: list[int] = []
+        self.add = self._added.append
+
+    def of(self, t: Any) -> Iterable[int]:
+        """Return the keys of a tuple, of a set each once, in the order in which they were added."""
+        self._added.clear()
+        self._keys(t, self)
+        found: Iterable[int] = self._added if self._bag else dict.fromkeys(self._added)
+        if self._owns is None:
+            return found
+        return [key for key in found if self._owns(key)]
+
+
+def store(w: Any, t: Any, out: Any) -> None:
+    """Keep the tuple with its sender: the default f_U."""
+    w[t.input].tuples.append(t)
+
+
+def _update_output(operator: Operator, out: WindowOutput) -> Any:
+    return out if operator.emits_on_update else _Silent(operator.name)
+
+
+class MultiInstance:
+    """An instance with a set of window instances for every window of every key (WT = multi)."""
+
+    def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
+        """Start without window instances."""
+        self._window = operator.window
+        self._keying = _Keying(operator, owns)
+        self._make = window_maker(operator)
+        self._update = operator.update or store
+        self._expire = operator.expire
+        self._out = WindowOutput(operator, forward)
+        self._update_out = _update_output(operator, self._out)
+        # By left, which new ones never fall below: tuples come in order, and each opens all windows
+        # that it falls in.
+        self._open: dict[int, dict[int, tuple[Any, ...]]] = {}
+        self._lefts: deque[int] = deque()
+        self._due: float = math.inf
+
+    def advance(self, watermark: int) -> None:
+        """Expire all window instances with l + WS <= watermark."""
+        while watermark >= self._due:
+            left = self._lefts.popleft()
+            instances = self._open.pop(left)
+            self._due = self._lefts[0] + self._window.size if self._lefts else math.inf
+            if self._expire is not None:
+                self._out.right = left + self._window.size
+                for w in instances.values():
+                    self._expire(w, self._out)
+
+    def process(self, t: Any) -> None:
+        """Advance to the tuple's time, then update the instances that it falls in."""
+        ts = t.ts
+        self.advance(ts)
+        keys = self._keying.of(t)
+        if not keys:
+            return
+        window, update, out, make = self._window, self._update, self._update_out, self._make
+        end = latest_left(window, ts) + 1
+        for left in range(earliest_left(window, ts), end, window.advance):
+            instances = self._open.get(left)
+            if instances is None:
+                instances = self._begin(left)
+            out.right = left + window.size
+            for key in keys:
+                w = instances.get(key)
+                if w is None:
+                    w = instances[key] = make(key, left)
+                update(w, t, out)
+
+    def held(self) -> Any:
+        """Return the open windows by left, in order."""
+        return self._open
+
+    def hold(self, held: Any) -> None:
+        """Go on with the open windows of another instance."""
+        self._open = held
+        self._lefts = deque(held)
+        self._due = self._lefts[0] + self._window.size if held else math.inf
+
+    def _begin(self, left: int) -> dict[int, tuple[Any, ...]]:
+        if not self._lefts:
+            self._due = left + self._window.size
+        self._lefts.append(left)
+        instances: dict[int, tuple[Any, ...]] = {}
+        self._open[left] = instances
+        return instances
+
+
+class SingleInstance:
+    """An instance with one set of window instances for every key, which advances (WT = single).
+
+    All keys are at the same window: the earliest that the watermark has not passed.
+    """
+
+    def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
+        """Start without window instances."""
+        self._window = operator.window
+        self._fields = operator.state.names or ()
+        self._stores = operator.stores
+        self._keying = _Keying(operator, owns)
+        self._make = window_maker(operator)
+        self._update = operator.update or store
+        self._expire = operator.expire
+        self._slide = operator.slide
+        self._out = WindowOutput(operator, forward)
+        self._update_out = _update_output(operator, self._out)
+        # Nothing to call at each step: many steps may be taken as one. Purging is the same then.
+        self._leaps = self._expire is None and self._slide in (None, keep)
+        self._instances: dict[int, tuple[Any, ...]] = {}
+        self._left = 0
+        self._due: float = -math.inf
+
+    def advance(self, watermark: int) -> None:
+        """Expire and advance all windows with l + WS <= watermark, step by step."""
+        if watermark < self._due:
+            return
+        target = earliest_left(self._window, watermark)
+        while self._instances and self._left < target:
+            self._shift(target if self._leaps else self._left + self._window.advance)
+        self._left = target
+        self._due = target + self._window.size
+
+    def process(self, t: Any) -> None:
+        """Advance to the tuple's time, then update the instances of its keys."""
+        self.advance(t.ts)
+        out = self._update_out
+        out.right = self._due
+        for key in self._keying.of(t):
+            w = self._instances.get(key)
+            if w is None:
+                w = self._instances[key] = self._make(key, self._left)
+            self._update(w, t, out)
+
+    def held(self) -> Any:
+        """Return the windows by key, where they are, and when they are due."""
+        return self._instances, self._left, self._due
+
+    def hold(self, held: Any) -> None:
+        """Go on with the windows of another instance."""
+        self._instances, self._left, self._due = held
+
+    def _shift(self, left: int) -> None:
+        self._out.right = self._left + self._window.size
+        for key, w in list(self._instances.items()):
+            if self._expire is not None:
+                self._expire(w, self._out)
+            for part in w:
+                part.left = left
+            if self._slide is not None:
+                self._slide(w)
+            elif self._stores:
+                purge(w)
+            if is_empty(w, self._fields, self._stores):
+                del self._instances[key]
+        self._left = left
+
+
+class JoinInstance:
+    """An instance of a `join`, as one loop over the window opposite to a tuple.
+
+    Operator 10 keeps every tuple in one of many shares and calls f_U for each of them; together
+    the shares are the two windows. Here a tuple is kept when its share's key is owned. Emits, for
+    one tuple, in the order in which the others came, where f_U goes by share.
+    """
+
+    def __init__(
+        self, operator: Operator, made_by: Join, forward: Forward, owns: Owns | None
+    ) -> None:
+        """Start with empty windows."""
+        self._window = operator.window
+        self._match = made_by.match
+        self._emit = made_by.emit
+        self._shares = made_by.keys
+        self._owns = owns
+        self._out = WindowOutput(operator, forward)
+        self._kept: tuple[deque[Any], deque[Any]] = (deque(), deque())
+        self._count = 0
+
+    def advance(self, watermark: int) -> None:
+        """Do nothing: tuples purge, and nothing is emitted at expiry."""
+
+    def process(self, t: Any) -> None:
+        """Compare the tuple with the opposite window, then keep it."""
+        ts, size = t.ts, self._window.size
+        this, opposite = self._kept[t.input], self._kept[1 - t.input]
+        while opposite and opposite[0].ts + size < ts:
+            opposite.popleft()
+        match, emit, out = self._match, self._emit, self._out
+        out.right = earliest_left(self._window, ts) + size
+        if t.input == 0:
+            for other in opposite:
+                if match(t, other):
+                    emit(t, other, out)
+        else:
+            for other in opposite:
+                if match(other, t):
+                    emit(other, t, out)
+        self._count += 1
+        if self._owns is None or self._owns(self._count % self._shares):
+            this.append(t)
+
+    def held(self) -> Any:
+        """Return the tuples that are kept, and how many there were."""
+        return self._kept, self._count
+
+    def hold(self, held: Any) -> None:
+        """Go on with the tuples of another instance."""
+        self._kept, self._count = held

@@ -1,0 +1,189 @@
+"""Interprets queries of operators O+ one tuple at a time, in plain Python: what they mean.
+
+Each operator is run by one instance, or by several that own the keys of some buckets, over the same
+tuples. Between operators, records go on as tuples in the order of their time. An operator's
+watermark follows its tuples and the watermark of the operator before: after the first operator has
+processed a tuple of time W, all operators have a watermark of at least W. That is a valid one,
+since whatever an operator emits later is timed after W (Observation 1 of STRETCH).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.operators.instance import Forward, Instance, Owns, Row, instance
+from streamlab.workloads.model.operators.key_buckets import bucket_of
+from streamlab.workloads.model.operators.program import Operator, Query
+from streamlab.workloads.model.streams.records import rows_to_columns, tuple_type
+from streamlab.workloads.model.streams.stream import Columns, Input
+from streamlab.workloads.model.streams.total_order import merge
+
+Owner = Callable[[int], int]
+"""f_mu: the instance that owns a bucket."""
+
+
+def answer(
+    query: Query,
+    data: Input,
+    *,
+    instances: int = 1,
+    owner: Owner | None = None,
+    direct: bool = True,
+) -> Columns:
+    """Return what a query answers to an input, in output order.
+
+    Args:
+        query: the query.
+        data: its input.
+        instances: how many instances run each operator; their outputs are merged by time.
+        owner: which instance owns a bucket; by default they take turns.
+        direct: see `instance`.
+    """
+    rows: list[Row] = []
+    run = QueryRun(query, rows.append, instances=instances, owner=owner, direct=direct)
+    for t in merge(data, query).events(query):
+        run.process(t)
+    run.finish(data.until_ts)
+    return rows_to_columns(rows, query.output)
+
+
+class QueryRun:
+    """A query that is running.
+
+    Give it all tuples in total order, then call `finish` once.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        emit: Forward,
+        *,
+        instances: int = 1,
+        owner: Owner | None = None,
+        direct: bool = True,
+    ) -> None:
+        """Start all operators without state.
+
+        Args:
+            query: what to run.
+            emit: takes each output record of the last operator, `ts` first.
+            instances: see `answer`.
+            owner: see `answer`.
+            direct: see `instance`.
+        """
+        stage = None
+        for operator in reversed(query.operators):
+            forward = emit if stage is None else _chained(operator, stage)
+            instances_of = _Instances(operator, instances, owner, direct)
+            stage = _Stage(operator.name, instances_of, forward, stage)
+        assert stage is not None, "queries check that they have an operator"
+        self._first = stage
+
+    def process(self, t: Any) -> None:
+        """Process a tuple, not earlier than the one before.
+
+        Raises:
+            ProgramError: the program breaks its contract.
+        """
+        self._first.process(t)
+
+    def finish(self, until_ts: int | None) -> None:
+        """End the input: every tuple before `until_ts` has come; None: nothing more is known."""
+        if until_ts is not None:
+            self._first.advance(until_ts - 1)
+
+
+class _Instances:
+    """The instances of one operator; what they emit for one tuple, in order of time."""
+
+    def __init__(self, operator: Operator, count: int, owner: Owner | None, direct: bool) -> None:
+        self.rows: list[Row] = []
+        if count == 1:
+            self.each: Sequence[Instance] = [instance(operator, self.rows.append, direct=direct)]
+        else:
+            chosen = owner or (lambda bucket: bucket % count)
+            self.each = [
+                instance(operator, self.rows.append, _owns(operator, chosen, index), direct=direct)
+                for index in range(count)
+            ]
+
+    def take(self) -> list[Row]:
+        """Return what was emitted since the last call, in order of time."""
+        if len(self.each) > 1:
+            self.rows.sort(key=_time)
+        rows = list(self.rows)
+        self.rows.clear()
+        return rows
+
+
+def _owns(operator: Operator, owner: Owner, index: int) -> Owns:
+    return lambda key: owner(bucket_of(operator, key)) == index
+
+
+def _time(row: Row) -> Any:
+    return row[0]
+
+
+class _Stage:
+    """One operator of a query, and where its outputs go."""
+
+    def __init__(
+        self, name: str, instances: _Instances, forward: Forward, following: "_Stage | None"
+    ) -> None:
+        self._name = name
+        self._instances = instances
+        self._forward = forward
+        self._following = following
+        self._watermark: int | None = None
+
+    def process(self, t: Any) -> None:
+        """Process a tuple in all instances."""
+        if self._watermark is not None and t.ts < self._watermark:
+            raise ProgramError(
+                f"operator {self._name}: a tuple of time {t.ts} after {self._watermark}; tuples "
+                "must come in order"
+            )
+        self._watermark = t.ts
+        for each in self._instances.each:
+            each.process(t)
+        self._pass_on(t.ts)
+
+    def advance(self, watermark: int) -> None:
+        """Raise the watermark, unless it is there already."""
+        if self._watermark is None or watermark > self._watermark:
+            self._watermark = watermark
+            for each in self._instances.each:
+                each.advance(watermark)
+        self._pass_on(watermark)
+
+    def _pass_on(self, watermark: int) -> None:
+        if self._instances.rows:
+            for row in self._instances.take():
+                self._forward(row)
+        if self._following is not None:
+            self._following.advance(watermark)
+
+
+def _chained(operator: Operator, following: _Stage) -> Forward:
+    """Return what makes a tuple of the following operator of each record of `operator`."""
+    names = (operator.output.names or ())[1:]
+    make = tuple_type(names)._make
+    types = [operator.output[name].type for name in names]
+
+    def forward(row: Row) -> None:
+        # What is emitted takes the width of its field before the next operator reads it.
+        fields = [_narrowed(operator, of, v) for of, v in zip(types, row[1:], strict=True)]
+        following.process(make((row[0], 0, *fields)))
+
+    return forward
+
+
+def _narrowed(operator: Operator, of: type[np.generic], value: Any) -> Any:
+    try:
+        return of(value).item()
+    except (OverflowError, ValueError, TypeError) as error:
+        raise ProgramError(
+            f"operator {operator.name}: {value!r} does not fit its output's {of.__name__}: {error}"
+        ) from error

@@ -1,0 +1,1 @@
+"""Ordered pipelines: program, reference interpretation, laws."""

@@ -1,0 +1,143 @@
+"""Interprets pipelines one record at a time, in plain Python: what they mean."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.pipeline.program import Pipeline, Stage
+from streamlab.workloads.model.streams.records import RecordType, record_type, rows_to_columns
+from streamlab.workloads.model.streams.stream import Columns, Input
+from streamlab.workloads.model.streams.total_order import merge
+
+Row = tuple[Any, ...]
+Forward = Callable[[Row], None]
+
+
+def answer(pipeline: Pipeline, data: Input) -> Columns:
+    """Return what a pipeline answers to an input, in order."""
+    rows: list[Row] = []
+    run = PipelineRun(pipeline, rows.append)
+    for t in merge(data, pipeline).events(pipeline):
+        run.process(t)
+    return rows_to_columns(rows, pipeline.output)
+
+
+class PipelineRun:
+    """A pipeline that is running. Give it all records in total order."""
+
+    def __init__(self, pipeline: Pipeline, emit: Forward) -> None:
+        """Start all operators without state.
+
+        Args:
+            pipeline: what to run.
+            emit: takes each record of the last operator, `ts` first.
+        """
+        forward = emit
+        self._running: list[_Running] = []
+        for index in reversed(range(len(pipeline.stages))):
+            stage = pipeline.stages[index]
+            running = _Running(stage, forward)
+            self._running.append(running)
+            if index == 0:
+                self.process = running.process
+            else:
+                forward = _chained(pipeline, index, running.process)
+
+    def held(self) -> Any:
+        """Return the states of all operators; they can be pickled."""
+        return [running.states for running in self._running]
+
+    def hold(self, held: Any) -> None:
+        """Go on with the states of another run of this pipeline."""
+        for running, states in zip(self._running, held, strict=True):
+            running.states = states
+
+
+class _Out:
+    """The `out` of one operator: stamps what is emitted with the time of the record at hand."""
+
+    __slots__ = ("emit", "left", "ts")
+
+    def __init__(self, stage: Stage, forward: Forward) -> None:
+        self.ts = 0
+        self.left = 0
+        width = len(stage.output.names or ()) - 1
+
+        def emit(*fields: Any) -> None:
+            if len(fields) != width:
+                raise ProgramError(
+                    f"operator {stage.name}: out.emit got {len(fields)} fields {fields}; the "
+                    f"output has {(stage.output.names or ())[1:]}"
+                )
+            self.left -= 1
+            if self.left < 0:
+                raise ProgramError(
+                    f"operator {stage.name} forwards more than {stage.max_outputs} records for "
+                    "one; raise its max_outputs"
+                )
+            forward((self.ts, *fields))
+
+        self.emit = emit
+
+
+class _Running:
+    """One operator with its states by key; a stateful operator's is that of key 0."""
+
+    def __init__(self, stage: Stage, forward: Forward) -> None:
+        self._stage = stage
+        self._out = _Out(stage, forward)
+        self.states: dict[int, Any] = {}
+        if stage.state is not None:
+            self._record = RecordType(f"state of {stage.name}", stage.state)
+
+    def process(self, t: Any) -> None:
+        """Take one record; not before all that followed from the last has been forwarded."""
+        stage, out = self._stage, self._out
+        out.ts = t.ts
+        out.left = stage.max_outputs
+        if stage.state is None:
+            stage.apply(t, out)
+        else:
+            key = 0 if stage.key is None else int(stage.key(t))
+            state = self.states.get(key)
+            if state is None:
+                state = self.states[key] = self._record.zeroed()
+            stage.apply(state, t, out)
+
+
+def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> Forward:
+    """Return what makes a record for operator `index` of what the one before forwards."""
+    fields = pipeline.input_of(index)
+    names = fields.names or ()
+    make = record_type(names)._make
+    types = [fields[name].type for name in names]
+    before = pipeline.stages[index - 1].name
+
+    def forward(row: Row) -> None:
+        # What is emitted takes the width of its field before the next operator reads it.
+        values = [_forwarded(before, of, v) for of, v in zip(types, row[1:], strict=True)]
+        process(make((row[0], *values)))
+
+    return forward
+
+
+def narrowed(of: type[np.generic], value: Any) -> Any:
+    """Return a value as its field holds it.
+
+    Raises:
+        OverflowError, ValueError, TypeError: it does not fit.
+    """
+    # NumPy wraps its own scalars, such as elements of a state's array, and refuses plain ones.
+    made: Any = of
+    return made(value.item() if isinstance(value, np.generic) else value).item()
+
+
+def _forwarded(before: str, of: type[np.generic], value: Any) -> Any:
+    try:
+        return narrowed(of, value)
+    except (OverflowError, ValueError, TypeError) as error:
+        raise ProgramError(
+            f"operator {before}: {value!r} does not fit its output's {of.__name__}: {error}"
+        ) from error

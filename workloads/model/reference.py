@@ -1,0 +1,106 @@
+"""The sequential semantics of programs in all models: one event at a time, in total order.
+
+It is what the reference engine runs.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from streamlab.workloads.model.dataflow import Dataflow
+from streamlab.workloads.model.dataflow.reference import FlowRun
+from streamlab.workloads.model.dgs.program import DGSProgram
+from streamlab.workloads.model.dgs.reference import KeyedRun
+from streamlab.workloads.model.errors import ModelError, place_of
+from streamlab.workloads.model.operators.program import Query
+from streamlab.workloads.model.operators.reference import QueryRun
+from streamlab.workloads.model.pipeline.program import Pipeline
+from streamlab.workloads.model.pipeline.reference import PipelineRun
+from streamlab.workloads.model.streams.records import Emitter, initial_state
+from streamlab.workloads.model.streams.stream import Columns, Input
+from streamlab.workloads.model.streams.total_order import merge
+from streamlab.workloads.model.workload import Program
+
+
+def answer_of(program: Program, data: Input) -> Columns:
+    """Return all outputs, in the order in which they are emitted: the reference engine's answer.
+
+    Raises:
+        ModelError: the program raised; its exception is the cause.
+    """
+    out = Emitter(program.output)
+    events = merge(data, program).events(program)
+    try:
+        keys = data.alphabet.keys
+        apply(program, events, out, count=data.events, until_ts=data.until_ts, keys=keys)
+    except Exception as error:
+        raise ModelError(
+            f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}; "
+            "run it under a debugger with the reference engine"
+        ) from error
+    return out.columns(program.output)
+
+
+def apply(
+    program: Program,
+    events: Iterable[Any],
+    out: Emitter,
+    *,
+    count: int,
+    until_ts: int | None,
+    keys: int,
+) -> None:
+    """Process events in the order in which they come; outputs go to `out`.
+
+    Args:
+        program: what to compute.
+        events: as `Merged.events` makes them.
+        out: takes the outputs.
+        count: how many events there are.
+        until_ts: see `Input.until_ts`; queries and dataflow graphs have use for it.
+        keys: how many keys the input's alphabet has.
+    """
+    if isinstance(program, Query):
+        _apply_timed(QueryRun(program, out.rows.append), events, count, until_ts)
+    elif isinstance(program, Dataflow):
+        _apply_timed(FlowRun(program, out.rows.append), events, count, until_ts)
+    elif isinstance(program, Pipeline):
+        process = PipelineRun(program, out.rows.append).process
+        for t in events:
+            process(t)
+    elif program.across:
+        run = KeyedRun(program, keys)
+        for event in events:
+            run.process(event, out)
+    elif program.keyed:
+        _apply_keyed(program, program.states[0].update, events, out)
+    else:
+        update, state = program.states[0].update, initial_state(program)
+        for event in events:
+            update(state, event, out)
+
+
+def _apply_timed(
+    run: QueryRun | FlowRun, events: Iterable[Any], count: int, until_ts: int | None
+) -> None:
+    """Process tuples; what only the end of the input lets go counts as made by the last one."""
+    left = count
+    for t in events:
+        run.process(t)
+        left -= 1
+        if not left:
+            run.finish(until_ts)
+
+
+def _apply_keyed(
+    program: DGSProgram,
+    update: Callable[[Any, Any, Any], None],
+    events: Iterable[Any],
+    out: Emitter,
+) -> None:
+    states: dict[int, Any] = {}
+    find = states.get
+    for event in events:
+        state = find(event.key)
+        if state is None:
+            state = states[event.key] = initial_state(program)
+        update(state, event, out)

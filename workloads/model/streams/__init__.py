@@ -1,0 +1,1 @@
+"""What all models share of input: streams, records, tags, the total order."""

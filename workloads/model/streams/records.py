@@ -1,0 +1,297 @@
+"""Plain Python records: mutable objects whose attributes are the fields of a structured dtype.
+
+Programs see these in the reference engine, the plan simulator and the checker. Integers are Python
+integers, and an error where compiled ones would wrap: see `field_values`. Events are named tuples,
+hence read-only.
+"""
+
+from collections import namedtuple
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.workloads.model.dgs.program import DGSProgram, Record
+from streamlab.workloads.model.errors import ProgramError
+from streamlab.workloads.model.streams.field_values import keeping, slot_of, zeros
+from streamlab.workloads.model.streams.stream import Columns
+
+_LONGEST_SHOWN, _MOST_SHOWN = 64, 16
+"""Up to how many elements an array is shown whole, and how many of a longer one are."""
+
+Types = tuple[tuple[str, str], ...]
+"""Integer fields with the codes of their types."""
+
+
+class RecordType:
+    """Makes, copies and compares records of one structured dtype.
+
+    Scalar fields start as 0 (or 0.0, False); array fields are NumPy arrays of zeros.
+    """
+
+    def __init__(self, name: str, dtype: np.dtype[np.void]) -> None:
+        """Build the record class; `name` is how messages call it."""
+        names = dtype.names
+        assert names is not None, "programs check that their dtypes are structured"
+        self.name = name
+        self.dtype = dtype
+        self.fields: tuple[str, ...] = names
+        self.cls: type[Any] = record_class(name, names, types_of(dtype))
+        # Straight to the slot: a zero need not be looked at.
+        self._zeros = tuple(
+            (slot_of(field) if dtype[field].kind in "iu" else field, _zero(name, field, dtype))
+            for field in names
+        )
+
+    def zeroed(self) -> Record:
+        """Return a new record, all fields zero."""
+        record = self.cls()
+        for slot, zero in self._zeros:
+            setattr(record, slot, zero() if callable(zero) else zero)
+        return record
+
+    def copy(self, record: Record) -> Record:
+        """Return an independent copy."""
+        twin = self.cls()
+        for field in self.fields:
+            value = getattr(record, field)
+            setattr(twin, field, value.copy() if isinstance(value, np.ndarray) else value)
+        return twin
+
+    def values(self, record: Record) -> tuple[Any, ...]:
+        """Return all fields as a comparable, hashable tuple; arrays become nested tuples."""
+        return tuple(_plain(getattr(record, field)) for field in self.fields)
+
+    def equal(self, a: Record, b: Record) -> bool:
+        """Return whether all fields are equal; floats must be equal exactly."""
+        return all(_equal(getattr(a, field), getattr(b, field)) for field in self.fields)
+
+    def words(self, record: Record) -> str:
+        """Return the record in words, e.g. `counter(count=3)`; of long arrays what is not 0."""
+        parts = (f"{field}={_words(getattr(record, field))}" for field in self.fields)
+        return f"{self.name}({', '.join(parts)})"
+
+
+class _Record:
+    """Base of all record classes.
+
+    Records can be pickled, though nobody can import their classes: engines keep state between runs.
+    """
+
+    __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _types: ClassVar[Types] = ()
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in self._fields)
+        return f"{type(self).__name__}({fields})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = [getattr(self, name) for name in self._fields]
+        return _record, (type(self).__name__, self._fields, self._types, values)
+
+
+def types_of(dtype: np.dtype[np.void]) -> Types:
+    """Return the integer fields of a structured dtype as `record_class` takes them."""
+    names = dtype.names or ()
+    return tuple((name, dtype[name].str) for name in names if dtype[name].kind in "iu")
+
+
+@lru_cache(maxsize=256)
+def record_class(name: str, fields: tuple[str, ...], types: Types) -> type[Any]:
+    """Return the class of records with these attributes.
+
+    Args:
+        name: how messages call it.
+        fields: the attributes.
+        types: of those that hold an integer of a declared type, which they keep to.
+    """
+    kept = {field: np.dtype(code) for field, code in types}
+    made: dict[str, Any] = {
+        "__slots__": tuple(slot_of(field) if field in kept else field for field in fields),
+        "_fields": fields,
+        "_types": types,
+    }
+    for field, dtype in kept.items():
+        made[field] = keeping(f"field {field} of {name}", slot_of(field), dtype)
+    return type(name, (_Record,), made)
+
+
+def _record(name: str, fields: tuple[str, ...], types: Types, values: Sequence[Any]) -> Record:
+    record = record_class(name, fields, types)()
+    for field, value in zip(fields, values, strict=True):
+        setattr(record, field, value)
+    return record
+
+
+class Emitter:
+    """Collects the outputs of updates, one tuple each; `out` in a program."""
+
+    __slots__ = ("_width", "emit", "rows")
+
+    def __init__(self, output: np.dtype[np.void]) -> None:
+        """Start without rows; `output` is the program's output dtype."""
+        self.rows: list[tuple[Any, ...]] = []
+        assert output.names is not None, "programs check that their dtypes are structured"
+        self._width = len(output.names)
+        append = self.rows.append
+
+        def emit(*fields: Any) -> None:
+            append(fields)
+
+        # A closure in a slot is called without looking anything up on self: a tenth off the loop.
+        self.emit = emit
+
+    def take(self) -> list[tuple[Any, ...]]:
+        """Return the rows so far and start over."""
+        rows = list(self.rows)
+        self.rows.clear()
+        return rows
+
+    def columns(self, output: np.dtype[np.void]) -> Columns:
+        """Return the rows as columns of the output dtype.
+
+        Raises:
+            ProgramError: a row has the wrong number of fields, or a value that is none of its
+                field's integers.
+        """
+        for row in self.rows:
+            if len(row) != self._width:
+                raise ProgramError(
+                    f"out.emit got {len(row)} fields {row}; the output has {output.names}"
+                )
+        return rows_to_columns(self.rows, output)
+
+
+def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -> Columns:
+    """Return tuples as columns of a structured dtype; exact for integers up to 64 bits.
+
+    Raises:
+        ProgramError: a value is none of its field's integers.
+    """
+    names = dtype.names or ()
+    parts: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    return {name: column(name, part, dtype) for name, part in zip(names, parts, strict=True)}
+
+
+def column(
+    name: str, values: Sequence[Any] | npt.NDArray[Any], dtype: np.dtype[np.void]
+) -> npt.NDArray[Any]:
+    """Return values as a column of a field's type; what has no fraction may be a float.
+
+    Raises:
+        ProgramError: the field is of integers, and a value is none of them.
+    """
+    wanted = dtype[name]
+    if wanted.kind not in "iu":
+        return np.asarray(values, dtype=wanted)
+    given = np.asarray(values)
+    if given.dtype.kind in "fO" and not isinstance(values, np.ndarray):
+        given = np.array([_whole(value) for value in values], dtype=object)
+    with np.errstate(invalid="ignore"), suppress(OverflowError, TypeError, ValueError):
+        found = given.astype(wanted, copy=False)
+        if np.array_equal(found, given):
+            return found
+    low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
+    wrong = next(
+        value
+        for value in given.tolist()
+        if not (isinstance(whole := _whole(value), int | np.integer) and low <= whole <= high)
+    )
+    raise ProgramError(
+        f"output field {name} is of type {wanted} and was given {wrong!r}; round it, or give the "
+        "field a type that has it"
+    )
+
+
+def _whole(value: Any) -> Any:
+    """Return a float without a fraction as the integer that it is, other values as they are."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@lru_cache(maxsize=64)
+def event_type(payload: np.dtype[np.void]) -> Any:
+    """Return the named-tuple class of events with that payload: `ts`, `kind`, `key`, payload."""
+    # The fields are known at run time only, which typing.NamedTuple does not allow.
+    return namedtuple("event", ("ts", "kind", "key", *(payload.names or ())))
+
+
+@lru_cache(maxsize=64)
+def tuple_type(names: tuple[str, ...]) -> Any:
+    """Return the named-tuple class of an operator's input tuples: `ts`, `input`, then `names`.
+
+    They can be pickled, as records can: windows keep them.
+    """
+    own = {"__slots__": (), "__reduce__": _reduced}
+    return type("tuple_", (namedtuple("tuple_", ("ts", "input", *names)),), own)
+
+
+def _reduced(made: Any) -> tuple[Any, ...]:
+    return _tuple, (made._fields[2:], tuple(made))
+
+
+def _tuple(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return tuple_type(names)._make(values)
+
+
+@lru_cache(maxsize=64)
+def record_type(names: tuple[str, ...]) -> Any:
+    """Return the named-tuple class of a pipeline's records: `ts`, then `names`."""
+    return namedtuple("record", ("ts", *names))
+
+
+@lru_cache(maxsize=64)
+def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
+    return RecordType(name, dtype)
+
+
+def state_records(program: DGSProgram) -> dict[str, RecordType]:
+    """Return the record type of every state type and `across`, by name."""
+    found = {state.name: _cached(state.name, state.dtype) for state in program.states}
+    return found | {one.name: _cached(one.name, one.dtype) for one in program.across}
+
+
+def initial_state(program: DGSProgram) -> Record:
+    """Return a new initial state."""
+    first = program.states[0]
+    state = _cached(first.name, first.dtype).zeroed()
+    program.init(state)
+    return state
+
+
+def _zero(name: str, field: str, record: np.dtype[np.void]) -> Any:
+    """Return the zero of a field: a value, or for arrays a function that makes one."""
+    dtype = record[field]
+    if dtype.subdtype is not None:
+        return partial(zeros, f"field {field} of {name}", dtype)
+    return np.zeros((), dtype=dtype).item()
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):  # as arrays: a state may have 100,000 elements
+        return np.array_equal(one, other)
+    return bool(one == other)
+
+
+def _words(value: Any) -> str:
+    if not isinstance(value, np.ndarray) or value.size <= _LONGEST_SHOWN:
+        return str(_plain(value))
+    plain = np.asarray(value)
+    places = np.argwhere(plain)
+    shown = [
+        f"[{', '.join(map(str, place))}]={plain[tuple(place)]}"
+        for place in places[:_MOST_SHOWN].tolist()
+    ]
+    more = [f"and {len(places) - _MOST_SHOWN} more"] if len(places) > _MOST_SHOWN else []
+    return f"{{{', '.join([*shown, *more])}}}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return tuple(_plain(item) for item in value.tolist())
+    if isinstance(value, list):
+        return tuple(_plain(item) for item in value)
+    return value.item() if isinstance(value, np.generic) else value

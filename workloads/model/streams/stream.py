@@ -1,0 +1,115 @@
+"""Streams in the measured process: timestamp-sorted columns.
+
+The total order of all events of an input is (timestamp, stream index, position in the stream): ties
+in event time are broken by the order in which the workload declares its streams, then by arrival.
+Every engine must honour that order between dependent events.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.streams.lists import ListColumn
+from streamlab.workloads.model.streams.tag import Alphabet
+
+Columns = dict[str, npt.NDArray[np.generic]]
+"""Named columns of equal length; how records travel in bulk (inputs, outputs, oracle answers)."""
+
+Block = Mapping[str, npt.NDArray[np.generic] | ListColumn]
+"""Some rows of a stream: named columns of equal length, of single values or of lists."""
+
+IntArray = npt.NDArray[np.int64]
+TagArray = npt.NDArray[np.int32]
+
+
+def _no_heartbeats() -> IntArray:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """One physical stream.
+
+    Attributes:
+        name: unique within the input, e.g. `value-0`.
+        kinds: the kinds (indices into the alphabet) that may occur in it, ascending.
+        ts: int64[n], event time, non-decreasing.
+        tag: int32[n], or None when every event has kind `kinds[0]` and key 0.
+        payload: further columns of length n, of one value or of one list per event.
+        heartbeats: int64[h], ascending; `h` promises that every later event has a timestamp above
+            it.
+
+    Raises:
+        ModelError: columns of unequal length, timestamps out of order, or an untyped tag column.
+    """
+
+    name: str
+    kinds: tuple[int, ...]
+    ts: IntArray
+    tag: TagArray | None = None
+    payload: Mapping[str, npt.NDArray[np.generic] | ListColumn] = field(default_factory=dict)
+    heartbeats: IntArray = field(default_factory=_no_heartbeats)
+
+    def __post_init__(self) -> None:
+        if self.ts.dtype != np.int64 or (self.tag is not None and self.tag.dtype != np.int32):
+            tag = None if self.tag is None else self.tag.dtype
+            raise ModelError(
+                f"stream {self.name}: ts is {self.ts.dtype} and tag is {tag}; "
+                "they must be int64 and int32"
+            )
+        for column, values in {"tag": self.tag, **self.payload}.items():
+            if values is not None and len(values) != len(self.ts):
+                raise ModelError(
+                    f"stream {self.name}: column {column} has {len(values)} rows, "
+                    f"ts has {len(self.ts)}"
+                )
+        if self.tag is None and len(self.kinds) != 1:
+            raise ModelError(f"stream {self.name} has kinds {self.kinds} but no tag column")
+        if len(self.ts) > 1:
+            late = np.flatnonzero(self.ts[1:] < self.ts[:-1])
+            if len(late):
+                raise ModelError(
+                    f"stream {self.name} is not sorted by timestamp: row {late[0] + 1} has "
+                    f"{self.ts[late[0] + 1]} after {self.ts[late[0]]}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """All streams of one workload instance and their alphabet. Stream order breaks ties.
+
+    Attributes:
+        until_ts: set for an input that is cut off: every event before this time is in it, so that
+            time is known to have passed up to the instant before; None: up to the last event.
+
+    Raises:
+        ModelError: a tag is outside of the alphabet, or of a kind that its stream does not carry.
+    """
+
+    alphabet: Alphabet
+    streams: tuple[Stream, ...]
+    until_ts: int | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.alphabet.kinds)
+        for stream in self.streams:
+            if not all(0 <= kind < n for kind in stream.kinds):
+                raise ModelError(
+                    f"stream {stream.name} has kinds {stream.kinds}; the alphabet has {n}, from 0"
+                )
+            if stream.tag is None:
+                continue
+            wrong = self.alphabet.wrong_tag(stream.tag, stream.kinds)
+            if wrong is not None:
+                raise ModelError(f"stream {stream.name}: {wrong}")
+
+    @property
+    def events(self) -> int:
+        """Number of events in all streams; heartbeats are not events."""
+        return sum(len(stream) for stream in self.streams)
