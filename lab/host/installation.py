@@ -16,14 +16,16 @@ IMPORT_ROOT = SOURCE if (SOURCE / "streamlab").is_dir() else SOURCE.parent
 def python_path() -> str:
     """Return the PYTHONPATH with which a child process imports this process's `streamlab`.
 
-    An installed lab needs no entry, and gets none: a checkout's root also holds folders called `results` and
-    `reports`, which would hide a user's modules of these names.
+    An installed lab, also one in editable mode, needs no entry and gets none: a checkout's root holds folders called
+    `results` and `reports`, too, and in PYTHONPATH they would hide a user's modules of these names.
     """
     known = os.environ.get("PYTHONPATH", "")
-    searched = {Path(folder or ".").resolve() for folder in sys.path}
     installed = {
         Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())
     }
-    if IMPORT_ROOT not in searched or IMPORT_ROOT in installed:
-        return known
-    return os.pathsep.join(filter(None, [str(IMPORT_ROOT), known]))
+    for folder in map(Path.resolve, map(Path, sys.path)):
+        if folder in installed:
+            break
+        if folder == IMPORT_ROOT:
+            return os.pathsep.join(filter(None, [str(IMPORT_ROOT), known]))
+    return known

@@ -18,9 +18,12 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.host.git import git
+from tests.house.users_packages import CHECK, run, write_packages
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("lab", "workloads", "engines", "reports", "results")
+LINKED = ("lab", "workloads", "engines", "reports", "results")
+"""The folders that `streamlab/` links to; a wheel holds their files instead of links."""
+
 CELLS = ("multicore/dgs/w2/b4096", "dataframe/*", "spark/cached/*")
 """Of the demo's fraud_detection: native code, a library, and Java with Python workers."""
 
@@ -82,9 +85,13 @@ def installed(wheel, tmp_path_factory):
 
 
 def test_all_that_the_packages_hold_is_in_the_wheel(wheel):
-    tracked = git(ROOT, "ls-files", "-z", *PACKAGES).split("\0")
+    linked = git(ROOT, "ls-files", "-z", *LINKED).split("\0")
+    own = git(ROOT, "ls-files", "-z", "streamlab/*.*").split("\0")
+    expected = {f"streamlab/{name}" for name in linked if name} | set(filter(None, own))
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert [name for name in tracked if name and name not in names] == []
+    assert sorted(expected - names) == []
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.startswith("stream_lab-")} == {"streamlab"}
 
 
 def test_the_demo_runs_from_a_wheel_in_another_folder(installed):
@@ -98,6 +105,15 @@ def test_the_demo_runs_from_a_wheel_in_another_folder(installed):
     assert {row["status"] for row in rows} == {"ok"}, said
     assert Path(run).name in lab("list", "runs")
     assert list((folder / "here").iterdir()) == []
+
+
+def test_an_installed_lab_leaves_the_names_of_its_folders_to_the_user(installed):
+    _, folder = installed
+    write_packages(folder / "user")
+    python = str(folder / "venv" / "bin" / "python")
+    for command in (("script.py",), ("-c", CHECK)):
+        done = run(python, *command, folder=folder / "user")
+        assert done.returncode == 0, done.stdout
 
 
 def test_what_ships_beside_the_code_is_found(installed):

@@ -39,7 +39,7 @@ _FOLDER = "expected"
 def expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer for a dataset, as columns of the program's output dtype.
 
-    For a dataset that is cut off it is the answer for the whole, cut off there (`cut.py`). The
+    For a dataset that is cut off it is the answer for the whole, cut off there (`time_cutoff.py`). The
     input is read only when there is no kept answer.
 
     Args:

@@ -3,7 +3,7 @@
 Each stream arrives in order, so its last event time is a promise: nothing earlier follows. The
 smallest promise over all streams bounds a prefix of the total order (event time, stream, position)
 that is complete whatever the micro-batches hold; the rest waits in state. Nothing is ever late, so
-nothing is ever dropped. Under an offered load beats are the promises (`drops.py`), since a
+nothing is ever dropped. Under an offered load beats are the promises (`load_files.py`), since a
 micro-batch may then take several files of a stream, and Spark reads these in any order.
 """
 

@@ -8,7 +8,7 @@ Where an event's output needs no other bulk event (page views), there is one gro
 which all markers are replicated; otherwise there is one group.
 
 Under an offered load every micro-batch also brings beats, which say how far the input has come
-(`drops.py`), and every group answers with acknowledgements: an output row for each of its own
+(`load_files.py`), and every group answers with acknowledgements: an output row for each of its own
 streams, with `src` -1 - stream, whose `ts` is the number of that stream's events processed.
 """
 

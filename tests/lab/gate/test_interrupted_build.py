@@ -34,7 +34,7 @@ def test_a_checkout_that_git_did_not_finish_is_made_again(clone):
     tree = source_tree(clone, head)
     kept = (tree / "README.md").stat().st_ino
     assert (source_tree(clone, head) / "README.md").stat().st_ino == kept
-    (tree / "lab" / "parent" / "host.py").unlink()
+    (tree / "lab" / "runner" / "provenance.py").unlink()
     assert source_tree(clone, head) == tree
     assert git(tree, "status", "--porcelain") == ""
 

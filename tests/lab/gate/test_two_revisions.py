@@ -75,7 +75,7 @@ def arm(tmp_path_factory):
     for module in ("_core", "_bench"):
         found = find_spec(f"streamlab.engines.multicore.{module}")
         assert found is not None and found.origin is not None
-        shutil.copy(found.origin, site / "engines" / "multicore")
+        shutil.copy(found.origin, site / "streamlab" / "engines" / "multicore")
     return site_arm(name="old", revision="installed", folder=site, tree=ROOT)
 
 
@@ -137,7 +137,7 @@ def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
 def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp_path):
     site = tmp_path / "site"
     shutil.copytree(arm.path[0], site)
-    adapter = site / "engines" / "multicore" / "run" / "core_run.py"
+    adapter = site / "streamlab" / "engines" / "multicore" / "run" / "core_run.py"
     text = adapter.read_text()
     damaged = text.replace(
         "        return columns\n", "        return {n: c[:-1] for n, c in columns.items()}\n"
@@ -162,7 +162,7 @@ def test_an_arm_that_lacks_its_own_build_is_refused(arm, tmp_path):
 def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, bench, tmp_path):
     site = tmp_path / "site"
     shutil.copytree(arm.path[0], site)
-    spec = site / "lab" / "trial" / "spec.py"
+    spec = site / "streamlab" / "lab" / "trial" / "spec.py"
     spec.write_text(spec.read_text().replace("planted_slowdown", "planted_delay"))
     old = site_arm(name="old", revision="older", folder=site, tree=arm.tree)
     bench = replace(bench, planted={"old": {"planted_slowdown": 0.5}})

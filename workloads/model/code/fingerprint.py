@@ -6,7 +6,7 @@ their own place and their comments count for nothing. Two forms of it:
 - `fingerprint` of one function, by its bytecode, for compiled code. A function that reads something
   whose value cannot be told has none.
 - `code_of` anything: a program, a generator, an oracle. Functions are told by their source where it
-  is there (`written.py`). What cannot be told function by function is told by more than is read: a
+  is there (`source.py`). What cannot be told function by function is told by more than is read: a
   module or class by the source of its whole file and of the modules that it imports, a package that
   is installed beside it by its version and the checksums of its files as installed, other objects
   by what they hold.

@@ -2,7 +2,7 @@
 // input, whose tuples lie in one piece, the oldest first, so that a walk over them is a walk over memory.
 //
 // In a window table's entry there is one behind the key and the left boundary of each input's window. Compiled code reads
-// and appends (oplus/stored.py), so its layout is law, and so is that a tuple begins with its time. All bytes are zero where
+// and appends (oplus/stored_tuples.py), so its layout is law, and so is that a tuple begins with its time. All bytes are zero where
 // there are no tuples and no memory: that is how an entry is born, and what makes its key removable. Entries are moved as
 // bytes, and so are these; whoever forgets an entry gives the memory back first (`release_stored`).
 //
