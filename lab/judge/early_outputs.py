@@ -11,19 +11,24 @@ from streamlab.workloads.datasets.time_cutoff import event_times
 
 
 def early_outputs(
-    progress: Progress | None, load: OfferedLoad, dataset: Dataset, output_ts: npt.NDArray[Any]
+    progress: Progress | None,
+    load: OfferedLoad,
+    dataset: Dataset,
+    output_ts: npt.NDArray[Any],
+    delay: int = 0,
 ) -> str | None:
     """Return how many outputs left too early, in words; None: none that the counts show.
 
-    An output of event time T depends on inputs up to T: it can leave when an event or a heartbeat
-    of T or later is due, or when all events are. The counts of outputs, in steps of 100 ms, are
-    compared with how many can have left by the end of each step.
+    An output of event time T depends on inputs up to T - `delay`: it can leave when an event or a heartbeat of that
+    time or later is due, or when all events are. The counts of outputs, in steps of 100 ms, are compared with how many
+    can have left by the end of each step.
 
     Args:
         progress: the engine's counts; None: it keeps none, and nothing can be found.
         load: the offered load.
         dataset: the input, cut to the load's length.
         output_ts: [m], event times of the expected outputs.
+        delay: how much later than its cause an output may be timed (`OutputType.delay`).
     """
     if progress is None or not len(output_ts):
         return None
@@ -33,7 +38,7 @@ def early_outputs(
     order = np.argsort(dues, kind="stable")
     dues, reached = dues[order], np.maximum.accumulate(times[order])
     # The first moment at which the event time of an output is reached.
-    at = np.searchsorted(reached, np.sort(output_ts.astype(np.int64)), side="left")
+    at = np.searchsorted(reached, np.sort(output_ts.astype(np.int64)) - delay, side="left")
     last_ns = max((int(stream[-1]) for stream in load.due_ns if len(stream)), default=0)
     possible_ns = np.sort(np.append(dues, last_ns)[at].clip(max=last_ns))
     ends_ns = (np.arange(len(progress.outputs)) + 1) * progress.step_ns

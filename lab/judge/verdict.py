@@ -130,7 +130,8 @@ def _early(case: Case) -> list[str]:
     if case.load is None:
         return []
     right = expected(case.workload, case.dataset)
-    found = early_outputs(case.timed.measured.progress, case.load, case.dataset, right["ts"])
+    progress, delay = case.timed.measured.progress, case.workload.output.delay
+    found = early_outputs(progress, case.load, case.dataset, right["ts"], delay)
     return [] if found is None else [found]
 
 

@@ -1,6 +1,6 @@
 """Drops files into the folders that Spark watches, each when it is planned: the open-loop source.
 
-`python -I -S dropper.py PLAN` is a process of its own, so that neither Spark nor the driver's
+`python -I -S file_source.py PLAN` is a process of its own, so that neither Spark nor the driver's
 interpreter can hold it up (isolated, because this folder's `operator.py` is not Python's). PLAN is
 JSON: `planned_ns`, and `moves`, the [from, to] pairs of each drop. The time of the start comes on
 standard input, on the monotonic clock, which all processes share. The times of the drops, after the

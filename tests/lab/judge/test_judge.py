@@ -16,7 +16,7 @@ from streamlab.lab.trial.process import gather
 from streamlab.lab.trial.report import Reporter
 from streamlab.lab.trial.spec import CeilingJob, EngineTrial
 from streamlab.workloads.datasets.oracle_cache import expected
-from streamlab.workloads.registry import workload
+from streamlab.workloads.registry import names, workload
 
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -107,16 +107,23 @@ def test_an_answer_that_is_gone_cannot_be_compared(tmp_path, small_dataset):
     assert row["difference"].startswith("the answer cannot be compared: ")
 
 
-@pytest.mark.parametrize("name", ["event_window", "page_view_join", "scale_join"])
+USUAL = ("event_window", "forward", "linear_road_toll", "nyse_hedge", "scale_join", "wordcount")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in USUAL else pytest.param(name, marks=pytest.mark.full) for name in names()],
+)
 def test_outputs_when_their_inputs_are_due_are_not_early(tmp_path, small_dataset, name):
     dataset, found = small_dataset(name), workload(name)
     load = LoadSpec(rate_eps=1_000.0, warm_up_s=0.1, window_s=0.9)
-    job = trial_of(dataset, options={"capacity_eps": 1e9}, load=load)
+    job = trial_of(dataset, engine="reference", variant="sequential", load=load)
     evidence = gather(job, tmp_path, Reporter())
     offered = offer(load, dataset, grid=found.output.grid, program=found.program)
     right = expected(found, offered.dataset)["ts"]
     progress = evidence.timed.measured.progress
-    assert early_outputs(progress, offered.load, offered.dataset, right) is None
+    delay = found.output.delay
+    assert early_outputs(progress, offered.load, offered.dataset, right, delay) is None
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
