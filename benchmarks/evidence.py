@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import keyed_operators, ordered_log, reordering
+from benchmarks import core_programs, keyed_operators
 from benchmarks.figures import LISTS, Evidence, Target
-from benchmarks.program import build_program
+from benchmarks.turns import Numbers
 from streamlab.lab.gate.instructions import compare_counts, count_tree
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.matrix.cells import expand
@@ -43,8 +43,6 @@ SUITES = 5
 """Times that all instructions are counted without a change, besides the first."""
 PLANT_PERCENT = 5.0
 
-Said = Mapping[str, float]
-
 
 class RunFailedError(Exception):
     """`lab run` made no run directory; carries its exit code."""
@@ -61,12 +59,12 @@ class Program:
     Attributes:
         run: takes the arguments as words; returns what one process says.
         processes: how many are run.
-        built: what is to be built before; None: nothing.
+        built: whether it is a program of the core, which is built first.
     """
 
-    run: Callable[..., Said]
+    run: Callable[..., Numbers]
     processes: int
-    built: Path | None = None
+    built: bool = False
 
 
 def _module(name: str) -> Callable[..., Any]:
@@ -77,28 +75,21 @@ def _module(name: str) -> Callable[..., Any]:
     return run
 
 
-def _ordered_log(form: str, ways: str, batch: str, run: str) -> Said:
-    numbers = int(ways), int(batch), LOG_TUPLES, int(run)
-    return {"eps": ordered_log.trial(ordered_log.PROGRAM, form, *numbers)[0]}
+def _ordered_log(form: str, ways: str, batch: str, run: str) -> Numbers:
+    return core_programs.trial("ordered_log", form, ways, ways, batch, str(LOG_TUPLES), run)
 
 
-def _keyed_operators(case: str, run: str) -> Said:
-    keys_per_s, cpu_ns = keyed_operators.trial(case, run)
-    return {"keys_per_s": keys_per_s, "cpu_ns": cpu_ns}
-
-
-def _reordering(scheme: str, threads: str, spins: str) -> Said:
+def _reordering(scheme: str, threads: str, spins: str) -> Numbers:
     units = REORDERED_UNITS // (1 + int(spins) // SPINS_OF_A_UNIT)
-    numbers = int(threads), units, int(spins)
-    return {"cpu_ns": reordering.trial(reordering.PROGRAM, scheme, *numbers)}
+    return core_programs.trial("reordering", scheme, threads, str(units), spins)
 
 
-def _reconfiguration(*instances: str) -> Said:
+def _reconfiguration(*instances: str) -> Numbers:
     said = _module("reconfiguration")(*instances)
     return {direction: found["p99_ns"] for direction, found in said.items()}
 
 
-def _gate_on_counts() -> Said:
+def _gate_on_counts() -> Numbers:
     """Count instructions without a change and with 5 % of work planted in each benchmark."""
     with tempfile.TemporaryDirectory(prefix="lab-counts-") as folder:
         out = Path(folder) / "counts.json"
@@ -116,9 +107,9 @@ def _gate_on_counts() -> Said:
 PROGRAMS: Mapping[str, Program] = {
     "numba_loop": Program(run=_module("numba_loop"), processes=6),
     "generator": Program(run=_module("generator"), processes=5),
-    "ordered_log": Program(run=_ordered_log, processes=7, built=ordered_log.PROGRAM),
-    "keyed_operators": Program(run=_keyed_operators, processes=5),
-    "reordering": Program(run=_reordering, processes=9, built=reordering.PROGRAM),
+    "ordered_log": Program(run=_ordered_log, processes=7, built=True),
+    "keyed_operators": Program(run=keyed_operators.trial, processes=5),
+    "reordering": Program(run=_reordering, processes=9, built=True),
     "reconfiguration": Program(run=_reconfiguration, processes=3),
     "gate_on_counts": Program(run=_gate_on_counts, processes=1),
 }
@@ -167,9 +158,10 @@ class Programs:
             if source.split()[0] not in PROGRAMS:
                 names = ", ".join(PROGRAMS)
                 raise ValueError(f"{target.name}: no program {source!r}; there are {names}")
-        for built in {PROGRAMS[source.split()[0]].built for source in sources} - {None}:
-            build_program(built)
-        self.said: dict[str, list[Said]] = {source: [] for source in sources}
+        for name in {source.split()[0] for source in sources}:
+            if PROGRAMS[name].built:
+                core_programs.build(name)
+        self.said: dict[str, list[Numbers]] = {source: [] for source in sources}
         self._failed: set[str] = set()
 
     def rounds(self, first: int) -> None:

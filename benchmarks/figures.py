@@ -7,7 +7,7 @@ figure is judged as a paper's claim is (`streamlab.lab.figures.judge`), each by 
 import json
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -91,9 +91,8 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
     Raises:
         ValueError: a key is missing or unknown, or a pattern matches nothing.
     """
-    targets = tuple(
-        _target(path, table) for table in tomllib.loads(path.read_text(encoding="utf-8"))["target"]
-    )
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))["target"]
+    targets = tuple(_target(path, each) for table in tables for each in _expanded(table))
     for pattern in only:
         if not any(fnmatchcase(target.name, pattern) for target in targets):
             names = "; ".join(target.name for target in targets)
@@ -101,6 +100,16 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
     if not only:
         return targets
     return tuple(t for t in targets if any(fnmatchcase(t.name, pattern) for pattern in only))
+
+
+def _expanded(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a table for each value of `for_each`, with {each} replaced in its texts."""
+    texts = {key: value for key, value in table.items() if key != "for_each"}
+    for each in table.get("for_each", [""]):
+        yield {
+            key: value.replace("{each}", str(each)) if isinstance(value, str) else value
+            for key, value in texts.items()
+        }
 
 
 def _target(path: Path, table: Mapping[str, Any]) -> Target:

@@ -1,8 +1,7 @@
 """What a keyed operator costs: tumbling and sliding counts by key, as CPU time per key.
 
 A trial is a fresh process that makes its input, runs one query of operators O+ on the native core
-and compares the answer with NumPy's. Ways to run take turns within a repetition, so that a busy
-moment meets all of them. `loop` is the limit: one pass of a compiled loop over the merged input
+and compares the answer with NumPy's. `loop` is the limit: one pass of a compiled loop over the merged input
 that counts in an open-addressing hash table, on one thread, nothing around it.
 
     python -m benchmarks.keyed_operators --cases count-1000 words --runs vsn-1-64 vsn-2-64 loop
@@ -10,18 +9,16 @@ that counts in an open-addressing hash table, on one thread, nothing around it.
 
 import argparse
 import json
-import os
-import statistics
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numba
 import numpy as np
 
+from benchmarks.turns import Numbers, show
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
@@ -228,12 +225,12 @@ def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[flo
     return keys.size / wall, cpu / keys.size * 1e9
 
 
-def trial(case: str, run: str) -> tuple[float, float]:
-    """Run a fresh process; return keys/s and CPU ns per key."""
+def trial(case: str, run: str) -> Numbers:
+    """Run a fresh process; return keys/s and CPU ns per key, all threads together."""
     command = [sys.executable, "-m", "benchmarks.keyed_operators", "--trial", case, run]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
-    rate, cpu_ns = json.loads(done.stdout)
-    return rate, cpu_ns
+    keys_per_s, cpu_ns = json.loads(done.stdout)
+    return {"keys_per_s": keys_per_s, "cpu_ns": cpu_ns}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -255,19 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = run_trial(case, variant, int(instances), int(batch))
         print(json.dumps(result))
         return 0
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians")
-    seen: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    for _ in range(given.repetitions):
-        for case in given.cases:
-            for run in given.runs:
-                seen[case, run].append(trial(case, run))
-    for (case, run), trials in seen.items():
-        rates = sorted(rate / 1e6 for rate, _ in trials)
-        cpu = statistics.median(cpu_ns for _, cpu_ns in trials)
-        print(
-            f"{case:14} {run:9} {statistics.median(rates):7.1f} M keys/s "
-            f"({rates[0]:.1f} to {rates[-1]:.1f}), {cpu:6.1f} ns of CPU a key"
-        )
+    show([f"{case} {run}" for case in given.cases for run in given.runs], trial, given.repetitions)
     return 0
 
 

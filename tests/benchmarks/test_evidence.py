@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import evidence, ordered_log, reordering
+from benchmarks import core_programs, evidence
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.registry import workload
 from tests.benchmarks.test_targets import row, target
@@ -13,11 +13,18 @@ from tests.workloads.suite.streams import generated
 CELL = "wordcount/multicore/vsn/w2/b4096"
 
 
-def program(folder, script):
-    path = folder / "program"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Return a function that puts a shell script in the place of a program of the core."""
+    monkeypatch.setattr(core_programs, "FOLDER", tmp_path)
+    monkeypatch.setattr(core_programs, "build", lambda name: None)
+
+    def write(executable, script):
+        path = tmp_path / executable
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    return write
 
 
 def said_by(*targets):
@@ -28,41 +35,34 @@ def said_by(*targets):
     return tried.said
 
 
-@pytest.fixture
-def built(monkeypatch):
-    """Programs of a moment are there already."""
-    monkeypatch.setattr(evidence, "build_program", lambda path: None)
-
-
-@pytest.mark.usefixtures("built")
-def test_programs_take_turns_and_each_is_run_once_a_round(tmp_path, monkeypatch):
+def test_programs_take_turns_and_each_is_run_once_a_round(program, tmp_path):
     log = tmp_path / "log"
     script = f'echo "$1 $2 $3 $4 $6" >> {log}; echo "$4.5 1.0"'
-    monkeypatch.setattr(ordered_log, "PROGRAM", program(tmp_path, script))
+    program("ordered_log_bench", script)
     order, other = "ordered_log order 2 64 1", "ordered_log scalegate 2 64 1"
     times = evidence.PROGRAMS["ordered_log"].processes
     figures = [target(f"{order}: eps"), target(f"{order}: eps", over=f"{other}: eps")]
-    assert said_by(*figures) == {order: [{"eps": 64.5}] * times, other: [{"eps": 64.5}] * times}
+    numbers = [{"eps": 64.5, "cpu_ns": 1.0}] * times
+    assert said_by(*figures) == {order: numbers, other: numbers}
     assert log.read_text().splitlines() == ["order 2 2 64 1", "scalegate 2 2 64 1"] * times
 
 
-@pytest.mark.usefixtures("built")
-def test_a_program_that_fails_has_said_nothing_and_is_not_run_again(tmp_path, monkeypatch, capsys):
+def test_a_program_that_fails_has_said_nothing_and_is_not_run_again(program, tmp_path, capsys):
     log = tmp_path / "log"
     script = f'echo "$1" >> {log}; [ "$1" = lock ] && exit 1; echo "9.0 $4.5"'
-    monkeypatch.setattr(reordering, "PROGRAM", program(tmp_path, script))
+    program("reordering_bench", script)
     figure = target("reordering lock 2 450: cpu_ns", beyond="reordering none 2 450: cpu_ns")
     times = evidence.PROGRAMS["reordering"].processes
     assert said_by(figure) == {
         "reordering lock 2 450": [],
-        "reordering none 2 450": [{"cpu_ns": 450.5}] * times,
+        "reordering none 2 450": [{"wall_ns": 9.0, "cpu_ns": 450.5}] * times,
     }
     assert log.read_text().split().count("lock") == 1
     assert "reordering lock 2 450: " in capsys.readouterr().err
 
 
-def test_of_units_with_much_work_there_are_fewer(tmp_path, monkeypatch):
-    monkeypatch.setattr(reordering, "PROGRAM", program(tmp_path, 'echo "0 $3"'))
+def test_of_units_with_much_work_there_are_fewer(program):
+    program("reordering_bench", 'echo "0 $3"')
     some, few = (evidence.PROGRAMS["reordering"].run("none", "2", spins) for spins in ("0", "450"))
     assert some["cpu_ns"] == 10 * few["cpu_ns"] == evidence.REORDERED_UNITS
 

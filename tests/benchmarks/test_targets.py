@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.core_programs import CORE_PROGRAMS
 from benchmarks.evidence import HERE, MATRICES, PROGRAMS, cells_by_matrix
 from benchmarks.figures import LISTS, SLOWEST, Evidence, Quantity, Target, judged, read_targets
 from benchmarks.figures import estimate as estimate_of
 from benchmarks.generator import percentile_ns
-from benchmarks.ordered_log import FORMS
-from benchmarks.reordering import SCHEMES
 from benchmarks.targets import in_short, show
 from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED
 from streamlab.lab.matrix.cells import expand
@@ -220,8 +219,8 @@ def test_every_figure_names_cells_programs_and_columns_that_there_are():
         else:
             program, *arguments = quantity.source.split()
             assert program in PROGRAMS
-            assert program != "ordered_log" or arguments[0] in FORMS
-            assert program != "reordering" or arguments[0] in SCHEMES
+            ways = CORE_PROGRAMS[program].ways if program in CORE_PROGRAMS else ()
+            assert not ways or arguments[0] in {way.split()[0] for way in ways}
 
 
 def test_percentile_is_the_top_of_the_bucket_in_which_the_share_is_reached():

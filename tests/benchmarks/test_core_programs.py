@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import ordered_log, program
+from benchmarks import core_programs
+from benchmarks.turns import show
 
 
 def stand_in(folder: Path, body: str) -> None:
@@ -20,7 +21,7 @@ def stand_in(folder: Path, body: str) -> None:
 def environment(tmp_path, monkeypatch):
     """An environment whose Python is in a folder that is not on PATH."""
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
-    monkeypatch.setattr(program, "ROOT", tmp_path)
+    monkeypatch.setattr(core_programs, "ROOT", tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path / 'system'}{os.pathsep}/usr/bin{os.pathsep}/bin")
     stand_in(tmp_path / "system", "echo the machine has an old one >&2; exit 1")
     return tmp_path
@@ -28,7 +29,7 @@ def environment(tmp_path, monkeypatch):
 
 def test_cmake_beside_the_running_python_goes_before_the_machine_s(environment):
     stand_in(environment / "venv", f'echo "$@" >> {environment / "calls"}')
-    program.build_program(ordered_log.PROGRAM)
+    core_programs.build("ordered_log")
     assert (environment / "calls").read_text().splitlines() == [
         "--preset release",
         "--build --target ordered_log_bench --preset release",
@@ -37,18 +38,25 @@ def test_cmake_beside_the_running_python_goes_before_the_machine_s(environment):
 
 def test_a_build_that_fails_says_so_without_a_traceback(environment):
     with pytest.raises(SystemExit, match="ordered_log_bench does not build"):
-        program.build_program(ordered_log.PROGRAM)
+        core_programs.build("ordered_log")
 
 
 def test_without_any_cmake_the_remedy_is_named(environment, monkeypatch):
     monkeypatch.setenv("PATH", str(environment / "nothing"))
     with pytest.raises(SystemExit, match="remedy: make dependencies"):
-        program.build_program(ordered_log.PROGRAM)
+        core_programs.build("ordered_log")
 
 
-def test_a_program_of_somebody_s_own_is_taken_as_it_is(tmp_path):
-    own = tmp_path / "own"
-    with pytest.raises(SystemExit, match="leave out --program"):
-        program.build_program(own)
-    own.touch()
-    program.build_program(own)
+def test_ways_take_turns_and_show_median_lowest_and_highest(capsys):
+    calls = []
+
+    def trial(*words):
+        calls.append(words)
+        return {"eps": 1e6 * len(calls), "cpu_ns": 10.0 * len(calls)}
+
+    show(["a 1", "b 2"], trial, repetitions=3)
+    assert calls == [("a", "1"), ("b", "2")] * 3
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "a 1  eps 3.0 M (1.0 to 5.0), cpu_ns 30.0 (10.0 to 50.0)",
+        "b 2  eps 4.0 M (2.0 to 6.0), cpu_ns 40.0 (20.0 to 60.0)",
+    ]

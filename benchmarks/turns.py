@@ -1,0 +1,39 @@
+"""Runs ways to do the same work in turn, each trial in a fresh process, and shows medians.
+
+Ways take turns within a repetition, so that a busy moment of the machine meets all of them. On a machine that others
+use, believe CPU times rather than rates.
+"""
+
+import os
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+Numbers = Mapping[str, float]
+"""The results of one trial by quantity, e.g. `{"eps": 1e8, "cpu_ns": 9.5}`."""
+
+
+def in_turn(
+    ways: Sequence[str], trial: Callable[..., Numbers], repetitions: int
+) -> dict[str, list[Numbers]]:
+    """Return the numbers of each way's trials; `trial` takes the words of a way as arguments."""
+    found: dict[str, list[Numbers]] = {way: [] for way in ways}
+    for _ in range(repetitions):
+        for way, numbers in found.items():
+            numbers.append(trial(*way.split()))
+    return found
+
+
+def show(ways: Sequence[str], trial: Callable[..., Numbers], repetitions: int) -> None:
+    """Run the ways in turn and print, of each quantity, median, lowest and highest."""
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians (lowest to highest)")
+    width = max(map(len, ways))
+    for way, trials in in_turn(ways, trial, repetitions).items():
+        texts = (_text(name, [numbers[name] for numbers in trials]) for name in trials[0])
+        print(f"{way:{width}}  {', '.join(texts)}")
+
+
+def _text(name: str, values: Sequence[float]) -> str:
+    median, low, high = statistics.median(values), min(values), max(values)
+    if name.endswith("_s") or name == "eps":
+        return f"{name} {median / 1e6:.1f} M ({low / 1e6:.1f} to {high / 1e6:.1f})"
+    return f"{name} {median:.1f} ({low:.1f} to {high:.1f})"
