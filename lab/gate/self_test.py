@@ -197,7 +197,9 @@ def _measure(
     for number in range(1, rounds + 1):
         found = _round(bench, arms, rule)
         for row in (row for rows in found.values() for row in rows if not is_verified(row)):
-            say(f"round {number} has a trial without a value: {row.get('status')}: {row.get('reason')}")
+            say(
+                f"round {number} has a trial without a value: {row.get('status')}: {row.get('reason')}"
+            )
         for metric in experiment.metrics:
             block = _block(found, metric)
             if block is not None:
