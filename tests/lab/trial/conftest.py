@@ -11,7 +11,7 @@ from streamlab.lab.trial.spec import EngineTrial
 
 TIMEOUT_S = 600
 
-SPECIFIED = ("load", "planted_slowdown", "estimate", "workers")
+SPECIFIED = ("load", "planted_memory", "planted_slowdown", "workers")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.trial import timed_part
+from streamlab.lab.trial.report import Reporter
 
 
 def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypatch, trial_here):
@@ -29,3 +30,21 @@ def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypa
         "mark",
         "used_by",
     ]
+
+
+def test_planted_memory_is_made_before_the_lab_reads_the_cpu_time_of_the_run(
+    monkeypatch, trial_here
+):
+    steps = []
+
+    def note(name, function):
+        def step(*arguments):
+            steps.append(arguments[1] if name == "phase" else name)
+            return function(*arguments)
+
+        return step
+
+    monkeypatch.setattr(timed_part, "ballast", note("ballast", timed_part.ballast))
+    monkeypatch.setattr(Reporter, "phase", note("phase", Reporter.phase))
+    assert trial_here("correct", planted_memory=0.1)["status"] == "ok"
+    assert steps[steps.index("prepare") :][:3] == ["prepare", "ballast", "run"]
