@@ -35,7 +35,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress perturbed stress-long bench wheel instructions \
+.PHONY: help setup dependencies demo test test-all pytest format lint cpp-test stress perturbed stress-long bench wheel instructions \
         instructions-baseline targets lock image clean engine
 
 help: ## list the targets
@@ -102,7 +102,14 @@ pytest: $(INSTALLED)
 	@$(BIN)/python -m compileall -q streamlab lab workloads engines results reports
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 
-lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
+CXX_SOURCES = $$(git ls-files 'engines/multicore/*.h' 'engines/multicore/*.cc')
+
+format: $(DEPS) ## write the format of Python and C++ sources
+	$(BIN)/ruff check --fix --select I . && $(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+lint: $(INSTALLED) ## ruff, clang-format, mypy --strict and the import contracts
+	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --preview --select PLW1514 streamlab lab workloads engines results reports # files name their encoding
 	$(BIN)/ruff format --check .

@@ -1,13 +1,12 @@
 // The Python face of the core's micro-benchmarks, for pytest-benchmark (benchmarks/test_core.py).
+#include "bench.h"
+
+#include <cstdint>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <cstdint>
 #include <string>
 #include <vector>
-
-#include "bench.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,12 +26,15 @@ std::int64_t run(const std::string& name, std::int64_t n) { return lab::bench::c
 NB_MODULE(_bench, m) {
   m.doc() = "Micro-benchmarks of the multicore engine's core; core_bench is the same set as a program.";
   m.def("names", &names, "Names of all benchmarks, in a fixed order.");
-  m.def("unit", [](const std::string& name) { return std::string(lab::bench::find(name).unit); }, "name"_a,
-        "What a benchmark's n counts.");
-  m.def("default_n", [](const std::string& name) { return lab::bench::find(name).n; }, "name"_a,
-        "The n at which a benchmark's instructions are counted.");
-  m.def("spent_s", [] { return static_cast<double>(lab::bench::spent_ns()) * 1e-9; },
-        "Seconds that this thread has spent inside benchmarks, without their set-up and the check of their answers.");
+  m.def(
+      "unit", [](const std::string& name) { return std::string(lab::bench::find(name).unit); }, "name"_a,
+      "What a benchmark's n counts.");
+  m.def(
+      "default_n", [](const std::string& name) { return lab::bench::find(name).n; }, "name"_a,
+      "The n at which a benchmark's instructions are counted.");
+  m.def(
+      "spent_s", [] { return static_cast<double>(lab::bench::spent_ns()) * 1e-9; },
+      "Seconds that this thread has spent inside benchmarks, without their set-up and the check of their answers.");
   m.def("run", &run, "name"_a, "n"_a,
         "Runs a benchmark and returns its checksum. ValueError: no such benchmark, or n below 1; RuntimeError: the "
         "checksum is wrong.");

@@ -1,5 +1,7 @@
 // What the families' faces share: arrays as views that a run keeps, results as Python values.
 #pragma once
+#include <cstdint>
+#include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -7,9 +9,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>

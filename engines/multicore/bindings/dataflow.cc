@@ -7,8 +7,8 @@ namespace {
 
 void add_vertex(DataflowRun& run, std::string name, const std::string& kind, const std::string& route,
                 std::vector<std::int32_t> inputs, std::int32_t degree, Address items, Address marks, Address start,
-                std::int64_t start_bytes, std::int64_t entry_bytes, std::int64_t max_outputs, bool keeps_key, bool gives, bool keyed,
-                std::vector<std::int32_t> itemsizes, const std::vector<std::string>& fields) {
+                std::int64_t start_bytes, std::int64_t entry_bytes, std::int64_t max_outputs, bool keeps_key,
+                bool gives, bool keyed, std::vector<std::int32_t> itemsizes, const std::vector<std::string>& fields) {
   FlowSpec spec;
   spec.name = std::move(name);
   spec.kind = static_cast<FlowSpec::Kind>(index_of("a vertex's kind", FlowSpec::kKinds, kind));

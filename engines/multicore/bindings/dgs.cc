@@ -105,7 +105,8 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
 std::vector<Cut> cuts_of(const Array<std::int64_t>& ts, const Array<std::int32_t>& stream,
                          const Array<std::int64_t>& position) {
   const std::size_t n = ts.shape(0);
-  if (stream.shape(0) != n || position.shape(0) != n) throw std::invalid_argument("a cut is a time, a stream, a position");
+  if (stream.shape(0) != n || position.shape(0) != n)
+    throw std::invalid_argument("a cut is a time, a stream, a position");
   std::vector<Cut> cuts;
   for (std::size_t i = 0; i < n; ++i) cuts.push_back({{ts.data()[i], stream.data()[i]}, position.data()[i]});
   return cuts;
@@ -155,51 +156,59 @@ void bind_dgs(nb::module_& m) {
              const std::optional<Cuts>& cuts, bool adaptive, bool checkpoints) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
             new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
-                              index_of("handover", kHandovers, handover) == 0,
-                              index_of("mailbox", kMailboxes, mailbox) == 1, buffer_runs,
-                              cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt, adaptive,
-                              checkpoints});
+                               index_of("handover", kHandovers, handover) == 0,
+                               index_of("mailbox", kMailboxes, mailbox) == 1, buffer_runs,
+                               cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt, adaptive, checkpoints});
           },
-          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a,
-          "max_outputs_across"_a = 0, "gather"_a = true, "handover"_a = std::string(kHandovers.front()),
+          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "max_outputs_across"_a = 0,
+          "gather"_a = true, "handover"_a = std::string(kHandovers.front()),
           "mailbox"_a = std::string(kMailboxes.front()), "buffer_runs"_a = 1 << 16, "cuts"_a.none() = nb::none(),
           "adaptive"_a = false, "checkpoints"_a = true)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
-      .def("add_state_type", [](DgsRun& run, std::int64_t nbytes) { run.forest.add_state_type(nbytes); }, "nbytes"_a)
+      .def(
+          "add_state_type", [](DgsRun& run, std::int64_t nbytes) { run.forest.add_state_type(nbytes); }, "nbytes"_a)
       .def("add_template", &add_template, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
            "pred1"_a, "pred2"_a)
-      .def("add_trees", [](DgsRun& run, std::int32_t shape, std::int32_t count) {
-            return run.forest.add_trees(shape, count);
-          }, "shape"_a, "count"_a)
+      .def(
+          "add_trees",
+          [](DgsRun& run, std::int32_t shape, std::int32_t count) { return run.forest.add_trees(shape, count); },
+          "shape"_a, "count"_a)
       .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
       .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
       .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a)
       .def("take_part", &DgsRun::take_part, "mailbox"_a, "crossing"_a)
-      .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a, nb::kw_only(),
-           "each"_a = false, "The same state for all, or `each` its own, one after the other.")
-      .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
-           "order_tree"_a.none(), "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
+      .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a, nb::kw_only(), "each"_a = false,
+           "The same state for all, or `each` its own, one after the other.")
+      .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a, "order_tree"_a.none(),
+           "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
       .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
-      .def("wait_snapshot", [](DgsRun& run) { return run.checkpoints().wait(); },
-           nb::call_guard<nb::gil_scoped_release>(), "False: none will come any more.")
+      .def(
+          "wait_snapshot", [](DgsRun& run) { return run.checkpoints().wait(); },
+          nb::call_guard<nb::gil_scoped_release>(), "False: none will come any more.")
       .def("snapshot_cut", [](DgsRun& run) { return run.checkpoints().cut(); })
       .def("snapshot_states", &snapshot_states, "nbytes"_a, "Of all trees' roots, so many bytes each.")
       .def("snapshot_own", &snapshot_own, "crossing"_a)
-      .def("snapshot_rows", [](DgsRun& run) { return run.checkpoints().rows(); }, "Outputs since the last snapshot.")
+      .def(
+          "snapshot_rows", [](DgsRun& run) { return run.checkpoints().rows(); }, "Outputs since the last snapshot.")
       .def("snapshot_outputs", &snapshot_outputs, "columns"_a, "Merge them, as `collect`.")
       .def("free_snapshot", [](DgsRun& run) { run.checkpoints().free(); })
-      .def("close_snapshots", [](DgsRun& run, bool now) { run.checkpoints().close(now); }, "now"_a)
-      .def("cuts_decided", [](DgsRun& run) { return run.checkpoints().decided(); }, "That a mailbox has come to; any thread.")
-      .def("request_change", [](DgsRun& run, std::int64_t from) { run.checkpoints().stop_from(from); }, "from_cut"_a,
-           "Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.")
+      .def(
+          "close_snapshots", [](DgsRun& run, bool now) { run.checkpoints().close(now); }, "now"_a)
+      .def(
+          "cuts_decided", [](DgsRun& run) { return run.checkpoints().decided(); },
+          "That a mailbox has come to; any thread.")
+      .def(
+          "request_change", [](DgsRun& run, std::int64_t from) { run.checkpoints().stop_from(from); }, "from_cut"_a,
+          "Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.")
       .def("snapshot_stops", [](DgsRun& run) { return run.checkpoints().stops(); })
       .def("take_plan_away", &DgsRun::take_plan_away, nb::call_guard<nb::gil_scoped_release>(),
            "At a snapshot that stops; False: the run has ended before its time.")
       .def("own_stream", &DgsRun::own_stream, "stream"_a, "owner"_a, "Of a further plan.")
       .def("go_on", &DgsRun::go_on, nb::call_guard<nb::gil_scoped_release>(), "With a further plan.")
-      .def("take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); }, "After the run: the last outputs.")
+      .def(
+          "take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); }, "After the run: the last outputs.")
       .def("call_off", &DgsRun::call_off, "Have `run` end before its time; any thread.")
       .def("sync", [](const DgsRun& run) { return sparse(run.sync_counts()); });
 }

@@ -38,10 +38,13 @@ void bind_layers(nb::module_& m) {
           },
           "settings"_a, nb::kw_only(), "determinism"_a, "channels"_a, "merge_unit"_a, "dealing"_a, "channel_rows"_a,
           "itemsizes"_a)
-      .def("set_operator", [](LayersRun& run, const OperatorSpec& spec, std::vector<std::int32_t> owner,
-                              std::vector<std::int32_t> itemsizes, const std::optional<std::int64_t>& end_watermark) {
+      .def(
+          "set_operator",
+          [](LayersRun& run, const OperatorSpec& spec, std::vector<std::int32_t> owner,
+             std::vector<std::int32_t> itemsizes, const std::optional<std::int64_t>& end_watermark) {
             run.set_operator({spec, std::move(owner), std::move(itemsizes), end_watermark});
-          }, nb::kw_only(), "spec"_a, "owner"_a, "itemsizes"_a, "end_watermark"_a.none())
+          },
+          nb::kw_only(), "spec"_a, "owner"_a, "itemsizes"_a, "end_watermark"_a.none())
       .def("add_stream", &add_tuples, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "input"_a,
            "process"_a, "route"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none());

@@ -25,7 +25,8 @@ NB_MODULE(_core, m) {
         return std::make_pair(trial.duration_ns, sparse(trial.lag_counts));
       },
       "events"_a, "batch"_a, "rate_eps"_a,
-      "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see `Run.latency`).");
+      "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see "
+      "`Run.latency`).");
   m.def("core_to_core_ns", &lab::core_to_core_ns, nb::call_guard<nb::gil_scoped_release>(), "first"_a, "second"_a,
         "limit_ns"_a, "Nanoseconds that a cache line takes from one core to another; -1: not known within the limit.");
   m.def("bucket_value", &lab::Histogram::highest_in, "index"_a, "Highest latency in ns of a histogram bucket.");

@@ -119,12 +119,14 @@ void bind_oplus(nb::module_& m) {
             new (self) OplusRun(std::move(options), spec);
           },
           "settings"_a, nb::kw_only(), "spec"_a, "most_instances"_a, "tuple_buffer"_a, "shared_nothing"_a,
-          "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(),
-          "downstream"_a = 0, "map_instances"_a = 0)
-      .def("add_operator", [](OplusRun& run, const OperatorSpec& spec, Address process,
-                              std::vector<std::int32_t> itemsizes) {
+          "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(), "downstream"_a = 0,
+          "map_instances"_a = 0)
+      .def(
+          "add_operator",
+          [](OplusRun& run, const OperatorSpec& spec, Address process, std::vector<std::int32_t> itemsizes) {
             run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));
-          }, "spec"_a, "process"_a, "itemsizes"_a)
+          },
+          "spec"_a, "process"_a, "itemsizes"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "input"_a,
            "process"_a, "route"_a, "shapes"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())

@@ -52,12 +52,11 @@ void bind_run(nb::module_& m) {
              std::int64_t reserved_rows, bool measure) {
             std::optional<LoadOptions> offered;
             if (load) offered = LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
-            new (self) RunSettings{workers,       batch,   ring_blocks,   std::move(cores), pinned,
-                                   core_count,    offered, reserved_rows, Recorder::kSteps,
-                                   measure};
+            new (self) RunSettings{workers,    batch,   ring_blocks,   std::move(cores), pinned,
+                                   core_count, offered, reserved_rows, Recorder::kSteps, measure};
           },
-          nb::kw_only(), "workers"_a, "batch"_a, "ring_blocks"_a, "cores"_a, "pinned"_a, "core_count"_a, "load"_a.none(),
-          "reserved_rows"_a, "measure"_a);
+          nb::kw_only(), "workers"_a, "batch"_a, "ring_blocks"_a, "cores"_a, "pinned"_a, "core_count"_a,
+          "load"_a.none(), "reserved_rows"_a, "measure"_a);
   nb::class_<Run>(m, "Run", "A run of any family. It keeps the arrays that it is given for as long as it lives.")
       .def("start", &Run::start, "Create the threads, which wait for `run`.")
       .def("run", &run_to_end, "Return the duration in ns. Signals are handled meanwhile.")
@@ -66,8 +65,9 @@ void bind_run(nb::module_& m) {
       .def("emitted", [](const Run& run) { return run.emitted(); })
       .def("collect", &collect, "columns"_a, "Write all outputs to the addresses of one column for each field.")
       .def("counters", &counters)
-      .def("latency", [](const Run& run) { return sparse(run.latency_counts()); },
-           "Used buckets as two int64 arrays in bytes: highest value in ns, count.")
+      .def(
+          "latency", [](const Run& run) { return sparse(run.latency_counts()); },
+          "Used buckets as two int64 arrays in bytes: highest value in ns, count.")
       .def("warm_up", [](const Run& run) { return sparse(run.warm_up_counts()); })
       .def("service", [](const Run& run) { return sparse(run.service_counts()); })
       .def("lag", [](const Run& run) { return sparse(run.lag_counts()); })

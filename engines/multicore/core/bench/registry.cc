@@ -9,9 +9,9 @@ namespace lab::bench {
 std::span<const Bench> all() noexcept {
   static const std::vector<Bench> benches = [] {
     std::vector<Bench> result{
-        block_ring_hand_over, source_pump,       source_schedule, histogram_record,
-        recorder_output,      forest_synchronize, mailbox_long_runs, mailbox_batch_1, mailbox_direct,
-        mailbox_synchronize,  output_append,     output_merge,    parker_notify,
+        block_ring_hand_over, source_pump,       source_schedule, histogram_record, recorder_output,
+        forest_synchronize,   mailbox_long_runs, mailbox_batch_1, mailbox_direct,   mailbox_synchronize,
+        output_append,        output_merge,      parker_notify,
     };
     const std::span<const Bench> logs = tuple_buffer_benches();
     result.insert(result.end(), logs.begin(), logs.end());

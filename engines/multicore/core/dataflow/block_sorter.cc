@@ -23,8 +23,7 @@ constexpr int kLongestWait = 255;
 
 }  // namespace
 
-BlockSorter::BlockSorter(const FlowSpec& spec)
-    : spec_(spec), mover_(spec.itemsizes), columns_(compared_columns(spec)) {
+BlockSorter::BlockSorter(const FlowSpec& spec) : spec_(spec), mover_(spec.itemsizes), columns_(compared_columns(spec)) {
   kept_.shape(spec.itemsizes, kFirstRows);
   kept_.touch();
 }

@@ -69,8 +69,8 @@ class BlockSorter {
   std::optional<RowPacker> packer_;
   bool packs_ = false;
   std::vector<WordPart> parts_;  // of the block's words, the highest first
-  std::size_t decided_ = 0;     // of `columns_`: so many need not be compared where words are equal
-  int row_bits_ = 0;            // of the row's number; 0: a word is the row
+  std::size_t decided_ = 0;      // of `columns_`: so many need not be compared where words are equal
+  int row_bits_ = 0;             // of the row's number; 0: a word is the row
   std::vector<std::uint64_t> words_, scratch_;
   std::vector<std::uint32_t> places_, ends_;  // by digit: where the words of each of its values begin, and end
   std::vector<std::int32_t> order_;

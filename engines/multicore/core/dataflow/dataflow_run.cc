@@ -74,7 +74,8 @@ std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
 void DataflowRun::prepare() {
   if (specs_.empty() || !specs_.back().gives) throw std::logic_error("a graph's last vertex gives the answer");
   const auto fits = [this](const FlowSpec& spec) { return !spec.gives || spec.itemsizes == specs_.back().itemsizes; };
-  if (!std::all_of(specs_.begin(), specs_.end(), fits)) throw std::logic_error("all that give the answer have its columns");
+  if (!std::all_of(specs_.begin(), specs_.end(), fits))
+    throw std::logic_error("all that give the answer have its columns");
   const bool due = options_.load && options_.measure;
   std::int64_t largest = 1;  // records that one call gives
   for (const FlowSpec& spec : specs_) largest = std::max(largest, spec.gives ? spec.max_outputs : 1);
@@ -87,8 +88,8 @@ void DataflowRun::prepare() {
     for (const FlowSpec& spec : specs_) {
       worker.instances.push_back(nullptr);
       if (index >= spec.degree) continue;
-      worker.instances.back() =
-          std::make_unique<FlowInstance>(spec, options_.markers, threads().meter(index), threads().failure(), index, due);
+      worker.instances.back() = std::make_unique<FlowInstance>(spec, options_.markers, threads().meter(index),
+                                                               threads().failure(), index, due);
     }
     for (const auto& instance : worker.instances) {
       if (instance != nullptr && instance->spec().gives) instance->to(pool_, number++);
@@ -108,13 +109,15 @@ void DataflowRun::tell_when_markers_are_known() {
     for (std::size_t w = 0; w < static_cast<std::size_t>(spec.degree); ++w) {
       Streams& streams = leading[v][w];
       for (std::size_t s = 0; s < views().size(); ++s) {
-        const bool read = vertex_of_[s] == static_cast<std::int32_t>(v) && readers_of(s)[0] == static_cast<std::int32_t>(w);
+        const bool read =
+            vertex_of_[s] == static_cast<std::int32_t>(v) && readers_of(s)[0] == static_cast<std::int32_t>(w);
         if (read) streams.insert(static_cast<std::int32_t>(s));
       }
       for (const std::int32_t input : spec.inputs) {
         const auto& before = leading[static_cast<std::size_t>(input)];
         for (std::size_t from = 0; from < before.size(); ++from) {
-          if (spec.route != FlowSpec::Route::kForward || from == w) streams.insert(before[from].begin(), before[from].end());
+          if (spec.route != FlowSpec::Route::kForward || from == w)
+            streams.insert(before[from].begin(), before[from].end());
         }
       }
       const auto [known, is_new] = known_.try_emplace(streams);
@@ -149,10 +152,11 @@ void DataflowRun::connect(std::size_t vertex) {
       continue;
     }
     const bool due = options_.load && options_.measure;
-    auto& reader = worker.streams.emplace_back(std::make_unique<FlowStreamReader>(
-        into, options_.markers, threads().meter(static_cast<std::int32_t>(w)), due));
+    auto& reader = worker.streams.emplace_back(
+        std::make_unique<FlowStreamReader>(into, options_.markers, threads().meter(static_cast<std::int32_t>(w)), due));
     for (std::size_t s = 0; s < views().size(); ++s) {
-      if (vertex_of_[s] != static_cast<std::int32_t>(vertex) || readers_of(s)[0] != static_cast<std::int32_t>(w)) continue;
+      if (vertex_of_[s] != static_cast<std::int32_t>(vertex) || readers_of(s)[0] != static_cast<std::int32_t>(w))
+        continue;
       reader->add(views()[s], options_.batch, options_.load ? &feeds()[s] : nullptr);
     }
   }
@@ -185,7 +189,8 @@ void DataflowRun::exchange(std::size_t from, std::size_t to, const std::shared_p
     const auto links_of = [&](std::span<const std::int32_t> itemsizes, bool words) {
       FlowLinks links;
       for (std::size_t r = 0; r < static_cast<std::size_t>(specs_[to].degree); ++r) {
-        links.push_back(std::make_unique<FlowLink>(itemsizes, options_.link_rows, due && !words, parkers[w], parkers[r]));
+        links.push_back(
+            std::make_unique<FlowLink>(itemsizes, options_.link_rows, due && !words, parkers[w], parkers[r]));
         static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back(), words);
       }
       return links;
@@ -263,12 +268,9 @@ void DataflowRun::count(Counts& into) const {
     }
   }
   const Counters total = sum_counters();
-  into = {{"markers", options_.markers.count},
-          {"exchanged_rows", exchanged},
-          {"packed_rows", packed},
-          {"keys", keys},
-          {"kernel_calls", total.kernel_calls},
-          {"room_waits", total.room_waits}};
+  into = {
+      {"markers", options_.markers.count},  {"exchanged_rows", exchanged},   {"packed_rows", packed}, {"keys", keys},
+      {"kernel_calls", total.kernel_calls}, {"room_waits", total.room_waits}};
 }
 
 }  // namespace lab

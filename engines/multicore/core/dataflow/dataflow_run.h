@@ -46,7 +46,7 @@ class DataflowRun final : public Run {
     std::vector<std::unique_ptr<FlowInstance>> instances;  // by vertex; null beyond its degree
     std::vector<std::unique_ptr<FlowReader>> links;        // the furthest from the streams first
     std::vector<std::unique_ptr<FlowStreamReader>> streams;
-    std::vector<FlowInstance*> roots;                      // what these readers read into
+    std::vector<FlowInstance*> roots;  // what these readers read into
   };
 
   const RunSettings& settings() const noexcept override { return options_; }
@@ -66,7 +66,7 @@ class DataflowRun final : public Run {
 
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
-  std::vector<std::int32_t> vertex_of_;  // by stream
+  std::vector<std::int32_t> vertex_of_;                                // by stream
   std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_;  // by streams: when each marker is known
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;

@@ -98,10 +98,11 @@ void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) c
   }
   if (!table_.starved()) return;
   const bool named = !spec_.name.empty();  // put together without memory, of which there is none
-  throw NoMemory("%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a "
-                 "smaller state, or more memory",
-                 named ? "operator " : "", spec_.name.c_str(), named ? ": " : "",
-                 static_cast<long long>(table_.keys()), table_.bytes() >> 20, table_.wanted() >> 20);
+  throw NoMemory(
+      "%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a "
+      "smaller state, or more memory",
+      named ? "operator " : "", spec_.name.c_str(), named ? ": " : "", static_cast<long long>(table_.keys()),
+      table_.bytes() >> 20, table_.wanted() >> 20);
 }
 
 void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const {
@@ -112,7 +113,8 @@ void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int6
     const std::int64_t key = had == nullptr ? table_.key(source) : had[source];
     if (given[i] == key) continue;
     throw std::runtime_error(spec_.called() + "it is at key " + std::to_string(key) + " and gives a pair of key " +
-                             std::to_string(given[i]) + "; an OpKeyedOrdered keeps keys, only an OpStateless changes them");
+                             std::to_string(given[i]) +
+                             "; an OpKeyedOrdered keeps keys, only an OpStateless changes them");
   }
 }
 
@@ -174,7 +176,8 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
   if (exchange.route == FlowSpec::Route::kDeal && links.size() > 1) {
     for (std::int64_t at = 0; at < piece.rows; at += kDealtRows) {
       const std::int64_t* due = piece.due == nullptr ? nullptr : piece.due + at;
-      links[exchange.next]->append({piece.columns, piece.base + at, std::min(kDealtRows, piece.rows - at), due}, block_);
+      links[exchange.next]->append({piece.columns, piece.base + at, std::min(kDealtRows, piece.rows - at), due},
+                                   block_);
       exchange.next = (exchange.next + 1) % links.size();
     }
     return;

@@ -23,7 +23,7 @@ using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 
 class FlowInstance {
  public:
-  static constexpr std::int64_t kRows = 512;  // that are made at once, to stay in the first cache
+  static constexpr std::int64_t kRows = 512;      // that are made at once, to stay in the first cache
   static constexpr std::int64_t kDealtRows = 64;  // to an instance before the next gets some
 
   // `stop`: see run/stopped.h. `worker`: its number, which of several instances is the first too. `due`: whether rows
@@ -58,9 +58,9 @@ class FlowInstance {
 
   void take(const FlowPiece& piece);
   void take_words(const FlowPiece& piece);  // SORT: from who packs
-  void mark();   // the end of the block
-  void end();    // there will be no more
-  void flush();  // shows what was sent, of this one and those that it hands rows to
+  void mark();                              // the end of the block
+  void end();                               // there will be no more
+  void flush();                             // shows what was sent, of this one and those that it hands rows to
 
   bool full() noexcept;  // whether one of its links is
   std::int64_t block() const noexcept { return block_; }
@@ -101,7 +101,7 @@ class FlowInstance {
   FlowTable table_;
   std::vector<std::uint64_t> start_;
   RecordBuffer made_;
-  std::vector<void*> permuted_;       // columns as functions give them: the key first
+  std::vector<void*> permuted_;  // columns as functions give them: the key first
   std::vector<std::int32_t> sources_;
   std::vector<std::int64_t> made_due_;
   std::vector<std::int32_t> lists_;   // scratch: which rows go to each instance

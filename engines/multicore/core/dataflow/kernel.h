@@ -19,8 +19,8 @@ struct FlowCall {
   void* table;                 // a `FlowTable`: of keys
   void* start;                 // the state of a key that is seen first
   MakeEntry make;
-  std::int32_t* sources;       // out: for each pair that is given, the item that it comes from, or the entry at a marker
-  std::int64_t marker;         // the time of the marker
+  std::int32_t* sources;  // out: for each pair that is given, the item that it comes from, or the entry at a marker
+  std::int64_t marker;    // the time of the marker
 };
 static_assert(offsetof(FlowCall, base) == 8 && offsetof(FlowCall, table) == 16 && offsetof(FlowCall, start) == 24);
 static_assert(offsetof(FlowCall, make) == 32 && offsetof(FlowCall, sources) == 40 && offsetof(FlowCall, marker) == 48);

@@ -9,8 +9,8 @@ namespace {
 // and where it was found.
 std::int64_t first_due(std::span<const std::int64_t> moments, std::span<const std::int64_t> due, std::int64_t time,
                        std::size_t& at) {
-  at = static_cast<std::size_t>(std::lower_bound(moments.begin() + static_cast<std::ptrdiff_t>(at), moments.end(), time) -
-                                moments.begin());
+  at = static_cast<std::size_t>(
+      std::lower_bound(moments.begin() + static_cast<std::ptrdiff_t>(at), moments.end(), time) - moments.begin());
   return at == moments.size() ? kEndOfTime : due[at];
 }
 
@@ -27,8 +27,9 @@ std::vector<std::int64_t> Markers::known(std::span<const StreamView* const> stre
     for (std::int64_t block = 0; block < count; ++block) {
       const std::int64_t time = end_of(block);
       // A heartbeat h promises that later events have a time above it.
-      const std::int64_t due = std::min({first_due(stream->ts, stream->due, time, event),
-                                         first_due(stream->heartbeats, stream->heartbeat_due, time - 1, heartbeat), over});
+      const std::int64_t due =
+          std::min({first_due(stream->ts, stream->due, time, event),
+                    first_due(stream->heartbeats, stream->heartbeat_due, time - 1, heartbeat), over});
       std::int64_t& latest = result[static_cast<std::size_t>(block)];
       latest = std::max(latest, due);
     }

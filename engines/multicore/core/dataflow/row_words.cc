@@ -57,7 +57,8 @@ void place_parts(std::span<WordPart> parts, int lowest) noexcept {
   }
 }
 
-bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece& piece, std::uint64_t* words) noexcept {
+bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece& piece,
+          std::uint64_t* words) noexcept {
   const auto rows = static_cast<std::size_t>(piece.rows);
   std::fill_n(words, rows, 0);
   std::uint64_t beyond = 0;
@@ -89,8 +90,8 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
   return beyond == 0;
 }
 
-void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words, void* const* to,
-            std::int64_t at) noexcept {
+void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words,
+            void* const* to, std::int64_t at) noexcept {
   for (const WordPart& part : parts) {
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
       T* values = static_cast<T*>(to[part.column]) + at;
@@ -141,8 +142,8 @@ WordLayouts::Span WordLayouts::of(std::int64_t block) {
   Span span{first, first + length};
   const std::scoped_lock lock(mutex_);
   asked_ = std::max(asked_, span.beyond - 1);
-  const auto layout = std::find_if(layouts_.rbegin(), layouts_.rend(),
-                                   [block](const Layout& one) { return one.first <= block; });
+  const auto layout =
+      std::find_if(layouts_.rbegin(), layouts_.rend(), [block](const Layout& one) { return one.first <= block; });
   if (layout == layouts_.rend()) return span;
   const auto columns = compared_columns(sort_);
   for (std::size_t c = 0; c < layout->ranges.size(); ++c) {

@@ -36,8 +36,8 @@ void place_parts(std::span<WordPart> parts, int lowest) noexcept;
 bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece& piece, std::uint64_t* words) noexcept;
 
 // Writes rows to columns, from row `at` on; parts must have all columns, and have dropped nothing.
-void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words, void* const* to,
-            std::int64_t at) noexcept;
+void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words,
+            void* const* to, std::int64_t at) noexcept;
 
 // The least and the greatest of a column of integers, as numbers that compare without a sign.
 struct ValueRange {
@@ -82,7 +82,7 @@ class WordLayouts {
 
  private:
   struct Layout {
-    std::int64_t first;  // block
+    std::int64_t first;              // block
     std::vector<ValueRange> ranges;  // by column as compared; times are relative to the block's end
   };
 
@@ -90,10 +90,10 @@ class WordLayouts {
 
   const FlowSpec& sort_;
   const Markers& markers_;
-  std::mutex mutex_;               // guards what follows
-  std::vector<Layout> layouts_;    // by block
-  std::int64_t asked_ = -1;        // the last block of those that somebody has asked for; a span ends there
-  bool closed_ = false;            // rows have too many bits: later blocks' go as rows
+  std::mutex mutex_;             // guards what follows
+  std::vector<Layout> layouts_;  // by block
+  std::int64_t asked_ = -1;      // the last block of those that somebody has asked for; a span ends there
+  bool closed_ = false;          // rows have too many bits: later blocks' go as rows
 };
 
 // Packs rows by the layouts of their blocks, for one thread.

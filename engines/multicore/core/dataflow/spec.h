@@ -14,11 +14,11 @@ namespace lab {
 
 struct FlowSpec {
   enum class Kind {
-    kSource,     // rows of streams, as they are
+    kSource,  // rows of streams, as they are
     kStateless,
-    kKeyed,      // a state for each key
-    kPartial,    // what a block adds up to for each key, given at its marker and forgotten
-    kSort,       // rows of a block by key, then by their fields
+    kKeyed,    // a state for each key
+    kPartial,  // what a block adds up to for each key, given at its marker and forgotten
+    kSort,     // rows of a block by key, then by their fields
   };
   static constexpr Names<5> kKinds = {"source", "stateless", "keyed", "partial", "sort"};  // in this order
 
@@ -34,20 +34,20 @@ struct FlowSpec {
   enum class Field { kSigned, kUnsigned, kFloat };
   static constexpr Names<3> kFields = {"signed", "unsigned", "float"};
 
-  std::string name;                     // what errors call it
+  std::string name;  // what errors call it
   Kind kind = Kind::kStateless;
   Route route = Route::kForward;
-  std::vector<std::int32_t> inputs;     // vertices that were added before; none: a source
-  std::int32_t degree = 1;              // instances, on the first workers
-  FlowKernel items = nullptr;           // null: kSource, kSort
-  FlowKernel marks = nullptr;           // null: nothing at markers
-  StartKernel start = nullptr;          // null: zeroed, and stays so
-  std::int64_t start_bytes = 0;         // of the state of a key that is seen first
-  std::int64_t entry_bytes = 0;         // of what is kept for a key
-  std::int64_t max_outputs = 1;         // of one call of a function
-  bool keeps_key = false;               // what it gives has the key of the item or entry; else that is an error
-  bool gives = false;                   // whether what it gives is of the answer; vertices that do have the same columns
-  bool keyed = false;                   // whether what it gives has keys, which are its second column
+  std::vector<std::int32_t> inputs;  // vertices that were added before; none: a source
+  std::int32_t degree = 1;           // instances, on the first workers
+  FlowKernel items = nullptr;        // null: kSource, kSort
+  FlowKernel marks = nullptr;        // null: nothing at markers
+  StartKernel start = nullptr;       // null: zeroed, and stays so
+  std::int64_t start_bytes = 0;      // of the state of a key that is seen first
+  std::int64_t entry_bytes = 0;      // of what is kept for a key
+  std::int64_t max_outputs = 1;      // of one call of a function
+  bool keeps_key = false;            // what it gives has the key of the item or entry; else that is an error
+  bool gives = false;                // whether what it gives is of the answer; vertices that do have the same columns
+  bool keyed = false;                // whether what it gives has keys, which are its second column
   std::vector<std::int32_t> itemsizes;  // of what it gives; the first column is the int64 timestamp
   std::vector<Field> fields;            // of these columns; kSort only
 

@@ -7,7 +7,7 @@
 namespace lab {
 namespace {
 
-constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;   // with kStops
+constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;  // with kStops
 constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;
 
 constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noexcept { return decided << 32 | taken; }

@@ -330,9 +330,9 @@ bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
 // Whether nothing is left to do at a place, in this phase and in later ones.
 bool DgsRun::done(const Worker& worker) noexcept {
   const bool finished = std::all_of(worker.sources.begin(), worker.sources.end(),
-                     [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&
-         std::all_of(worker.mailboxes.begin(), worker.mailboxes.end(),
-                     [](const Mailbox* mailbox) { return mailbox->finished(); });
+                                    [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&
+                        std::all_of(worker.mailboxes.begin(), worker.mailboxes.end(),
+                                    [](const Mailbox* mailbox) { return mailbox->finished(); });
   if (!phases_ || !finished) return finished;
   if (!worker.mailboxes.empty()) phases_->set_last();
   return phases_->last();

@@ -33,10 +33,10 @@ struct DgsOptions : RunSettings {
   // At full speed: the first worker may do the work of all where that is quicker (dgs/gathering.h). `kAlways`,
   // `kInTurn`: for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
-  bool direct = true;  // at full speed: lanes without a ring, where nobody else reads the stream (dgs/mailbox.h)
+  bool direct = true;   // at full speed: lanes without a ring, where nobody else reads the stream (dgs/mailbox.h)
   bool by_tag = false;  // mailboxes: keys do not wait for each other (dgs/tag_buffers.h)
   static constexpr std::int64_t kMostRuns = std::int64_t{1} << 24;  // 24 bytes each
-  std::int64_t buffer_runs = std::int64_t{1} << 16;  // by tag: what a mailbox may put aside
+  std::int64_t buffer_runs = std::int64_t{1} << 16;                 // by tag: what a mailbox may put aside
   std::optional<std::vector<Cut>> cuts;  // at which snapshots may be taken; none: nobody asks for them
   bool adaptive = false;                 // the plan may be changed at cuts
   bool checkpoints = true;               // somebody writes snapshots; else they are for changes of the plan only
@@ -97,8 +97,8 @@ class DgsRun final : public Run {
     std::vector<Mailbox*> mailboxes;
     struct Owned {
       Source* source = nullptr;
-      std::vector<const Lane*> local;      // this worker's lanes on it
-      std::vector<std::int32_t> remote;    // other workers that read it
+      std::vector<const Lane*> local;    // this worker's lanes on it
+      std::vector<std::int32_t> remote;  // other workers that read it
     };
     std::vector<Owned> sources;
     std::vector<std::unique_ptr<OutputBuffer>> outs;  // one; with checkpoints, one for each mailbox of each plan
@@ -136,10 +136,10 @@ class DgsRun final : public Run {
   bool done(const Worker& worker) noexcept;
 
   DgsOptions options_;
-  std::vector<std::int32_t> owners_;          // by stream
+  std::vector<std::int32_t> owners_;  // by stream
   std::vector<Entry> mailboxes_;
-  std::int32_t mailboxes_before_ = 0;         // of plans that have been taken away
-  std::vector<std::int64_t> begins_;          // by stream: the first event of this plan
+  std::int32_t mailboxes_before_ = 0;  // of plans that have been taken away
+  std::vector<std::int64_t> begins_;   // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
   struct OwnState {  // of a crossing
     std::unique_ptr<std::int64_t[]> memory;
@@ -150,9 +150,9 @@ class DgsRun final : public Run {
   std::unique_ptr<Checkpoints> checkpoints_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
-  std::optional<Phases> phases_;     // none: the plan stays
-  std::optional<Places> places_;     // none: each worker works at its own place, always
-  std::vector<Parker> nobody_;       // at which nobody sleeps: for notifications while places are gathered
+  std::optional<Phases> phases_;  // none: the plan stays
+  std::optional<Places> places_;  // none: each worker works at its own place, always
+  std::vector<Parker> nobody_;    // at which nobody sleeps: for notifications while places are gathered
 
   // The first worker's.
   Gathering gathering_;

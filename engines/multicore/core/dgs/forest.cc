@@ -23,8 +23,7 @@ void fork(const TreeTemplate::Node& node, const Tree& tree, const void* state) {
 }  // namespace
 
 void kernel_failed(const char* role) {
-  throw std::runtime_error(std::string("the program's ") + role +
-                           " function raised an exception");
+  throw std::runtime_error(std::string("the program's ") + role + " function raised an exception");
 }
 
 std::int32_t Forest::add_template(TreeTemplate shape) {
@@ -124,7 +123,11 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);
     // acq_rel: the first arrival's release publishes its state and its side's fields to the second's acquire.
     if (cell.arrived.fetch_add(1, std::memory_order_acq_rel) == 0) {
-      return {.won = false, .node = up, .side = side, .epoch = epoch, .latest_stamp = latest_stamp,
+      return {.won = false,
+              .node = up,
+              .side = side,
+              .epoch = epoch,
+              .latest_stamp = latest_stamp,
               .moved_bytes = moved_bytes};
     }
     // relaxed: ordered before the children's next arrivals by our own program order and the release of `epoch`.
@@ -134,8 +137,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     if (node.join(tree.states[node.first], tree.states[node.second], tree.states[up]) != kDone) kernel_failed("join");
     at = up;
   }
-  return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp,
-          .moved_bytes = moved_bytes};
+  return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp, .moved_bytes = moved_bytes};
 }
 
 void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std::span<Parker> parkers) {

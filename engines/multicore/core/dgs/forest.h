@@ -27,10 +27,10 @@ namespace lab {
 struct TreeTemplate {
   struct Node {
     std::int32_t parent = -1;
-    std::int32_t first = -1;   // -1: leaf
+    std::int32_t first = -1;  // -1: leaf
     std::int32_t second = -1;
     std::int32_t state_type = 0;
-    std::int32_t cell = -1;    // inner nodes: index among the inner nodes
+    std::int32_t cell = -1;                   // inner nodes: index among the inner nodes
     std::int64_t there_and_back[2] = {0, 0};  // inner nodes: bytes of a child's state, joined and forked elsewhere
     ForkKernel fork = nullptr;
     JoinKernel join = nullptr;
@@ -46,8 +46,8 @@ struct TreeTemplate {
 struct alignas(kCacheLine) Cell {
   std::atomic<std::uint32_t> arrived{0};
   // What each child brings: written by the child before it arrives, read by the winner.
-  std::int32_t worker[2] = {-1, -1};         // whom to wake when the child's side is released
-  std::int64_t latest_stamp[2] = {0, 0};     // latest due time of the events below
+  std::int32_t worker[2] = {-1, -1};      // whom to wake when the child's side is released
+  std::int64_t latest_stamp[2] = {0, 0};  // latest due time of the events below
   // Written by the winner's release, read by the parked child.
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch{0};
 };
@@ -64,12 +64,12 @@ struct Tree {
 
 // Where a leaf's climb ended.
 struct Arrival {
-  bool won = false;              // reached the owner: the caller holds the joined state there
-  std::int32_t node = -1;        // won: the owner; else the node at which the caller is parked
-  std::int32_t side = 0;         // parked: which child of `node` the caller is (0 or 1)
-  std::uint32_t epoch = 0;       // parked: released once the cell's epoch differs from this
-  std::int64_t latest_stamp = 0; // won: latest due time of all events below the owner
-  std::int64_t moved_bytes = 0;  // of states of other workers that it joined on its way; they come back by forks
+  bool won = false;               // reached the owner: the caller holds the joined state there
+  std::int32_t node = -1;         // won: the owner; else the node at which the caller is parked
+  std::int32_t side = 0;          // parked: which child of `node` the caller is (0 or 1)
+  std::uint32_t epoch = 0;        // parked: released once the cell's epoch differs from this
+  std::int64_t latest_stamp = 0;  // won: latest due time of all events below the owner
+  std::int64_t moved_bytes = 0;   // of states of other workers that it joined on its way; they come back by forks
 };
 
 class Forest {

@@ -14,12 +14,12 @@ namespace lab {
 // Of one thread. Pure: times are given.
 class Gathering {
  public:
-  static constexpr std::int64_t kSettleNs = 50'000;        // of a mode, before it counts: threads wake up
+  static constexpr std::int64_t kSettleNs = 50'000;  // of a mode, before it counts: threads wake up
   static constexpr std::int64_t kTryNs = 200'000;
-  static constexpr std::int64_t kShortestNs = 2'000'000;   // for which a choice is kept
+  static constexpr std::int64_t kShortestNs = 2'000'000;  // for which a choice is kept
   static constexpr std::int64_t kLongestNs = 200'000'000;
   static constexpr std::int64_t kRestPerTry = 20;
-  static constexpr double kWorthIt = 1.05;                 // gathered must be so much quicker
+  static constexpr double kWorthIt = 1.05;  // gathered must be so much quicker
 
   bool gathered() const noexcept { return gathered_; }
 
@@ -95,12 +95,12 @@ class Gathering {
   bool chosen_ = false;
   bool counting_ = false;
   bool postponed_ = false;
-  bool confirmed_ = true;                // the chosen mode, by a try of the other
+  bool confirmed_ = true;  // the chosen mode, by a try of the other
   std::int64_t tries_ = 0;
-  double rate_[2] = {0, 0};              // events a ns, of the latest time that each was kept
-  std::int64_t took_ns_[2] = {0, 0};     // the latest try of each, with what it took to begin
-  std::int64_t from_ns_ = 0;             // when the mode was called for; 0: not looked yet
-  std::int64_t since_ns_ = 0;            // from when its events count
+  double rate_[2] = {0, 0};           // events a ns, of the latest time that each was kept
+  std::int64_t took_ns_[2] = {0, 0};  // the latest try of each, with what it took to begin
+  std::int64_t from_ns_ = 0;          // when the mode was called for; 0: not looked yet
+  std::int64_t since_ns_ = 0;         // from when its events count
   std::int64_t since_events_ = 0;
   std::int64_t next_ns_ = 0;
   std::int64_t keep_ns_ = 0;

@@ -35,8 +35,8 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
   const auto before = [&](std::int64_t i) noexcept { return after ? at(i) <= ts : at(i) < ts; };
   if (from == to || !before(from)) return from;
   if (before(to - 1)) return to;
-  std::int64_t low = from;      // before(low)
-  std::int64_t high = to - 1;   // !before(high)
+  std::int64_t low = from;     // before(low)
+  std::int64_t high = to - 1;  // !before(high)
   // Unsigned: timestamps may be further apart than an int64 can say.
   const auto since_low = [first = static_cast<std::uint64_t>(at(low))](std::int64_t time) noexcept {
     return static_cast<double>(static_cast<std::uint64_t>(time) - first);
@@ -259,7 +259,8 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
 
 // At equal timestamps the stream index decides. A lane's own events at its own horizon all come before it: what is not
 // seen yet follows what is, and `ordering` bounds the run where the horizon is an event.
-std::int64_t Mailbox::first_behind(const Lane& lane, std::int64_t from, std::int64_t to, const EventKey& horizon) noexcept {
+std::int64_t Mailbox::first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
+                                   const EventKey& horizon) noexcept {
   return search(lane.source->stream().ts, from, to, horizon.ts, lane.index() <= horizon.stream);
 }
 
@@ -280,7 +281,8 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
     if (lane.index() == horizon.stream) limit = std::min(limit, cut_->position);
   }
   if (lane.next >= limit) return false;
-  if (buffers_ && !buffers_->empty()) [[unlikely]] return run_beside(lane, limit, parkers);
+  if (buffers_ && !buffers_->empty()) [[unlikely]]
+    return run_beside(lane, limit, parkers);
   if (lane.direct != 0) process_directly(lane, limit);
   while (lane.together && lane.next < limit) {
     go_on_unless(stop_);
@@ -373,7 +375,7 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   }
   const bool scheduled = !lane.source->stream().due.empty();
   const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
-  latest_stamp_ = std::max(latest_stamp_, scheduled         ? due_ns(lane.source->stream(), lane.ordering)
+  latest_stamp_ = std::max(latest_stamp_, scheduled          ? due_ns(lane.source->stream(), lane.ordering)
                                           : lane.direct != 0 ? stamp(1)
                                                              : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
@@ -417,7 +419,8 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
 }
 
 // What else calls what is inlined above.
-bool Mailbox::meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers) {
+bool Mailbox::meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
+                        std::span<Parker> parkers) {
   return meet(lane, tree, owner, taken, parkers);
 }
 
@@ -456,8 +459,7 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Take
   const StreamView& stream = lane.source->stream();
   Emit* emit = out_.open(max_outputs_per_event);
   const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
-  const std::int64_t processed =
-      update(state, nullptr, stream.columns.data(), taken.event, taken.event + 1, emit);
+  const std::int64_t processed = update(state, nullptr, stream.columns.data(), taken.event, taken.event + 1, emit);
   if (processed != taken.event + 1) kernel_failed("update");
   ++counters_.kernel_calls;
   emitted(lane, max_outputs_per_event, taken);
@@ -487,7 +489,8 @@ void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
   if (lane.block == lane.advanced) return;
   lane.advanced = lane.block;
   lane.source->ring.advance(lane.reader, lane.block);
-  if (lane.owner_worker >= 0 && lane.owner_worker != worker_) parkers[static_cast<std::size_t>(lane.owner_worker)].notify();
+  if (lane.owner_worker >= 0 && lane.owner_worker != worker_)
+    parkers[static_cast<std::size_t>(lane.owner_worker)].notify();
 }
 
 }  // namespace lab

@@ -23,13 +23,13 @@
 #include <span>
 #include <vector>
 
-#include "run/cacheline.h"
-#include "run/counters.h"
-#include "run/event_key.h"
 #include "dgs/checkpoints.h"
 #include "dgs/crossing.h"
 #include "dgs/forest.h"
 #include "dgs/tag_buffers.h"
+#include "run/cacheline.h"
+#include "run/counters.h"
+#include "run/event_key.h"
 #include "run/histogram.h"
 #include "run/kernel.h"
 #include "run/parker.h"
@@ -66,17 +66,17 @@ struct Lane {
   std::vector<AcrossKernel> across;          // by kind of events across trees: processes one of them
 
   // Progress; the worker's own.
-  std::uint64_t block = 0;       // ring index of the block that holds `next`; a direct lane has none
-  std::uint64_t seen = 0;        // blocks known to be published
-  std::uint64_t advanced = 0;    // blocks given back to the source
-  std::int64_t next = 0;         // first event not processed
-  std::int64_t counted = 0;      // first event not told to the recorder
-  std::int64_t end = 0;          // first event not seen
+  std::uint64_t block = 0;     // ring index of the block that holds `next`; a direct lane has none
+  std::uint64_t seen = 0;      // blocks known to be published
+  std::uint64_t advanced = 0;  // blocks given back to the source
+  std::int64_t next = 0;       // first event not processed
+  std::int64_t counted = 0;    // first event not told to the recorder
+  std::int64_t end = 0;        // first event not seen
   std::int64_t bound_ts = std::numeric_limits<std::int64_t>::min();  // every event not seen has ts >= this
-  std::int64_t ordering = 0;     // first event not known to be no ordering event of ours
-  std::int64_t limit = 0;        // first event at or behind the horizon, among the seen ones; see `limit_at`
+  std::int64_t ordering = 0;  // first event not known to be no ordering event of ours
+  std::int64_t limit = 0;     // first event at or behind the horizon, among the seen ones; see `limit_at`
   EventKey limit_at{std::numeric_limits<std::int64_t>::min(), -1};  // the horizon `limit` was computed for
-  std::int64_t limit_end = 0;    // and the `end` then
+  std::int64_t limit_end = 0;                                       // and the `end` then
 
   std::int32_t index() const noexcept { return source->stream().index; }
   std::int64_t ts(std::int64_t i) const noexcept { return source->stream().ts[static_cast<std::size_t>(i)]; }
@@ -90,11 +90,18 @@ class alignas(kCacheLine) Mailbox {
   // `stop`: the run ends, whatever is left to do.
   Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Recorder& recorder, Histogram& sync,
           Counters& counters, const std::atomic<bool>& stop)
-      : id_(id), worker_(worker), forest_(forest), out_(out), recorder_(recorder), sync_(sync), counters_(counters),
+      : id_(id),
+        worker_(worker),
+        forest_(forest),
+        out_(out),
+        recorder_(recorder),
+        sync_(sync),
+        counters_(counters),
         stop_(stop) {}
 
   // Room that it asks of a chunk at most, in rows, with blocks of `batch` events.
-  static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
+  static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
+                                const OutputPool& pool) noexcept;
 
   // Segments (run/sink.h) of what it emits from blocks of `batch` events: at most one for each call of a kernel.
   std::int64_t most_segments(std::int64_t batch) const noexcept;
@@ -121,8 +128,8 @@ class alignas(kCacheLine) Mailbox {
   bool finished() const noexcept;
 
   std::vector<Lane> lanes;
-  std::vector<std::int32_t> leaf_of_tree;           // by tree: this mailbox's leaf in it, or -1
-  std::vector<CrossingPart> crossings;              // its parts in events across trees
+  std::vector<std::int32_t> leaf_of_tree;  // by tree: this mailbox's leaf in it, or -1
+  std::vector<CrossingPart> crossings;     // its parts in events across trees
   std::int64_t max_outputs_per_event = 1;
 
  private:
@@ -146,13 +153,16 @@ class alignas(kCacheLine) Mailbox {
     std::int64_t latest_stamp;
     std::int64_t taken_ns;
   };
-  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
-  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns, std::span<Parker> parkers);
+  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
+                                          std::span<Parker> parkers);
+  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
+                               std::span<Parker> parkers);
   bool go_on(std::span<Parker> parkers);
   [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
   // Whether a chunk had room for more than was declared must not decide whether that is an error.
   void refuse_beyond(std::int64_t most, std::int64_t outputs) {
-    if (outputs > most) [[unlikely]] out_.refuse(outputs - most);
+    if (outputs > most) [[unlikely]]
+      out_.refuse(outputs - most);
   }
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
@@ -180,7 +190,8 @@ class alignas(kCacheLine) Mailbox {
   EventKey horizon_by_tag(Lane*& first, bool& progress, std::span<Parker> parkers);
   bool run_by_tag(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
   bool meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
-  static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to, const EventKey& horizon) noexcept;
+  static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
+                                   const EventKey& horizon) noexcept;
 
   std::int32_t id_;
   std::int32_t worker_;
@@ -191,7 +202,7 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;  // waits in a synchronization: in `crossing_`, or in a tree; or for good, `stopped_`
+  bool parked_ = false;   // waits in a synchronization: in `crossing_`, or in a tree; or for good, `stopped_`
   bool stopped_ = false;  // came to a cut at which the plan is changed
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
@@ -203,7 +214,7 @@ class alignas(kCacheLine) Mailbox {
   const Cut* cuts_end_ = nullptr;
   Checkpoints* checkpoints_ = nullptr;
   std::int32_t part_ = -1;
-  std::int64_t unstamped_ = 0;     // events that direct lanes may take before the clock is read again
+  std::int64_t unstamped_ = 0;  // events that direct lanes may take before the clock is read again
 
   std::unique_ptr<TagBuffers> buffers_;  // null: it works by horizon
   std::int32_t first_number_ = 0;        // of what its trees emit late, a sequence each (run/sink.h)

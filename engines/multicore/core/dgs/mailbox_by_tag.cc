@@ -22,7 +22,8 @@ constexpr std::int32_t kPatience = 64;
 // Late events that a kernel takes at once, between two looks at whether the run goes on.
 constexpr std::int64_t kLate = 1024;
 
-constexpr std::int64_t stamp_of(const StreamView& stream, std::int64_t start, std::int64_t event, std::int64_t stamp_ns) {
+constexpr std::int64_t stamp_of(const StreamView& stream, std::int64_t start, std::int64_t event,
+                                std::int64_t stamp_ns) {
   return stream.due.empty() ? stamp_ns : start + stream.due[static_cast<std::size_t>(event)];
 }
 
@@ -38,7 +39,8 @@ EventKey not_ordered(const Lane& lane) noexcept {
 }  // namespace
 
 std::int32_t Mailbox::work_by_tag(std::int64_t most_runs, std::int32_t first_number) {
-  const auto trees = std::count_if(leaf_of_tree.begin(), leaf_of_tree.end(), [](std::int32_t leaf) { return leaf >= 0; });
+  const auto trees =
+      std::count_if(leaf_of_tree.begin(), leaf_of_tree.end(), [](std::int32_t leaf) { return leaf >= 0; });
   if (trees < 2) return 0;  // nothing could go on while the one waits
   buffers_ = std::make_unique<TagBuffers>(lanes, leaf_of_tree, forest_, most_runs);
   first_number_ = first_number;

@@ -88,9 +88,8 @@ class Phases {
     for (Parker& parker : parkers_) parker.notify();
   }
   bool all_hold() const noexcept {
-    return std::all_of(workers_.begin(), workers_.end(), [this](const Worker& worker) {
-      return worker.held.load(std::memory_order_seq_cst) == epoch();
-    });
+    return std::all_of(workers_.begin(), workers_.end(),
+                       [this](const Worker& worker) { return worker.held.load(std::memory_order_seq_cst) == epoch(); });
   }
 
   const std::span<Parker> parkers_;

@@ -23,8 +23,7 @@ namespace lab {
 class Places {
  public:
   // `parkers`: of the workers, by index.
-  Places(std::int32_t count, std::span<Parker> parkers)
-      : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
+  Places(std::int32_t count, std::span<Parker> parkers) : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
 
   // Any worker but the first, before each turn: whether its place is its own. Gives it away where places are gathered.
   bool mine(std::int32_t index) noexcept {
@@ -80,8 +79,8 @@ class Places {
 
  private:
   struct alignas(kCacheLine) Place {
-    std::atomic<std::uint32_t> given{0};  // in which epoch; written by its worker
-    std::atomic<bool> left{false};        // written by its worker, once
+    std::atomic<std::uint32_t> given{0};                      // in which epoch; written by its worker
+    std::atomic<bool> left{false};                            // written by its worker, once
     alignas(kCacheLine) std::atomic<std::int64_t> events{0};  // written by who works there, read by the first worker
   };
 

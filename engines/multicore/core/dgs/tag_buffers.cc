@@ -32,7 +32,8 @@ TagBuffers::TagBuffers(std::span<Lane> lanes, std::span<const std::int32_t> leaf
   runs_ = std::make_unique_for_overwrite<Run[]>(place(most_) + lanes_);
   const auto owner = [&](const void* state) {
     const auto found = member_of_state.find(state);
-    if (found == member_of_state.end()) throw std::invalid_argument("a lane has a state that is no leaf's of its mailbox");
+    if (found == member_of_state.end())
+      throw std::invalid_argument("a lane has a state that is no leaf's of its mailbox");
     return found->second;
   };
   for (std::size_t l = 0; l < lanes_; ++l) {

@@ -52,9 +52,9 @@ class TagBuffers {
     std::int32_t tree;
     bool waits = false;
     bool parked = false;
-    bool fresh = false;              // its next ordinary outputs come behind an ordering event
-    Arrival arrival{};               // parked: where
-    std::int64_t latest_stamp = 0;   // waits: of its events that are processed
+    bool fresh = false;             // its next ordinary outputs come behind an ordering event
+    Arrival arrival{};              // parked: where
+    std::int64_t latest_stamp = 0;  // waits: of its events that are processed
   };
 
   // Before the run, all leaves placed. The lanes' slots are replaced by copies. Throws std::invalid_argument where a lane
@@ -64,8 +64,12 @@ class TagBuffers {
 
   std::int32_t members() const noexcept { return static_cast<std::int32_t>(members_.size()); }
   Member& member(std::int32_t m) noexcept { return members_[static_cast<std::size_t>(m)]; }
-  std::int32_t member_of_tree(std::int32_t tree) const noexcept { return member_of_tree_[static_cast<std::size_t>(tree)]; }
-  Buffer& buffer(std::int32_t m, std::size_t lane) noexcept { return buffers_[static_cast<std::size_t>(m) * lanes_ + lane]; }
+  std::int32_t member_of_tree(std::int32_t tree) const noexcept {
+    return member_of_tree_[static_cast<std::size_t>(tree)];
+  }
+  Buffer& buffer(std::int32_t m, std::size_t lane) noexcept {
+    return buffers_[static_cast<std::size_t>(m) * lanes_ + lane];
+  }
   Run& run(std::int32_t index) noexcept { return runs_[static_cast<std::size_t>(index)]; }
   const std::int32_t* slots(std::size_t lane) const noexcept { return tags_[lane].slots; }  // of all trees, open or not
 
@@ -82,14 +86,15 @@ class TagBuffers {
 
   // Puts those of a lane's ordinary events that belong to trees that wait into their buffers. Returns the first position
   // for which there was no room, else `end`. `buffered`: how many it was.
-  std::int64_t put(Lane& lane, std::size_t number, std::int64_t end, std::int64_t stamp_ns, std::int64_t& buffered) noexcept;
+  std::int64_t put(Lane& lane, std::size_t number, std::int64_t end, std::int64_t stamp_ns,
+                   std::int64_t& buffered) noexcept;
   // One ordering event. Returns whether there was room.
   bool put_ordering(std::int32_t m, std::size_t lane, std::int64_t event, std::int64_t stamp_ns) noexcept;
   // The first run of a buffer has been processed up to `begin`.
   void pop(Buffer& buffer, std::int64_t begin) noexcept;
 
-  std::int64_t events() const noexcept { return events_; }    // ever buffered
-  std::int64_t peak_runs() const noexcept { return peak_; }   // at a time
+  std::int64_t events() const noexcept { return events_; }   // ever buffered
+  std::int64_t peak_runs() const noexcept { return peak_; }  // at a time
 
  private:
   struct LaneTags {
@@ -111,19 +116,19 @@ class TagBuffers {
   std::size_t lanes_;
   std::vector<Member> members_;
   std::vector<std::int32_t> member_of_tree_;
-  std::vector<Buffer> buffers_;                // by member, then lane
-  std::vector<LaneTags> tags_;                 // by lane
-  std::vector<std::vector<Tag>> tags_of_;      // by member: ordinary ones with a slot
-  std::vector<std::int32_t> in_turn_;          // a ring of the members that wait
-  std::size_t turn_ = 0;                       // its first
-  std::size_t turn_end_ = 0;                   // modulo its size: behind its last
+  std::vector<Buffer> buffers_;            // by member, then lane
+  std::vector<LaneTags> tags_;             // by lane
+  std::vector<std::vector<Tag>> tags_of_;  // by member: ordinary ones with a slot
+  std::vector<std::int32_t> in_turn_;      // a ring of the members that wait
+  std::size_t turn_ = 0;                   // its first
+  std::size_t turn_end_ = 0;               // modulo its size: behind its last
   std::int32_t waiting_ = 0;
 
   std::unique_ptr<Run[]> runs_;  // `most_` for all, then one for each lane
   std::int32_t most_;
-  std::int32_t fresh_ = 0;       // runs of those for all that were never used; memory that nobody touched costs nothing
+  std::int32_t fresh_ = 0;  // runs of those for all that were never used; memory that nobody touched costs nothing
   std::int32_t free_ = -1;
-  std::vector<bool> own_used_;   // by lane
+  std::vector<bool> own_used_;  // by lane
   std::int64_t used_ = 0;
   std::int64_t peak_ = 0;
   std::int64_t events_ = 0;

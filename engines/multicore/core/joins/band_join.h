@@ -42,7 +42,7 @@ class BandJoin final : public PairConsumer {
   std::vector<BandLimits> limits_;  // of the probes at hand
   std::int64_t limits_from_ = 0;    // the first of them
   std::uint8_t hit_[kProbeRows];
-  Rows reach_[kProbeRows];          // of each probe, at an edge: the stored rows that it makes pairs with
+  Rows reach_[kProbeRows];  // of each probe, at an edge: the stored rows that it makes pairs with
 };
 
 }  // namespace lab

@@ -26,8 +26,7 @@ std::size_t hash(std::int64_t first, std::int64_t second) noexcept {
 
 }  // namespace
 
-IndexedJoin::IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
-                         const std::atomic<bool>& stop)
+IndexedJoin::IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop)
     : PairConsumer(0, inputs, out, recorder, stop), width_(std::max<std::int64_t>(1, 2 * std::int64_t{inputs.band})) {
   for (Grid& grid : grids_) {
     grid.places.resize(kFirstRows);
@@ -112,9 +111,8 @@ void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) 
     }
   }
   // Canonical order: this tuple is the later one of all of them, so that the rows of the others decide.
-  std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(before), pairs_.end(), [](const Pair& a, const Pair& b) {
-    return a.left != b.left ? a.left < b.left : a.right < b.right;
-  });
+  std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(before), pairs_.end(),
+            [](const Pair& a, const Pair& b) { return a.left != b.left ? a.left < b.left : a.right < b.right; });
 }
 
 void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
@@ -125,7 +123,8 @@ void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
     if (2 * (grid.end - grid.first) > static_cast<std::int64_t>(grid.places.size())) grow(grid, input);
   }
   const BandColumns mine = inputs_.band_columns(input);
-  std::int64_t& head = grid.heads[hash(cell_first(mine.first[row]), cell_second(mine.second[row])) & (grid.heads.size() - 1)];
+  std::int64_t& head =
+      grid.heads[hash(cell_first(mine.first[row]), cell_second(mine.second[row])) & (grid.heads.size() - 1)];
   grid.places[static_cast<std::size_t>(row) & (grid.places.size() - 1)] = {head, mine.first[row], mine.second[row]};
   head = row;
   grid.end = row + 1;

@@ -32,7 +32,8 @@ JoinsOptions checked(JoinsOptions options) {
     throw std::invalid_argument("band must be between 0 and " + std::to_string(kWidestBand));
   }
   options.log.watermarks = false;  // no window closes with an output
-  options.log.rows_in_flight = std::max(options.log.rows_in_flight, options.batch);  // a block must fit into the log whole
+  options.log.rows_in_flight =
+      std::max(options.log.rows_in_flight, options.batch);  // a block must fit into the log whole
   return options;
 }
 
@@ -52,7 +53,8 @@ JoinsRun::JoinsRun(JoinsOptions options)
 void JoinsRun::add_stream(StreamView stream) {
   const std::size_t index = views().size();
   if (index == 2) throw std::invalid_argument("a band join has two streams");
-  if (stream.columns.size() != (index == 0 ? 3 : 5)) throw std::invalid_argument("columns are ts, x, y and ts, a, b, c, d");
+  if (stream.columns.size() != (index == 0 ? 3 : 5))
+    throw std::invalid_argument("columns are ts, x, y and ts, a, b, c, d");
   const StreamView& view = add_view(std::move(stream));
   inputs_.view[index] = &view;
   add_feed(view, options_.measure);
@@ -71,11 +73,11 @@ void JoinsRun::prepare() {
     if (options_.kind == JoinKind::kIndexed) {
       worker.consumer = std::make_unique<IndexedJoin>(inputs_, *worker.out, recorder, threads().failure());
     } else if (options_.form == JoinForm::kTuples) {
-      worker.consumer = std::make_unique<TupleJoin>(i, options_.workers, inputs_, *worker.out, recorder,
-                                                    threads().failure());
+      worker.consumer =
+          std::make_unique<TupleJoin>(i, options_.workers, inputs_, *worker.out, recorder, threads().failure());
     } else {
-      worker.consumer = std::make_unique<BandJoin>(i, options_.workers, inputs_, *worker.out, recorder,
-                                                   threads().failure());
+      worker.consumer =
+          std::make_unique<BandJoin>(i, options_.workers, inputs_, *worker.out, recorder, threads().failure());
     }
   }
 }

@@ -35,8 +35,8 @@ inline constexpr Names<2> kJoinForms = {"tiles", "tuples"};
 // More than one worker with kAdHoc only.
 struct JoinsOptions : RunSettings {
   JoinKind kind = JoinKind::kAdHoc;
-  std::int64_t window = 1;           // pairs are at most so far apart
-  std::int32_t band = 0;             // between 0 and kWidestBand
+  std::int64_t window = 1;  // pairs are at most so far apart
+  std::int32_t band = 0;    // between 0 and kWidestBand
   LogOptions log;
   JoinForm form = JoinForm::kTiles;
 };

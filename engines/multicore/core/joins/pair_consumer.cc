@@ -25,7 +25,8 @@ void PairConsumer::emit(std::vector<Pair>& pairs) {
     out_.close(index_, index_, 0, false);
     if (recorder_.on()) {
       recorder_.tick();
-      if (inputs_.view[0]->due.empty() && inputs_.view[1]->due.empty()) recorder_.made(static_cast<std::int64_t>(next - at));
+      if (inputs_.view[0]->due.empty() && inputs_.view[1]->due.empty())
+        recorder_.made(static_cast<std::int64_t>(next - at));
       for (std::size_t k = at; k < next; ++k) {
         const std::size_t input = later(pairs[k]);
         const std::span<const std::int64_t> due = inputs_.view[input]->due;

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "joins/band_match.h"
+#include "log/tuple_buffer.h"
 #include "run/cacheline.h"
 #include "run/pair.h"
 #include "run/recorder.h"
 #include "run/sink.h"
 #include "run/source.h"
-#include "log/tuple_buffer.h"
 
 namespace lab {
 

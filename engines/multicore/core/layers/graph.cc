@@ -93,9 +93,8 @@ std::vector<std::int32_t> LayersRun::add_injectors() {
   for (std::size_t i = 0; i < views().size(); ++i) {
     Feed* const feed = options_.load ? &feeds()[i] : nullptr;
     WorkMeter& meter = threads().meter(static_cast<std::int32_t>(places_.size()));
-    auto injector = std::make_unique<LayerInjector>(
-        meter, stamps_, unit_, views()[i], options_.batch, feed,
-        operator_ ? std::vector<std::int32_t>() : options_.input_itemsizes);
+    auto injector = std::make_unique<LayerInjector>(meter, stamps_, unit_, views()[i], options_.batch, feed,
+                                                    operator_ ? std::vector<std::int32_t>() : options_.input_itemsizes);
     injectors_.push_back(injector.get());
     ids.push_back(add(Part::kInjector, std::move(injector)));
   }
@@ -127,7 +126,7 @@ std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std:
 }
 
 std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels, std::size_t index,
-                                                   const std::vector<std::int32_t>& producers) {
+                                               const std::vector<std::int32_t>& producers) {
   const Level& level = levels[index];
   std::vector<std::int32_t> itemsizes = level.itemsizes;
   itemsizes.insert(itemsizes.end(), stamps_, 8);
@@ -137,9 +136,10 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
   if (options_.determinism == Determinism::kNone) kind = Kind::kUnordered;
   if (options_.determinism == Determinism::kOperator && several) kind = Kind::kMerged;
 
-  const std::int64_t acknowledged = options_.channels == Channels::kLog
-                                        ? 0
-                                        : std::max<std::int64_t>(1, options_.channel_rows / LayersOptions::kWatermarksAChannel);
+  const std::int64_t acknowledged =
+      options_.channels == Channels::kLog
+          ? 0
+          : std::max<std::int64_t>(1, options_.channel_rows / LayersOptions::kWatermarksAChannel);
 
   std::vector<std::int32_t> ids;
   std::vector<std::vector<std::unique_ptr<LayerLink>>> links(producers.size());  // by producer, then consumer
@@ -149,8 +149,7 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     std::int32_t reader = id;
     if (kind == Kind::kMerged) {
       WorkMeter& meter = threads().meter(static_cast<std::int32_t>(places_.size()));
-      reader = add(Part::kMerger,
-                   std::make_unique<LayerMerger>(meter, stamps_, unit_, options_.load.has_value()));
+      reader = add(Part::kMerger, std::make_unique<LayerMerger>(meter, stamps_, unit_, options_.load.has_value()));
     }
     TupleBuffer* log = nullptr;
     if (kind == Kind::kLogged) {
@@ -166,8 +165,8 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     std::vector<LayerLink*> read_by;
     for (std::size_t p = 0; p < producers.size(); ++p) {
       Spill spill(options_.spill_rows, index == 0 ? "stream " + std::to_string(p) + ": " : called(levels[index - 1]));
-      links[p].push_back(std::make_unique<LayerLink>(kind, itemsizes, options_.channel_rows, log,
-                                                     parker(producers[p]), parker(reader), std::move(spill),
+      links[p].push_back(std::make_unique<LayerLink>(kind, itemsizes, options_.channel_rows, log, parker(producers[p]),
+                                                     parker(reader), std::move(spill),
                                                      kind == Kind::kLogged ? acknowledged : 0));
       read_by.push_back(links[p].back().get());
     }
@@ -194,18 +193,18 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
 }
 
 void LayersRun::connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
-                            std::size_t index) {
+                        std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
   std::unique_ptr<LayerRoute> by = route_of(producer, links.size(), level, index);
-  const bool by_tuple = options_.merge_unit == MergeUnit::kTuple &&
-                        places_[static_cast<std::size_t>(producer)].part == Part::kMerger;
-  node.connect(std::make_unique<LayerOut>(parker(producer), threads(), threads().meter(producer).counters, std::move(links), unit_,
-                                          options_.load.has_value() || by_tuple),
+  const bool by_tuple =
+      options_.merge_unit == MergeUnit::kTuple && places_[static_cast<std::size_t>(producer)].part == Part::kMerger;
+  node.connect(std::make_unique<LayerOut>(parker(producer), threads(), threads().meter(producer).counters,
+                                          std::move(links), unit_, options_.load.has_value() || by_tuple),
                std::move(by));
 }
 
 std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size_t consumers, const Level& level,
-                                                 std::size_t index) const {
+                                                std::size_t index) const {
   if (consumers == 1) return std::make_unique<RouteToOne>();
   if (level.is_operator) {
     if (operator_->spec.is_join()) return std::make_unique<RouteToAll>(consumers);

@@ -56,9 +56,8 @@ std::int64_t QueueIn::frontier() const noexcept {
 }
 
 bool QueueIn::ended() noexcept {
-  return std::all_of(cursors_.begin(), cursors_.end(), [](const Cursor& cursor) {
-    return cursor.frontier == kEndOfTime && cursor.at == cursor.end;
-  });
+  return std::all_of(cursors_.begin(), cursors_.end(),
+                     [](const Cursor& cursor) { return cursor.frontier == kEndOfTime && cursor.at == cursor.end; });
 }
 
 LogIn::LogIn(std::vector<LayerLink*> links, TupleBuffer& log)
@@ -163,7 +162,8 @@ LayerPiece TupleMergeIn::next(std::int64_t) {
       // As in QueueIn: seq_cst, since the thread may sleep after it; acquires the rows.
       head.ts = links_[l]->line().frontier.load(std::memory_order_seq_cst);
       head.end = links_[l]->line().end.load(std::memory_order_acquire);
-      if (head.at != head.end) head.ts = links_[l]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[l]->rows().mask];
+      if (head.at != head.end)
+        head.ts = links_[l]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[l]->rows().mask];
     }
     if (head.ts < heads_[least].ts) least = l;  // ties go by producer
   }
@@ -176,7 +176,8 @@ LayerPiece TupleMergeIn::next(std::int64_t) {
 void TupleMergeIn::pass() {
   Head& head = heads_[least_];
   links_[least_]->release(++head.at);
-  if (head.at != head.end) head.ts = links_[least_]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[least_]->rows().mask];
+  if (head.at != head.end)
+    head.ts = links_[least_]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[least_]->rows().mask];
 }
 
 std::int64_t TupleMergeIn::frontier() const noexcept {

@@ -65,15 +65,15 @@ class QueueIn final : public LayerIn {
 
  private:
   struct Cursor {
-    std::int64_t at = 0;        // first row not passed
+    std::int64_t at = 0;  // first row not passed
     std::int64_t released = 0;
-    std::int64_t end = 0;       // first row not seen
+    std::int64_t end = 0;  // first row not seen
     std::int64_t frontier = LayerLink::kNothingPromised;
   };
 
   std::vector<Cursor> cursors_;
-  std::size_t turn_ = 0;        // the link whose turn it is
-  std::int64_t rows_ = 0;       // of the last `next`
+  std::size_t turn_ = 0;   // the link whose turn it is
+  std::int64_t rows_ = 0;  // of the last `next`
 };
 
 // An ordered log, of which this is the only reader.
@@ -122,7 +122,7 @@ class MergeIn final : public LayerIn {
   std::size_t at_ = 0;
   std::int64_t skip_ = 0;
   std::int64_t rows_ = 0;
-  std::vector<std::int64_t> passed_;    // by link: first row not passed
+  std::vector<std::int64_t> passed_;  // by link: first row not passed
   std::vector<std::int64_t> released_;
   bool ended_ = false;
 };
@@ -140,8 +140,8 @@ class TupleMergeIn final : public LayerIn {
 
  private:
   struct Head {
-    std::int64_t at = 0;   // first row not passed
-    std::int64_t end = 0;  // first row not seen
+    std::int64_t at = 0;                            // first row not passed
+    std::int64_t end = 0;                           // first row not seen
     std::int64_t ts = LayerLink::kNothingPromised;  // of row `at`; of an empty queue: of later rows, at least
   };
 

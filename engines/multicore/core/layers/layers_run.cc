@@ -10,7 +10,8 @@ namespace {
 
 LayersOptions checked(LayersOptions options) {
   check(options);
-  if (options.channel_rows < LayersOptions::kLeastChannelRows || options.channel_rows > LayersOptions::kMostChannelRows) {
+  if (options.channel_rows < LayersOptions::kLeastChannelRows ||
+      options.channel_rows > LayersOptions::kMostChannelRows) {
     throw std::invalid_argument("channel_rows must be between " + std::to_string(LayersOptions::kLeastChannelRows) +
                                 " and " + std::to_string(LayersOptions::kMostChannelRows));
   }
@@ -24,7 +25,9 @@ LayersOptions checked(LayersOptions options) {
 
 LayersRun::LayersRun(LayersOptions options)
     : options_(checked(std::move(options))),
-      stamps_(!options_.measure ? 0 : options_.load ? 2 : 1),
+      stamps_(!options_.measure ? 0
+              : options_.load   ? 2
+                                : 1),
       unit_(std::min(options_.batch, options_.channel_rows / 2)) {}
 
 void LayersRun::add_stage(StageSpec spec) {
@@ -39,8 +42,7 @@ void LayersRun::set_operator(LayersOperator of) {
     throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   }
   if (options_.workers > kMostRouted) {
-    throw std::invalid_argument("an operator O+ has at most " + std::to_string(kMostRouted) +
-                                " instances");
+    throw std::invalid_argument("an operator O+ has at most " + std::to_string(kMostRouted) + " instances");
   }
   check_output(of.itemsizes);
   of.spec = lab::checked(std::move(of.spec));
@@ -65,8 +67,7 @@ std::int32_t LayersRun::add_stream(StreamView stream) {
   return add(std::move(stream)).index;
 }
 
-std::int32_t LayersRun::add_stream(StreamView stream, std::int32_t input, ProcessKernel process,
-                                       RouteKernel route) {
+std::int32_t LayersRun::add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route) {
   if (!operator_) throw std::invalid_argument("set the operator before its streams");
   if (input < 0 || input >= operator_->spec.inputs) throw std::invalid_argument("no such input");
   if (!operator_->spec.is_join() && (process == nullptr || route == nullptr)) {
@@ -93,8 +94,8 @@ void LayersRun::work(std::int32_t index) {
   LayerNode& node = *place.node;
   const ThreadUse before = ThreadUse::now();
   take_turns(
-      threads().backoff(), threads().meter(index).counters, [&](bool) { return node.turn(); }, [&] { return threads().failed(); },
-      [&] { return node.over(); }, [&]() -> Parker& { return parker(index); });
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return node.turn(); },
+      [&] { return threads().failed(); }, [&] { return node.over(); }, [&]() -> Parker& { return parker(index); });
   place.use = ThreadUse::now() - before;
 }
 

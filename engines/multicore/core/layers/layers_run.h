@@ -54,22 +54,22 @@ struct LayersOptions : RunSettings {
   Channels channels = Channels::kLog;
   MergeUnit merge_unit = MergeUnit::kRun;
   Dealing dealing = Dealing::kTime;
-  std::int64_t channel_rows = 4096;           // records between two threads; rounded up to a power of two
+  std::int64_t channel_rows = 4096;            // records between two threads; rounded up to a power of two
   std::int64_t spill_rows = Spill::kMostRows;  // that may wait for room in one channel of one producer
-  std::vector<std::int32_t> input_itemsizes;  // of a pipeline's input, the int64 timestamp first
+  std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input, the int64 timestamp first
 };
 
 struct LayersTotals {
   std::int64_t injectors = 0, instances = 0, mergers = 0, sinks = 0;  // threads
   std::int64_t queues = 0, logs = 0;                                  // channels
   std::int64_t kernel_calls = 0;
-  std::int64_t compared = 0;             // pairs, by joins
+  std::int64_t compared = 0;  // pairs, by joins
   std::int64_t room_waits = 0;
   std::int64_t spilled_rows = 0;         // see LayerLink
   std::int64_t spilled_rows_peak = 0;    // at a time, on one link
   std::int64_t merges_by_producers = 0;  // of logs, that found something to merge
   std::int64_t merges_by_readers = 0;
-  ThreadUse use;                         // of all these threads
+  ThreadUse use;  // of all these threads
   ThreadUse use_of_mergers;
 };
 
@@ -102,7 +102,7 @@ class LayersRun final : public Run {
     std::unique_ptr<LayerNode> node;
     ThreadUse use;
   };
-  struct Level {  // what producers send to: an operator's instances, or the sinks
+  struct Level {             // what producers send to: an operator's instances, or the sinks
     const StageSpec* stage;  // null: sinks, or the operator O+
     bool is_operator;        // O+
     std::int32_t consumers;
@@ -130,7 +130,7 @@ class LayersRun final : public Run {
   void connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                std::size_t index);
   std::unique_ptr<LayerRoute> route_of(std::int32_t producer, std::size_t consumers, const Level& level,
-                                    std::size_t index) const;
+                                       std::size_t index) const;
   void read(std::int32_t consumer, std::unique_ptr<LayerIn> in);
   std::uint64_t slice_width() const noexcept;
   std::optional<std::int64_t> end_of_time() const noexcept;

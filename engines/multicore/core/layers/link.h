@@ -21,13 +21,13 @@
 #include <span>
 #include <vector>
 
+#include "log/order_log_merge.h"
+#include "log/tuple_buffer.h"
 #include "run/cacheline.h"
 #include "run/column_ring.h"
-#include "log/order_log_merge.h"
 #include "run/parker.h"
 #include "run/sink.h"
 #include "run/spill.h"
-#include "log/tuple_buffer.h"
 
 namespace lab {
 
@@ -137,13 +137,13 @@ class LayerLink {
   LogColumns rows_;  // of the ring, as logs and mergers take it
 
   // The producer's own.
-  alignas(kCacheLine) std::int64_t end_ = 0;       // first row not appended
-  std::int64_t published_ = 0;                     // first row not published
-  std::int64_t room_end_ = 0;                      // rows below this may be appended without a look at the consumer
-  std::int64_t frontier_ = kNothingPromised;       // said on this link
-  bool unsaid_ = false;                            // something since the last `wake`
+  alignas(kCacheLine) std::int64_t end_ = 0;  // first row not appended
+  std::int64_t published_ = 0;                // first row not published
+  std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at the consumer
+  std::int64_t frontier_ = kNothingPromised;  // said on this link
+  bool unsaid_ = false;                       // something since the last `wake`
   bool closed_ = false;
-  std::unique_ptr<OutputBuffer> spilled_;          // null until the first
+  std::unique_ptr<OutputBuffer> spilled_;  // null until the first
   Spill spill_;
   std::int64_t merges_ = 0;
 

@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "run/feed.h"
-#include "run/replay.h"
 #include "layers/in.h"
 #include "layers/out.h"
 #include "layers/route.h"
 #include "layers/row_number.h"
 #include "run/column_ring.h"
-#include "stages/records.h"
+#include "run/feed.h"
+#include "run/replay.h"
 #include "run/sink.h"
 #include "run/source.h"
+#include "stages/records.h"
 #include "stages/spec.h"
 
 namespace lab {
@@ -152,7 +152,7 @@ class LayerInstance final : public LayerRelay {
   const bool first_;
   std::vector<std::uint64_t> state_;
   KeyStates keys_;
-  std::vector<std::int32_t> order_;     // 0, 1, 2, ...: partitioned operators read records by a list
+  std::vector<std::int32_t> order_;      // 0, 1, 2, ...: partitioned operators read records by a list
   std::vector<std::int32_t> itemsizes_;  // of outputs, stamps included
   RecordBuffer made_;
   std::int64_t rows_ = 0;

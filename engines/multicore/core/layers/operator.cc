@@ -15,8 +15,7 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,
                              std::int32_t index, const LayersOperator& of, std::span<const OperatorStream> streams,
-                             std::optional<std::int64_t> end, const std::atomic<bool>& stop,
-                             std::int64_t spill_rows)
+                             std::optional<std::int64_t> end, const std::atomic<bool>& stop, std::int64_t spill_rows)
     : LayerRelay(meter, stamps, unit, every_time),
       of_(of),
       streams_(streams),

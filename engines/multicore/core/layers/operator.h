@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "oplus/causes.h"
 #include "layers/node.h"
+#include "oplus/causes.h"
 #include "oplus/instance.h"
 
 namespace lab {
@@ -45,7 +45,7 @@ class LayerOperator final : public LayerRelay {
                 const std::atomic<bool>& stop, std::int64_t spill_rows);
 
   std::int64_t compared() const noexcept { return instance_->compared(); }  // pairs
-  std::int64_t refused() const noexcept { return made_.refused(); }          // records beyond `max_outputs`
+  std::int64_t refused() const noexcept { return made_.refused(); }         // records beyond `max_outputs`
 
  private:
   void process(const LayerPiece& piece) override;
@@ -64,13 +64,13 @@ class LayerOperator final : public LayerRelay {
   std::unique_ptr<WindowState> state_;  // null for joins
   const Spill spill_;
   OutputBuffer made_;
-  Causes causes_;                       // of what was made, with a load
+  Causes causes_;  // of what was made, with a load
   std::unique_ptr<OperatorInstance> instance_;
   // Read, and not processed yet: a log's pieces end where another source's rows begin, and a unit is cheaper at once.
   std::vector<LogRun> runs_;
-  std::int64_t rows_ = 0;               // of them
-  std::int64_t taken_ns_ = 0;           // when an injector handed over what was read last
-  std::vector<const void*> columns_;    // of what is sent
+  std::int64_t rows_ = 0;             // of them
+  std::int64_t taken_ns_ = 0;         // when an injector handed over what was read last
+  std::vector<const void*> columns_;  // of what is sent
   std::vector<std::int64_t> due_, taken_;
 };
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "oplus/key_router.h"
 #include "layers/out.h"
 #include "layers/row_number.h"
+#include "oplus/key_router.h"
 #include "stages/spec.h"
 
 namespace lab {
@@ -104,8 +104,7 @@ class RouteByKeys final : public LayerRoute {
 // All rows to all consumers: joins of all pairs.
 class RouteToAll final : public LayerRoute {
  public:
-  explicit RouteToAll(std::size_t consumers)
-      : all_(~std::uint64_t{0} >> (64 - consumers)) {}
+  explicit RouteToAll(std::size_t consumers) : all_(~std::uint64_t{0} >> (64 - consumers)) {}
 
   void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
     to_.assign(static_cast<std::size_t>(rows), all_);

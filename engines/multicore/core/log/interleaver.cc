@@ -15,7 +15,8 @@ T select(T a, T b, std::int64_t chosen) noexcept {
 
 // Merges while both have rows, up to `room`. Returns how many.
 template <bool kTimes>
-std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept {
+std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint8_t* source,
+                       std::int64_t room) noexcept {
   const auto a_at = [in = a.ts, mask = a.mask](std::int64_t row) { return in[static_cast<std::uint64_t>(row) & mask]; };
   const auto b_at = [in = b.ts, mask = b.mask](std::int64_t row) { return in[static_cast<std::uint64_t>(row) & mask]; };
   const auto a_source = [in = a.source, mask = a.source_mask](std::int64_t row) {
@@ -65,7 +66,8 @@ std::int64_t copy(SortedRows& from, std::int64_t* ts, std::uint8_t* source, std:
 
 }  // namespace
 
-Interleaver::Interleaver(std::size_t inputs) : buffers_(std::make_unique<Buffer[]>(std::bit_ceil(std::max<std::size_t>(inputs, 2)))) {}
+Interleaver::Interleaver(std::size_t inputs)
+    : buffers_(std::make_unique<Buffer[]>(std::bit_ceil(std::max<std::size_t>(inputs, 2)))) {}
 
 std::span<SortedRows> Interleaver::inputs(std::size_t count) noexcept {
   count_ = count;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <deque>
 
-#include "run/feed.h"
 #include "log/tuple_buffer.h"
+#include "run/feed.h"
 #include "run/recorder.h"
 
 namespace lab {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "log/log_feeder.h"
-#include "run/recorder.h"
 #include "log/tuple_buffer.h"
+#include "run/recorder.h"
 
 namespace lab {
 

@@ -28,7 +28,8 @@ OrderLog::OrderLog(const LogOptions& options)
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       lines_(static_cast<std::size_t>(kMaxLogSources)),
       entries_(ring_size(options.entries, "entries")),
-      order_(options.interleaved ? ring_size(std::clamp(options.rows_in_flight, kLeastPlaces, kMostPlaces), "places") : 0),
+      order_(options.interleaved ? ring_size(std::clamp(options.rows_in_flight, kLeastPlaces, kMostPlaces), "places")
+                                 : 0),
       seen_(static_cast<std::size_t>(kMaxLogReaders)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
@@ -138,8 +139,8 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
 
 std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
   const std::uint64_t mask = rows_[static_cast<std::size_t>(source)].mask;
-  const std::int64_t ring = mask < static_cast<std::uint64_t>(kEndOfTime) ? static_cast<std::int64_t>(mask) + 1
-                                                                          : kEndOfTime;
+  const std::int64_t ring =
+      mask < static_cast<std::uint64_t>(kEndOfTime) ? static_cast<std::int64_t>(mask) + 1 : kEndOfTime;
   return std::min(ring, options_.rows_in_flight);
 }
 

@@ -12,11 +12,11 @@
 #include <span>
 #include <vector>
 
-#include "run/cacheline.h"
 #include "log/order_log_merge.h"
-#include "log/tuple_buffer.h"
-#include "run/merge_flag.h"
 #include "log/readers.h"
+#include "log/tuple_buffer.h"
+#include "run/cacheline.h"
+#include "run/merge_flag.h"
 
 namespace lab {
 
@@ -46,7 +46,7 @@ class OrderLog : public TupleBuffer {
  protected:
   static constexpr std::size_t kPiece = 256;  // runs appended before readers are shown them
   static constexpr std::int64_t kLeastPlaces = 1 << 6, kMostPlaces = 1 << 16;  // of interleaved rows
-  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // appended before readers are shown them
+  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;                       // appended before readers are shown them
 
   // Appends what the last gather found ready, as far as there is room. Returns whether it appended anything.
   virtual bool append_rows() noexcept;
@@ -56,17 +56,20 @@ class OrderLog : public TupleBuffer {
   // Throws std::invalid_argument.
   virtual void check(const LogColumns& rows) const;
 
-  std::span<LogRun> free_entries() noexcept;      // up to where the ring wraps, at most kPiece
-  void commit(std::size_t entries) noexcept;      // shows them to the readers
+  std::span<LogRun> free_entries() noexcept;               // up to where the ring wraps, at most kPiece
+  void commit(std::size_t entries) noexcept;               // shows them to the readers
   std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the places; 0: nothing ready, or no room
-  void merged_up_to(std::int64_t ts, std::int32_t source) noexcept { last_ts_ = ts; last_source_ = source; }
+  void merged_up_to(std::int64_t ts, std::int32_t source) noexcept {
+    last_ts_ = ts;
+    last_source_ = source;
+  }
   SourceLine& line(int source) noexcept { return lines_[static_cast<std::size_t>(source)]; }
   std::int64_t rows_in_flight(int source) const noexcept;
 
   const LogOptions options_;
   LogReaders readers_;
-  RunMerger merger_;                    // guarded by the flag
-  std::vector<LogColumns> rows_;        // of each slot; written under the flag before the slot's first run
+  RunMerger merger_;              // guarded by the flag
+  std::vector<LogColumns> rows_;  // of each slot; written under the flag before the slot's first run
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
@@ -81,14 +84,14 @@ class OrderLog : public TupleBuffer {
   std::vector<LogRun> entries_;
 
   // Guarded by the flag.
-  alignas(kCacheLine) std::uint64_t slowest_ = 0;   // a lower bound of the readers' positions
-  std::uint64_t head_ = 0;                          // the holder's own copy of tail_
-  std::vector<std::uint8_t> order_;                 // a ring; as `entries_`, valid up to where readers have released
-  std::int64_t placed_ = 0;                         // places ever written
-  std::int64_t places_kept_ = 0;                    // a lower bound of what all readers have released
-  std::int64_t last_ts_ = kNever;                   // the last row merged
+  alignas(kCacheLine) std::uint64_t slowest_ = 0;  // a lower bound of the readers' positions
+  std::uint64_t head_ = 0;                         // the holder's own copy of tail_
+  std::vector<std::uint8_t> order_;                // a ring; as `entries_`, valid up to where readers have released
+  std::int64_t placed_ = 0;                        // places ever written
+  std::int64_t places_kept_ = 0;                   // a lower bound of what all readers have released
+  std::int64_t last_ts_ = kNever;                  // the last row merged
   std::int32_t last_source_ = -1;
-  std::int64_t watermark_ = kNever;                 // the last watermark entry
+  std::int64_t watermark_ = kNever;                                    // the last watermark entry
   std::array<bool, static_cast<std::size_t>(kMaxLogSources)> used_{};  // slots that ever had an owner
 
   // Entries ever appended. Written by the holder of the flag, read by all readers; never decreases.

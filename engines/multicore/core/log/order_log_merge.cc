@@ -146,12 +146,18 @@ std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max
   const auto count = static_cast<std::size_t>(count_);
   if (!short_runs_ || count == 1) return gallop(out, capacity, max_rows);
   switch (std::bit_width(count - 1)) {
-    case 1: return tree<1>(out, capacity, max_rows);
-    case 2: return tree<2>(out, capacity, max_rows);
-    case 3: return tree<3>(out, capacity, max_rows);
-    case 4: return tree<4>(out, capacity, max_rows);
-    case 5: return tree<5>(out, capacity, max_rows);
-    default: return tree<6>(out, capacity, max_rows);
+    case 1:
+      return tree<1>(out, capacity, max_rows);
+    case 2:
+      return tree<2>(out, capacity, max_rows);
+    case 3:
+      return tree<3>(out, capacity, max_rows);
+    case 4:
+      return tree<4>(out, capacity, max_rows);
+    case 5:
+      return tree<5>(out, capacity, max_rows);
+    default:
+      return tree<6>(out, capacity, max_rows);
   }
 }
 
@@ -191,8 +197,7 @@ std::size_t RunMerger::gallop(LogRun* out, std::size_t capacity, std::int64_t ma
     const std::uint64_t last = (limit >> kPlaceBits) - (place <= (limit & kPlaceMask) ? 0 : 1);
     Input& input = inputs_[place];
     const std::int64_t end = input.end - input.next > max_rows ? input.next + max_rows : input.end;
-    const std::int64_t stop =
-        run_end(input, static_cast<std::int64_t>(static_cast<std::uint64_t>(base_) + last), end);
+    const std::int64_t stop = run_end(input, static_cast<std::int64_t>(static_cast<std::uint64_t>(base_) + last), end);
     out[runs++] = {input.next, stop, input.source, input.kind};
     max_rows -= stop - input.next;
     seen_rows_ += stop - input.next;

@@ -12,14 +12,14 @@
 #pragma once
 #include <array>
 #include <atomic>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 
-#include "run/cacheline.h"
 #include "log/interleaver.h"
 #include "log/tuple_buffer.h"
+#include "run/cacheline.h"
 
 namespace lab {
 
@@ -35,7 +35,8 @@ struct alignas(kCacheLine) SourceLine {
 
 class RunMerger {
  public:
-  explicit RunMerger(bool interleaved = false) : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
+  explicit RunMerger(bool interleaved = false)
+      : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
 
   // `first`: row that it begins with. `line` and `rows` must outlive the source. Holder of the flag.
   void add(int source, const SourceLine* line, const LogColumns* rows, std::int64_t first = 0) noexcept;
@@ -57,7 +58,7 @@ class RunMerger {
   // Whether rows that the last `gather` found ready are not merged yet.
   bool ready() const noexcept;
 
-  int open() const noexcept { return count_; }                       // sources that are not through
+  int open() const noexcept { return count_; }  // sources that are not through
   bool has(int source) const noexcept;
   std::int64_t horizon_ts() const noexcept { return horizon_ts_; }  // of the last `gather`; kEndOfTime: all closed
   // First row of the source that is not merged, whether or not it is through.

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "run/cacheline.h"
 #include "log/tuple_buffer.h"
+#include "run/cacheline.h"
 
 namespace lab {
 
@@ -69,7 +69,8 @@ class LogReaders {
 
   // Rows of a source that the reader has released. Its own thread.
   std::int64_t rows(int reader, int source) const noexcept {
-    return slot(reader).released[static_cast<std::size_t>(source)].load(std::memory_order_relaxed);  // relaxed: own store
+    return slot(reader).released[static_cast<std::size_t>(source)].load(
+        std::memory_order_relaxed);  // relaxed: own store
   }
 
   // Its place in the order, as `position`.

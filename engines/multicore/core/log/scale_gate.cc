@@ -12,7 +12,8 @@ namespace lab {
 namespace {
 
 constexpr std::int32_t kFrontier = std::numeric_limits<std::int32_t>::min() / 2;  // sequence of a frontier node
-constexpr std::int32_t kAcknowledged = kFrontier / 2;  // of a watermark tuple: behind a frontier and its control entries
+constexpr std::int32_t kAcknowledged =
+    kFrontier / 2;  // of a watermark tuple: behind a frontier and its control entries
 
 }  // namespace
 
@@ -72,7 +73,7 @@ void ScaleGate::reclaim(Writer& mine) {
     bound = std::min(bound, floor);
   }
   for (const Writer& other : writers_) {
-    if (!other.open.load(std::memory_order_acquire)) continue;  // pairs with add_source
+    if (!other.open.load(std::memory_order_acquire)) continue;    // pairs with add_source
     const Node* low = other.low.load(std::memory_order_acquire);  // pairs with the store in `insert`
     for (;;) {
       const std::uint64_t position = low->position.load(std::memory_order_acquire);
@@ -116,7 +117,8 @@ void ScaleGate::insert(Writer& mine, Node* node) noexcept {
       }
       node->next[l].store(next, std::memory_order_relaxed);  // relaxed: published by the CAS
       // release: publishes the node; acquire: another's, when it came first.
-      if (before->next[l].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire)) break;
+      if (before->next[l].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire))
+        break;
     }
     mine.update[l] = node;
   }
@@ -380,7 +382,8 @@ bool ScaleGate::insert_controls() {
       do {
         node->next[0].store(next, std::memory_order_relaxed);  // relaxed: published by the CAS
         // release: publishes the node; acquire: a row that came first, which is greater all the same.
-      } while (!before->next[0].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire));
+      } while (
+          !before->next[0].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire));
       before = node;
     }
     controls_.clear();

@@ -24,10 +24,10 @@
 #include <span>
 #include <vector>
 
-#include "run/cacheline.h"
-#include "log/tuple_buffer.h"
-#include "run/merge_flag.h"
 #include "log/readers.h"
+#include "log/tuple_buffer.h"
+#include "run/cacheline.h"
+#include "run/merge_flag.h"
 
 namespace lab {
 
@@ -66,12 +66,12 @@ class ScaleGate final : public TupleBuffer {
   struct Node {
     std::int64_t ts = std::numeric_limits<std::int64_t>::min();
     std::int64_t order = -1;
-    std::int64_t row = 0;         // or the id of a control entry
+    std::int64_t row = 0;  // or the id of a control entry
     std::int32_t source = -1;
     // Below 0: a frontier or a watermark tuple, before the row of the same order; above 0: control entries.
     std::int32_t sequence = 0;
     std::int32_t height = 1;
-    const Node* anchor = this;    // of a control entry: the node that it stands behind
+    const Node* anchor = this;               // of a control entry: the node that it stands behind
     std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader was there, or a control entry
     std::array<std::atomic<Node*>, kLevels> next{};  // set before the node is linked, then by CAS
   };
@@ -84,14 +84,14 @@ class ScaleGate final : public TupleBuffer {
     std::atomic<const Node*> low{nullptr};
     // The owner's own.
     alignas(kCacheLine) std::array<Node*, kLevels> update{};
-    std::int64_t base = 0;       // rows of the former owners of the slot
-    std::int64_t end = 0;        // first row not published
+    std::int64_t base = 0;          // rows of the former owners of the slot
+    std::int64_t end = 0;           // first row not published
     std::int64_t acknowledged = 0;  // rows before the last watermark tuple
-    std::int64_t last_ts = 0;    // of the last node
+    std::int64_t last_ts = 0;       // of the last node
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
     std::vector<Node*> free;
-    std::deque<Node*> used;      // in list order
+    std::deque<Node*> used;  // in list order
     std::vector<std::unique_ptr<Node[]>> nodes;
   };
 
@@ -99,12 +99,12 @@ class ScaleGate final : public TupleBuffer {
     // Written by the reader: it is looking at nodes. Read by who wants the readers to stand still.
     std::atomic<bool> walking{false};
     // The reader's own (and, while it does not walk, the holder's of the flag).
-    const Node* node = nullptr;        // the last node passed
-    std::uint64_t position = 0;        // of that node's anchor
+    const Node* node = nullptr;                                     // the last node passed
+    std::uint64_t position = 0;                                     // of that node's anchor
     std::int64_t bound = std::numeric_limits<std::int64_t>::min();  // no later row is below
     std::array<LogRun, kReadAtOnce> runs{};
     std::array<std::uint64_t, kReadAtOnce> positions{};
-    std::size_t begin = 0;             // runs [begin, end) are read and not released
+    std::size_t begin = 0;  // runs [begin, end) are read and not released
     std::size_t end = 0;
   };
 
@@ -143,7 +143,7 @@ class ScaleGate final : public TupleBuffer {
   // Something was published, or inserted, since the last `advance`.
   alignas(kCacheLine) std::atomic<bool> news_{false};
   std::atomic<int> waiting_controls_{0};
-  std::mutex mutex_;                            // guards the fields below
+  std::mutex mutex_;  // guards the fields below
   std::vector<std::int64_t> controls_;
   std::vector<std::unique_ptr<Node>> control_nodes_;
   bool any_source_ = false;

@@ -32,9 +32,9 @@ inline constexpr int kMaxLogSources = 64;
 inline constexpr int kMaxLogReaders = 64;
 
 // What a run with source < 0 is.
-inline constexpr std::int32_t kControlEntry = -1;    // begin = the id given to `control`
-inline constexpr std::int32_t kWatermarkEntry = -2;  // begin = end: see below
-inline constexpr std::int32_t kInterleavedEntry = -3;  // see `LogOrder`
+inline constexpr std::int32_t kControlEntry = -1;       // begin = the id given to `control`
+inline constexpr std::int32_t kWatermarkEntry = -2;     // begin = end: see below
+inline constexpr std::int32_t kInterleavedEntry = -3;   // see `LogOrder`
 inline constexpr std::int32_t kAcknowledgedEntry = -4;  // `begin` rows of source `kind` are before it: see LogOptions
 
 // One entry of the log. source >= 0: rows [begin, end) of `columns(source)`, consecutive in the total order.
@@ -68,7 +68,7 @@ struct LogColumns {
 };
 
 struct LogOptions {
-  std::int64_t entries = 1 << 14;      // runs that the slowest reader may be behind; rounded up to a power of two
+  std::int64_t entries = 1 << 14;         // runs that the slowest reader may be behind; rounded up to a power of two
   std::int64_t rows_in_flight = 1 << 16;  // rows of one source published and not yet released; bounds `room`
   // Append a watermark entry when the frontiers rose and no row became ready: windows close while sources are silent.
   bool watermarks = true;

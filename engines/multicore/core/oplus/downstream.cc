@@ -139,7 +139,8 @@ void Downstream::check() const {
     const Reader& one = readers_[r];
     const std::string named = "downstream reader " + std::to_string(r) + " took ";
     if (one.disordered != 0) {
-      throw std::runtime_error(named + std::to_string(one.disordered) + " records behind later ones: an operator does "
+      throw std::runtime_error(named + std::to_string(one.disordered) +
+                               " records behind later ones: an operator does "
                                "not emit in order of time");
     }
     if (one.rows == first.rows && one.sum == first.sum) continue;

@@ -10,20 +10,20 @@
 #include <span>
 #include <vector>
 
+#include "log/log_feeder.h"
+#include "log/tuple_buffer.h"
 #include "oplus/instance.h"
 #include "oplus/marks.h"
 #include "run/recorder.h"
 #include "run/source.h"
-#include "log/log_feeder.h"
-#include "log/tuple_buffer.h"
 
 namespace lab {
 
 // A change of the mapping, made while all instances stand at a barrier.
 struct Change {
-  std::int32_t before = 0;              // active instances
+  std::int32_t before = 0;  // active instances
   std::int32_t after = 0;
-  std::int32_t performer = 0;           // whose thread makes it
+  std::int32_t performer = 0;  // whose thread makes it
   const std::vector<std::int32_t>* old_owner = nullptr;
   const std::vector<std::int32_t>* new_owner = nullptr;
 };
@@ -38,7 +38,7 @@ class Handover {
   virtual TupleBuffer& log(std::int32_t instance) = 0;
   virtual int reader(std::int32_t instance) = 0;
   virtual std::span<const OperatorStream> streams(std::int32_t instance) = 0;
-  virtual WindowState* state(std::int32_t instance) = 0;  // null for joins
+  virtual WindowState* state(std::int32_t instance) = 0;              // null for joins
   virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log, if there are any
 
   // Moves what sources have handed over on to the instances. Returns whether anything moved. Any instance's thread.

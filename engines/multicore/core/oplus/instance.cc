@@ -25,8 +25,8 @@ OperatorSpec checked(OperatorSpec spec) {
 
 void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances) {
   if (owner.size() != static_cast<std::size_t>(spec.buckets)) throw std::invalid_argument("one owner per bucket");
-  const bool mapped = std::all_of(owner.begin(), owner.end(),
-                                  [instances](std::int32_t one) { return one >= 0 && one < instances; });
+  const bool mapped =
+      std::all_of(owner.begin(), owner.end(), [instances](std::int32_t one) { return one >= 0 && one < instances; });
   if (!mapped) throw std::invalid_argument("a bucket of no active instance");
 }
 

@@ -14,17 +14,17 @@
 #include <string>
 #include <vector>
 
-#include "run/cacheline.h"
+#include "log/tuple_buffer.h"
 #include "oplus/causes.h"
 #include "oplus/kernel.h"
 #include "oplus/key_columns.h"
 #include "oplus/stored_tuples.h"
+#include "run/cacheline.h"
+#include "run/key_table.h"
 #include "run/recorder.h"
 #include "run/sink.h"
 #include "run/source.h"
-#include "log/tuple_buffer.h"
 #include "run/window.h"
-#include "run/key_table.h"
 
 namespace lab {
 
@@ -32,13 +32,15 @@ class RowMarks;
 
 // One physical stream as an operator reads it.
 struct OperatorStream {
-  const StreamView* view = nullptr;  // columns[0] is the timestamp, as kernels expect
-  std::int32_t input = 0;            // which of the I inputs it belongs to
-  ProcessKernel process = nullptr;   // keyed operators
-  RouteKernel route = nullptr;       // keyed operators of several instances
+  const StreamView* view = nullptr;        // columns[0] is the timestamp, as kernels expect
+  std::int32_t input = 0;                  // which of the I inputs it belongs to
+  ProcessKernel process = nullptr;         // keyed operators
+  RouteKernel route = nullptr;             // keyed operators of several instances
   std::uint64_t mask = ~std::uint64_t{0};  // row r is item r & mask of every column, as in LogColumns
 
-  std::size_t item(std::int64_t row) const noexcept { return static_cast<std::size_t>(static_cast<std::uint64_t>(row) & mask); }
+  std::size_t item(std::int64_t row) const noexcept {
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(row) & mask);
+  }
   std::int64_t ts(std::int64_t row) const noexcept { return view->ts[item(row)]; }
   std::int64_t due(std::int64_t row) const noexcept { return view->due.empty() ? -1 : view->due[item(row)]; }
 };
@@ -50,22 +52,22 @@ struct ColumnShape {
 };
 
 struct OperatorSpec {
-  std::string name;                  // what errors call it
+  std::string name;  // what errors call it
   WindowShape window;
   std::int32_t inputs = 1;
-  std::int64_t entry_bytes = 0;      // of a window table's entry, with all windows of its key; keyed operators
+  std::int64_t entry_bytes = 0;  // of a window table's entry, with all windows of its key; keyed operators
   std::int32_t buckets = 1;
-  ExpireKernel expire = nullptr;     // null: windows expire without a trace
-  std::int64_t max_outputs = 1;      // of one call of a user function
+  ExpireKernel expire = nullptr;  // null: windows expire without a trace
+  std::int64_t max_outputs = 1;   // of one call of a user function
   bool emits_on_update = false;
-  bool bag = false;                  // update sees a key as often as f_MK adds it; with a map stage: kernels know by themselves
+  bool bag = false;  // update sees a key as often as f_MK adds it; with a map stage: kernels know by themselves
   // Of a tuple as windows keep it (oplus/stored_tuples.h); 0: they keep none. Keyed operators.
   std::int64_t stored_bytes = 0;
   // A join of two inputs whose f_U compares a tuple with the stored ones of the other input: its pairs are counted, and
   // what has left the window of all tuples to come is purged also where no tuple comes (Operator 10).
   bool matches_stored = false;
   // Joins of all pairs by columns; null for keyed operators.
-  MatchKernel match_by_left = nullptr;   // probe: rows of the first input
+  MatchKernel match_by_left = nullptr;  // probe: rows of the first input
   MatchKernel match_by_right = nullptr;
   PairKernel emit_pairs = nullptr;
 
@@ -191,18 +193,18 @@ class alignas(kCacheLine) OperatorInstance {
   // Somebody is behind who accounts for the outputs, so each is to say what caused it. Before the run.
   void forward_causes(Causes& causes) noexcept { causes_ = &causes; }
 
-  bool started() const noexcept { return started_; }                // whether the watermark means anything
+  bool started() const noexcept { return started_; }  // whether the watermark means anything
   std::int64_t watermark() const noexcept { return watermark_; }
-  std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
+  std::int64_t tuples() const noexcept { return stamp_; }                            // position in the log
   std::int64_t rows_of(std::size_t stream) const noexcept { return seen_[stream]; }  // that have been read
   std::int64_t due_of_last() const noexcept { return last_due_ns_; }  // of the last tuple; -1 without a load
-  std::int64_t processed(std::int32_t input) const noexcept {       // tuples of one input
+  std::int64_t processed(std::int32_t input) const noexcept {         // tuples of one input
     std::int64_t total = 0;
     for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? seen_[s] : 0;
     return total;
   }
   virtual std::int64_t in_window(std::int32_t) const noexcept { return 0; }  // tuples of one input; joins only
-  std::int64_t compared() const noexcept { return compared_; }      // pairs
+  std::int64_t compared() const noexcept { return compared_; }               // pairs
   std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
 
  protected:
@@ -221,26 +223,27 @@ class alignas(kCacheLine) OperatorInstance {
   const std::int32_t index_;
   const OperatorSpec& spec_;
   const std::span<const OperatorStream> streams_;
-  std::int64_t taken_ns_ = 0;       // when the tuples at hand were taken
-  std::int64_t last_due_ns_ = -1;   // of the tuple processed last
+  std::int64_t taken_ns_ = 0;      // when the tuples at hand were taken
+  std::int64_t last_due_ns_ = -1;  // of the tuple processed last
   OutputBuffer& out_;
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
   Causes* causes_ = nullptr;
   std::vector<std::int64_t> seen_;  // rows of each stream that have been read
   std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
-  std::int64_t stamp_ = 0;          // tuples read
+  std::int64_t stamp_ = 0;  // tuples read
   std::int64_t compared_ = 0;
   std::int64_t kernel_calls_ = 0;
-  bool started_ = false;            // has seen a tuple
+  bool started_ = false;  // has seen a tuple
 };
 
 // An operator with keyed window instances.
 class KeyedInstance final : public OperatorInstance {
  public:
   // `marks`: of the rows that it is going to be given; null: there are none.
-  KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
-                Recorder& recorder, const std::atomic<bool>& stop, WindowState& state, const RowMarks* marks = nullptr);
+  KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
+                OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state,
+                const RowMarks* marks = nullptr);
 
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
@@ -307,9 +310,9 @@ class KeyedInstance final : public OperatorInstance {
   std::vector<std::uint64_t> masks_;         // likewise, as OperatorStream has it
   bool one_layout_;                          // of all streams
   InstanceView view_{};
-  bool lazy_;                 // windows expire without a trace: nothing to do then
-  std::int64_t left_ = 0;     // no window that began before it is alive
-  std::int64_t live_ = 0;     // entries of own buckets
+  bool lazy_;              // windows expire without a trace: nothing to do then
+  std::int64_t left_ = 0;  // no window that began before it is alive
+  std::int64_t live_ = 0;  // entries of own buckets
   // The table for which `find` had no memory, by bucket and window; -1: there was always some. An exception cannot pass
   // through compiled code.
   std::int64_t lacking_ = -1;
@@ -325,8 +328,8 @@ class KeyedInstance final : public OperatorInstance {
 class JoinInstance final : public OperatorInstance {
  public:
   static constexpr std::int64_t kShareRows = 512;
-  static constexpr std::int64_t kTileRows = 1024;   // compared in one kernel call: stays in the first-level cache
-  static constexpr std::int64_t kProbeRows = 256;   // new tuples that are compared together, at most
+  static constexpr std::int64_t kTileRows = 1024;  // compared in one kernel call: stays in the first-level cache
+  static constexpr std::int64_t kProbeRows = 256;  // new tuples that are compared together, at most
 
   JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
                Recorder& recorder, const std::atomic<bool>& stop);

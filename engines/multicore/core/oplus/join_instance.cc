@@ -95,7 +95,8 @@ void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool whole
   while (true) {
     const auto capacity = static_cast<std::int64_t>(scratch_.size());
     found = match(probe_columns, probes.begin, probes.end, stored_columns, stored.begin, stored.end, scratch_.data(),
-                  capacity) - 1;
+                  capacity) -
+            1;
     ++kernel_calls_;
     if (found < 0) throw std::runtime_error("match raised an exception");
     if (found <= capacity) break;
@@ -148,7 +149,8 @@ void JoinInstance::emit() {
   for (std::int64_t at = 0; at < total;) {
     Emit* emit = out_.open(spec_.max_outputs);
     const std::int64_t next = spec_.emit_pairs(streams_[0].view->columns.data(), streams_[1].view->columns.data(),
-                                               pairs_.data(), times_.data(), at, total, emit) - 1;
+                                               pairs_.data(), times_.data(), at, total, emit) -
+                              1;
     ++kernel_calls_;
     if (next <= at) throw std::runtime_error("emit raised an exception");
     account_each(at, next, *emit, out_.close(index_, index_, 0, false));

@@ -42,15 +42,15 @@ struct InstanceView {
   const void* const* const* streams;  // the columns of each
   const std::int64_t* rows;
   const std::uint8_t* sources;
-  std::int64_t* own;       // scratch, two for each tuple with keys: its place, and the end of its keys
-  WindowTable* tables;     // by bucket; a kernel may make entries where there are some and room for more
-  std::int64_t left;       // of the earliest window that is alive; unless windows expire without a trace and are single
-  std::int64_t slot;       // of that window
-  std::int64_t prefetch;   // not 0: tables are larger than the caches
+  std::int64_t* own;      // scratch, two for each tuple with keys: its place, and the end of its keys
+  WindowTable* tables;    // by bucket; a kernel may make entries where there are some and room for more
+  std::int64_t left;      // of the earliest window that is alive; unless windows expire without a trace and are single
+  std::int64_t slot;      // of that window
+  std::int64_t prefetch;  // not 0: tables are larger than the caches
   // Operators that store tuples.
   ReserveStored reserve;
-  std::int64_t compared;   // out: pairs, of joins
-  std::int64_t wanted;     // out: 0, or the room for output that the next update of a join wants and did not find
+  std::int64_t compared;  // out: pairs, of joins
+  std::int64_t wanted;    // out: 0, or the room for output that the next update of a join wants and did not find
   // Of all operators.
   mutable std::int64_t made;  // out: entries that kernels have made, not counting those of `find`
 };
@@ -78,7 +78,8 @@ using MapKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, con
                                    std::int64_t count, std::int64_t* ends);
 
 // f_O, and for single windows f_S and the advance, of entries [begin, end) that begin at `left`.
-using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out);
+using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left,
+                                      Emit* out);
 
 // Compares rows [begin, end) of one input with rows [first, last) of the other; writes the pairs that match, as
 // many as fit, and returns how many there are, plus one.

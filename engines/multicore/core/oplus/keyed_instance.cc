@@ -15,7 +15,8 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstKeys = 256;
-constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;  // of several tuples; of one there may be KeyColumns::kMostKeys
+constexpr std::int64_t kKeysAtOnce = std::int64_t{1}
+                                     << 16;     // of several tuples; of one there may be KeyColumns::kMostKeys
 constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more of them lie beyond the second-level cache
 constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would push each other out of the caches
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -23,8 +24,8 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
-                             OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop,
-                             WindowState& state, const RowMarks* marks)
+                             OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state,
+                             const RowMarks* marks)
     : OperatorInstance(index, spec, streams, out, recorder, stop),
       state_(state),
       keys_(kFirstKeys, index),
@@ -341,9 +342,8 @@ void KeyedInstance::sweep(std::int64_t watermark) {
       go_on_unless(stop_);
       WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
       const auto before = static_cast<std::int64_t>(table.count());
-      spec_.stored().each(table.entries(stride()), [&](StoredTuples& tuples) {
-        tuples.purge(watermark - spec_.window.size, size);
-      });
+      spec_.stored().each(table.entries(stride()),
+                          [&](StoredTuples& tuples) { tuples.purge(watermark - spec_.window.size, size); });
       state_.release_empty(table);
       table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
       live_ -= before - static_cast<std::int64_t>(table.count());

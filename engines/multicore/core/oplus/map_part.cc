@@ -8,8 +8,8 @@
 
 namespace lab {
 
-MapPart::MapPart(const OperatorSpec& spec, const OperatorStream& stream, const MappedStream& mapped,
-                 std::int64_t index, std::int64_t parts, std::size_t receivers, std::int64_t queue_rows)
+MapPart::MapPart(const OperatorSpec& spec, const OperatorStream& stream, const MappedStream& mapped, std::int64_t index,
+                 std::int64_t parts, std::size_t receivers, std::int64_t queue_rows)
     : spec_(spec),
       stream_(stream),
       mapped_(mapped),
@@ -53,7 +53,8 @@ void MapPart::map() {
   for (;;) {
     keys.count = keys.refused = 0;
     const std::int64_t count = mapped_.map(&keys, stream_.view->columns.data(), rows_.data() + mapped_from_,
-                                           found_ - mapped_from_, ends_.data()) - 1;
+                                           found_ - mapped_from_, ends_.data()) -
+                               1;
     if (count < 0) throw std::runtime_error("keys raised an exception");
     mapped_to_ = mapped_from_ + count;
     if (count != 0) break;

@@ -61,20 +61,20 @@ class alignas(kCacheLine) MapPart {
   const MappedStream& mapped_;
   const std::int64_t index_;
   const std::int64_t parts_;
-  std::deque<MappedQueue> queues_;           // by receiver; deque: streams point into them
-  std::vector<std::int64_t> published_;      // rows, by receiver
-  std::int64_t frontier_;                    // published last
+  std::deque<MappedQueue> queues_;       // by receiver; deque: streams point into them
+  std::vector<std::int64_t> published_;  // rows, by receiver
+  std::int64_t frontier_;                // published last
   bool closed_ = false;
 
   // Own rows: found up to `next_`; rows_[0, found_) at hand, of which [mapped_from_, mapped_to_) have their keys in `keys_`,
   // and those before `row_`, with the keys before `key_`, are emitted.
   std::int64_t next_;
-  bool within_ = false;                      // rows of the time of row `next_` - 1 are own
+  bool within_ = false;  // rows of the time of row `next_` - 1 are own
   std::array<std::int64_t, static_cast<std::size_t>(kRows)> rows_;
   std::array<std::int64_t, static_cast<std::size_t>(kRows)> ends_;
   std::int64_t found_ = 0, mapped_from_ = 0, mapped_to_ = 0, row_ = 0, key_ = 0;
   KeyColumns keys_;
-  std::vector<std::int32_t> all_mine_;       // owner of each bucket, as f_MK is told: every key counts
+  std::vector<std::int32_t> all_mine_;  // owner of each bucket, as f_MK is told: every key counts
   KeyRepeats repeats_;
 
   // Written by who holds the map instance's flag.

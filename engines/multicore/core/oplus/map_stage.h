@@ -26,7 +26,7 @@ namespace lab {
 class MapStage final : public Handover {
  public:
   static constexpr std::int64_t kQueueRows = 1 << 12;  // from one map instance and stream to one aggregate instance
-  static constexpr std::int64_t kAhead = 1 << 12;      // rows of a stream handed over that the slowest part has not done
+  static constexpr std::int64_t kAhead = 1 << 12;  // rows of a stream handed over that the slowest part has not done
 
   // Streams and map instances: `streams.size() * maps` at most kMaxLogSources. `mapped`: of each stream.
   MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tuple_buffer, LogOptions options,
@@ -65,8 +65,8 @@ class MapStage final : public Handover {
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none
   };
   struct alignas(kCacheLine) MapInstance {
-    MergeFlag flag;                       // who holds it runs the parts
-    std::deque<MapPart> parts;            // by stream
+    MergeFlag flag;             // who holds it runs the parts
+    std::deque<MapPart> parts;  // by stream
   };
 
   // Index of a part in the logs. Ties go by it, so streams come in their order.
@@ -84,8 +84,8 @@ class MapStage final : public Handover {
   std::deque<Feed>& feeds_;
   std::deque<MapInstance> maps_;
   std::deque<Receiver> receivers_;
-  std::vector<TupleBuffer*> logs_;        // of the receivers
-  std::deque<Handed> handed_;             // by stream
+  std::vector<TupleBuffer*> logs_;  // of the receivers
+  std::deque<Handed> handed_;       // by stream
 };
 
 }  // namespace lab

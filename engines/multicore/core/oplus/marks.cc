@@ -17,7 +17,9 @@ std::uint8_t folded(std::uint64_t mask) noexcept {
 
 RowMarks::RowMarks(std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
                    std::int64_t rows_in_flight)
-    : streams_(streams), mask_(std::bit_ceil(static_cast<std::uint64_t>(rows_in_flight)) - 1), sources_(streams.size()) {
+    : streams_(streams),
+      mask_(std::bit_ceil(static_cast<std::uint64_t>(rows_in_flight)) - 1),
+      sources_(streams.size()) {
   for (Source& one : sources_) {
     one.ring.resize(mask_ + 1);
     rings_.push_back(one.ring.data());
@@ -55,8 +57,8 @@ void RowMarks::mark(std::size_t source, std::int64_t begin, std::int64_t end, co
     const OperatorStream& stream = streams_[source];
     const bool looks = begin >= one.look_at;
     // Where f_MK raises, every instance is to meet that itself.
-    const bool known = (one.worth || looks) &&
-                       stream.route(owner, stream.view->columns.data(), begin, next, masks.data()) - 1 == next;
+    const bool known =
+        (one.worth || looks) && stream.route(owner, stream.view->columns.data(), begin, next, masks.data()) - 1 == next;
     if (!known) {
       std::fill_n(to, count, kAll);
       continue;

@@ -62,8 +62,8 @@ class RowMarks {
   Reader reader(std::int32_t instance) const noexcept { return {rings_.data(), mask_, instance}; }
 
  private:
-  static constexpr std::int64_t kAtOnce = 256;        // rows of one call of a kernel
-  static constexpr std::int64_t kLookedAt = 1 << 10;  // rows by which it is judged whether marks are worth their while
+  static constexpr std::int64_t kAtOnce = 256;         // rows of one call of a kernel
+  static constexpr std::int64_t kLookedAt = 1 << 10;   // rows by which it is judged whether marks are worth their while
   static constexpr std::int64_t kLookAgain = 1 << 16;  // rows after which it is judged anew
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint8_t kAll = 0xff;

@@ -33,7 +33,8 @@ OplusOptions checked(OplusOptions options) {
 }
 
 void check_mapped(const OplusOptions& options, const OperatorSpec& spec) {
-  if (options.map_instances < 0) throw std::invalid_argument("map_instances must be at least 1, or 0 without a map stage");
+  if (options.map_instances < 0)
+    throw std::invalid_argument("map_instances must be at least 1, or 0 without a map stage");
   if (options.shared_nothing) throw std::invalid_argument("queues of whole tuples, or a map stage: one of the two");
   if (spec.counts_pairs()) throw std::invalid_argument("behind a map stage is an aggregate, not a join");
   if (options.workers != options.most_instances) {
@@ -54,7 +55,7 @@ OplusRun::OplusRun(OplusOptions options, const OperatorSpec& spec) : options_(ch
 }
 
 void OplusRun::add_operator(const OperatorSpec& spec, ProcessKernel process,
-                                   std::vector<std::int32_t> output_itemsizes) {
+                            std::vector<std::int32_t> output_itemsizes) {
   if (started()) throw std::logic_error("add operators before start");
   if (options_.shared_nothing || options_.map_instances != 0) {
     throw std::invalid_argument("shared-nothing instances run one operator");
@@ -183,11 +184,13 @@ void OplusRun::work(std::int32_t index) {
   const auto not_done = [] { return false; };
   Counters& counters = threads().meter(index).counters;
   if (index < options_.most_instances) {
-    take_turns(threads().backoff(), counters, [&](bool) { return turn(index); }, stopped, not_done,
-               [&]() -> Parker& { return threads().place(index, engaged(index)); });
+    take_turns(
+        threads().backoff(), counters, [&](bool) { return turn(index); }, stopped, not_done,
+        [&]() -> Parker& { return threads().place(index, engaged(index)); });
   } else {
-    take_turns(threads().backoff(), counters, [&](bool) { return turn_downstream(index); }, stopped, not_done,
-               [&]() -> Parker& { return threads().place(index, true); });
+    take_turns(
+        threads().backoff(), counters, [&](bool) { return turn_downstream(index); }, stopped, not_done,
+        [&]() -> Parker& { return threads().place(index, true); });
   }
   wake_others();  // who waits for a switch, which will not be any more
 }

@@ -87,15 +87,15 @@ class OplusRun final : public Run {
 
   OplusOptions options_;
   std::vector<std::unique_ptr<OperatorStage>> stages_;
-  std::unique_ptr<OutputLog> published_;          // by the last operator, where somebody is downstream
+  std::unique_ptr<OutputLog> published_;  // by the last operator, where somebody is downstream
   std::unique_ptr<Downstream> downstream_;
-  std::vector<ProcessKernel> links_;              // how stages but the first process their tuples
+  std::vector<ProcessKernel> links_;  // how stages but the first process their tuples
   std::vector<OperatorStream> streams_;
-  std::vector<std::vector<ColumnShape>> shapes_;  // by stream
-  std::vector<MappedStream> mapped_;              // likewise, with a map stage
-  const MapStage* map_stage_ = nullptr;           // the first operator's hand-over, if it is one
+  std::vector<std::vector<ColumnShape>> shapes_;                     // by stream
+  std::vector<MappedStream> mapped_;                                 // likewise, with a map stage
+  const MapStage* map_stage_ = nullptr;                              // the first operator's hand-over, if it is one
   std::int64_t last_ts_ = std::numeric_limits<std::int64_t>::min();  // of all streams
-  bool any_ = false;                              // whether there is a tuple
+  bool any_ = false;                                                 // whether there is a tuple
 };
 
 }  // namespace lab

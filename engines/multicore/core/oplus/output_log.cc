@@ -94,8 +94,7 @@ bool OutputLog::at_hand(std::int32_t source) {
       if (other == source) continue;
       // acquire: what it promises has been published; pairs with `move`, `close` and `join`. A promise that is missed
       // only has this instance read on.
-      const std::int64_t frontier =
-          sources_[static_cast<std::size_t>(other)].frontier.load(std::memory_order_acquire);
+      const std::int64_t frontier = sources_[static_cast<std::size_t>(other)].frontier.load(std::memory_order_acquire);
       if (frontier < ts || (frontier == ts && other < source)) return false;
     }
   }

@@ -40,10 +40,10 @@ class OutputLog {
 
   struct Shape {
     std::vector<std::int32_t> itemsizes;  // of a record
-    std::int64_t rows = 0;                // of a ring, a power of two, at least 2, or `start` throws std::invalid_argument
-    std::int64_t spill_rows = 0;          // see OplusOptions
-    bool timed = false;                   // rows say what caused them
-    std::int32_t copies = 1;              // logs, each with all rows
+    std::int64_t rows = 0;        // of a ring, a power of two, at least 2, or `start` throws std::invalid_argument
+    std::int64_t spill_rows = 0;  // see OplusOptions
+    bool timed = false;           // rows say what caused them
+    std::int32_t copies = 1;      // logs, each with all rows
   };
 
   // Throws std::invalid_argument on the name of a tuple buffer, or options, out of range.
@@ -99,10 +99,10 @@ class OutputLog {
   struct alignas(kCacheLine) Source {
     explicit Source(std::int64_t spill_rows) : spill(spill_rows) {}
 
-    std::int64_t rows = 0;           // ever written
+    std::int64_t rows = 0;  // ever written
     bool starved = false;
     Spill spill;
-    std::int64_t spilled_to = 0;     // outputs, ever, of which it is known whether they found room at once
+    std::int64_t spilled_to = 0;  // outputs, ever, of which it is known whether they found room at once
     // Published last; kEndOfTime: has left. Written by the owner behind the log's, read by other owners (`at_hand`).
     std::atomic<std::int64_t> frontier{kNever};
   };
@@ -116,7 +116,7 @@ class OutputLog {
   const Shape shape_;
   std::vector<std::unique_ptr<TupleBuffer>> logs_;  // by copy
   std::deque<Source> sources_;
-  std::deque<Ring> rings_;                          // by copy and source; deque: others point to the views
+  std::deque<Ring> rings_;  // by copy and source; deque: others point to the views
   // Sources whose outputs found no room. Written by their threads, read by who releases rows.
   alignas(kCacheLine) std::atomic<std::int32_t> starved_{0};
 };

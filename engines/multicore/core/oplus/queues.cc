@@ -9,8 +9,8 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kRouteRows = 1024;     // of one source, before the others get their turn
-constexpr std::int32_t kFewInstances = 4;     // for so many the rows are gone over once for each
+constexpr std::int64_t kRouteRows = 1024;  // of one source, before the others get their turn
+constexpr std::int32_t kFewInstances = 4;  // for so many the rows are gone over once for each
 constexpr std::int64_t kLeastElements = 1 << 14;
 
 std::int64_t power_of_two(std::int64_t least) {
@@ -129,10 +129,18 @@ void TupleQueue::copy(std::span<const std::int64_t> rows) noexcept {
     void* const to = column.values.data();
     const auto size = static_cast<std::size_t>(column.shape.itemsize);
     switch (size) {
-      case 1: gather(static_cast<std::uint8_t*>(to), from, rows); break;
-      case 2: gather(static_cast<std::uint16_t*>(to), from, rows); break;
-      case 4: gather(static_cast<std::uint32_t*>(to), from, rows); break;
-      case 8: gather(static_cast<std::uint64_t*>(to), from, rows); break;
+      case 1:
+        gather(static_cast<std::uint8_t*>(to), from, rows);
+        break;
+      case 2:
+        gather(static_cast<std::uint16_t*>(to), from, rows);
+        break;
+      case 4:
+        gather(static_cast<std::uint32_t*>(to), from, rows);
+        break;
+      case 8:
+        gather(static_cast<std::uint64_t*>(to), from, rows);
+        break;
       default:
         for (std::size_t i = 0; i < rows.size(); ++i) {
           std::memcpy(static_cast<std::byte*>(to) + place(i) * size,

@@ -32,13 +32,13 @@ class TupleQueue {
  private:
   struct Column {
     ColumnShape shape;
-    std::size_t from = 0;                // first pointer in the source's columns
+    std::size_t from = 0;  // first pointer in the source's columns
     bool present = false;
-    std::vector<std::byte> values;       // a ring of `mask_` + 1 items, or of `elements` list elements
+    std::vector<std::byte> values;  // a ring of `mask_` + 1 items, or of `elements` list elements
     std::vector<std::int64_t> begins, ends;
-    std::vector<std::int64_t> starts;    // like `begins`, but counted from the first element ever
-    std::int64_t head = 0;               // likewise, of the next list
-    std::int64_t elements = 0;           // a power of two
+    std::vector<std::int64_t> starts;  // like `begins`, but counted from the first element ever
+    std::int64_t head = 0;             // likewise, of the next list
+    std::int64_t elements = 0;         // a power of two
   };
 
   std::size_t place(std::size_t i) const noexcept {  // of the row that is `i` behind the last
@@ -61,8 +61,9 @@ class Queues final : public Handover {
  public:
   static constexpr std::int64_t kRows = 1 << 12;  // of a queue
 
-  Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions options, std::span<const OperatorStream> streams,
-         std::span<const std::vector<ColumnShape>> shapes, std::deque<Feed>& feeds);
+  Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions options,
+         std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
+         std::deque<Feed>& feeds);
 
   void start(std::int32_t most, std::int32_t active) override;
   TupleBuffer& log(std::int32_t instance) override { return *receivers_[static_cast<std::size_t>(instance)].log; }
@@ -89,23 +90,23 @@ class Queues final : public Handover {
  private:
   struct Receiver {
     std::unique_ptr<TupleBuffer> log;
-    std::deque<TupleQueue> queues;         // by source
-    std::vector<OperatorStream> streams;   // by source
+    std::deque<TupleQueue> queues;        // by source
+    std::vector<OperatorStream> streams;  // by source
     std::unique_ptr<WindowState> state;
   };
-  struct Share {                           // the rows that concern an instance
-    std::vector<std::int64_t> rows;        // room for one more than are dealt at once
+  struct Share {                     // the rows that concern an instance
+    std::vector<std::int64_t> rows;  // room for one more than are dealt at once
     std::size_t count = 0;
     std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
   };
-  struct Router {                          // by source; used under its feed's flag
-    std::vector<std::uint64_t> masks;      // of rows [masked_begin, masked_end), by the owners of now
+  struct Router {                      // by source; used under its feed's flag
+    std::vector<std::uint64_t> masks;  // of rows [masked_begin, masked_end), by the owners of now
     std::int64_t masked_begin = 0;
     std::int64_t masked_end = 0;
-    std::vector<Share> shares;             // by instance
-    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
+    std::vector<Share> shares;                                         // by instance
+    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();   // handed over last
     std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
-    bool halted = false;                   // has handed over all that the switch under way lets it
+    bool halted = false;  // has handed over all that the switch under way lets it
   };
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
@@ -126,9 +127,9 @@ class Queues final : public Handover {
   std::vector<Router> routers_;
   std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; under its feed's flag, read by all
   // Written with all flags held or by the performer of a switch; read under a flag, or behind the entry of the switch.
-  std::int64_t number_ = -1;               // switch under way
+  std::int64_t number_ = -1;  // switch under way
   std::int64_t until_ = std::numeric_limits<std::int64_t>::min();
-  std::atomic<std::int32_t> halted_{0};    // sources; the last one tells the instances
+  std::atomic<std::int32_t> halted_{0};  // sources; the last one tells the instances
 };
 
 }  // namespace lab

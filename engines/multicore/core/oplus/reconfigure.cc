@@ -121,7 +121,9 @@ std::optional<Switch> OperatorStage::await(std::int64_t number) {
 }
 
 void OperatorStage::wake_waiter() noexcept {
-  { const std::lock_guard lock(epochs_mutex_); }  // whoever waits has seen the flag, or waits by now
+  {
+    const std::lock_guard lock(epochs_mutex_);
+  }  // whoever waits has seen the flag, or waits by now
   switched_.notify_all();
 }
 

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-
 namespace lab {
 
 OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threads, const OperatorSpec& spec,
@@ -66,8 +65,8 @@ void OperatorStage::begin(const InputTimes& input) {
     Worker& worker = at(i);
     Recorder& recorder = threads_.meter(i).recorder;
     if (spec_.is_join()) {
-      worker.instance = std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, recorder,
-                                                       threads_.failure());
+      worker.instance =
+          std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, recorder, threads_.failure());
     } else {
       worker.instance = std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder,
                                                         threads_.failure(), *handover_->state(i), handover_->marks());
@@ -110,8 +109,8 @@ bool OperatorStage::turn(std::int32_t index) {
     }
     return true;
   }
-  const bool fed = handover_->feed(threads_.meter(index).recorder, owner_.load(std::memory_order_relaxed)->data(),
-                                   active_count());
+  const bool fed =
+      handover_->feed(threads_.meter(index).recorder, owner_.load(std::memory_order_relaxed)->data(), active_count());
   if (fed) threads_.notify(active_count());
   return fed || !log.read(reader).empty();
 }
@@ -336,7 +335,8 @@ std::int64_t OperatorStage::spilled() const noexcept {
 
 std::int64_t OperatorStage::spilled_peak() const noexcept {
   std::int64_t most = 0;
-  for (std::int32_t i = 0; to_ != nullptr && i < options_.most_instances; ++i) most = std::max(most, to_->spill(i).peak());
+  for (std::int32_t i = 0; to_ != nullptr && i < options_.most_instances; ++i)
+    most = std::max(most, to_->spill(i).peak());
   return most;
 }
 

@@ -106,16 +106,16 @@ class OperatorStage {
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
-    Causes causes;                           // of the outputs that wait for the next operator, under a load
-    std::vector<LogRun> batch;               // runs at hand
-    std::int64_t skip = 0;                   // rows of the first unreleased run that are done
-    std::int64_t counted = 0;                // outputs that the recorder has been told of; at full speed
-    std::int64_t pending = -1;               // switch that was read last and not yet applied
-    std::int64_t gamma = 0;                  // watermark where it was read
-    bool any = false;                        // whether a tuple had been read there
-    std::int64_t met = -1;                   // switch that it waits for, with the others
-    bool through = false;                    // has read everything; outputs may still wait
-    bool done = false;                       // and nothing waits any more
+    Causes causes;              // of the outputs that wait for the next operator, under a load
+    std::vector<LogRun> batch;  // runs at hand
+    std::int64_t skip = 0;      // rows of the first unreleased run that are done
+    std::int64_t counted = 0;   // outputs that the recorder has been told of; at full speed
+    std::int64_t pending = -1;  // switch that was read last and not yet applied
+    std::int64_t gamma = 0;     // watermark where it was read
+    bool any = false;           // whether a tuple had been read there
+    std::int64_t met = -1;      // switch that it waits for, with the others
+    bool through = false;       // has read everything; outputs may still wait
+    bool done = false;          // and nothing waits any more
     // Written by the owner, read by `look`: statistics, nothing is ordered by them.
     std::atomic<std::int64_t> compared{0};
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input
@@ -153,14 +153,14 @@ class OperatorStage {
   const std::vector<std::int32_t> itemsizes_;
   std::unique_ptr<Handover> handover_;
   InputTimes input_;
-  OperatorStage* before_ = nullptr;      // the stage that this one reads
-  OperatorStage* first_ = nullptr;       // of the query
-  OperatorStage* behind_ = nullptr;      // the one that reads this one
-  OutputLog* from_ = nullptr;            // what `before_` publishes into
-  OutputLog* to_ = nullptr;              // what this one does; none: its outputs are collected where they are
-  std::int32_t first_reader_ = 0;        // threads that read `to_`, where no stage does
+  OperatorStage* before_ = nullptr;  // the stage that this one reads
+  OperatorStage* first_ = nullptr;   // of the query
+  OperatorStage* behind_ = nullptr;  // the one that reads this one
+  OutputLog* from_ = nullptr;        // what `before_` publishes into
+  OutputLog* to_ = nullptr;          // what this one does; none: its outputs are collected where they are
+  std::int32_t first_reader_ = 0;    // threads that read `to_`, where no stage does
   std::int32_t end_reader_ = 0;
-  std::shared_ptr<OutputPool> pool_;     // of `Worker::out`
+  std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
 
   std::int64_t called_ = 0;              // number of the last switch called for; the caller's
@@ -169,11 +169,11 @@ class OperatorStage {
   std::deque<Epoch> epochs_;             // by number of the switch; the first is the mapping at the start
   std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
   std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
-  alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};     // at the barrier
-  alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};     // epoch in force; pairs in `meet`
+  alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
+  alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs in `meet`
   // Mapping in force. Written at a barrier; relaxed, the barrier orders it.
   alignas(kCacheLine) std::atomic<const std::vector<std::int32_t>*> owner_{nullptr};
-  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};       // active instances that are done
+  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that are done
 };
 
 }  // namespace lab

@@ -45,7 +45,8 @@ std::int64_t BoundedNonBlocking::send_pending(OrderedWorker& worker) {
     bool full = false;
     for (;;) {
       slot = &slots_[slot_of(next_.load(std::memory_order_relaxed))];  // relaxed: written by holders of the flag
-      Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `send`
+      Unit* unit =
+          slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `send`
       if (unit == nullptr) break;
       full = !exit_.send(*unit, worker);
       if (full) break;

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "run/cacheline.h"
 #include "ordered/unit.h"
+#include "run/cacheline.h"
 
 namespace lab {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "stages/records.h"
 #include "ordered/worker.h"
+#include "stages/records.h"
 
 namespace lab {
 

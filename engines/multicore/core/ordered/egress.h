@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "run/cacheline.h"
 #include "ordered/reorder.h"
+#include "run/cacheline.h"
 #include "run/sink.h"
 
 namespace lab {
@@ -15,7 +15,8 @@ namespace lab {
 class OrderedEgress {
  public:
   // `due`: with a load and something measured, so that units say when their records were due.
-  OrderedEgress(std::vector<std::int32_t> itemsizes, bool due) : due_(due), pool_(std::make_shared<OutputPool>(std::move(itemsizes))), out_(pool_) {}
+  OrderedEgress(std::vector<std::int32_t> itemsizes, bool due)
+      : due_(due), pool_(std::make_shared<OutputPool>(std::move(itemsizes))), out_(pool_) {}
 
   void reserve(std::int64_t rows) { pool_->reserve(rows, 0); }
 
@@ -39,7 +40,7 @@ class OrderedEgress {
 
   const bool due_;
   const std::shared_ptr<OutputPool> pool_;
-  OutputBuffer out_;                             // these two: whoever is at the exit
+  OutputBuffer out_;                                       // these two: whoever is at the exit
   alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // written at the exit, never decreases
 };
 

@@ -25,7 +25,8 @@ OrderedEntry::OrderedEntry(Options options, std::span<Unit> units, std::deque<Fe
   if (feeds_.size() > 1) order_ = std::make_unique<LoggedOrder>(feeds_, 1, log_options(options_.batch));
 }
 
-bool OrderedEntry::admit(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker) {
+bool OrderedEntry::admit(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to,
+                         OrderedWorker& worker) {
   // Law: as in run/merge_flag.h. Whoever made room, found the flag taken and went to sleep has left a note first.
   for (int i = 0; flag_.enter(); ++i) {
     flag_.begin_pass();
@@ -37,7 +38,7 @@ bool OrderedEntry::admit(const std::atomic<std::int64_t>& out, std::int64_t most
 }
 
 std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to,
-                                 OrderedWorker& worker) {
+                                OrderedWorker& worker) {
   // relaxed: written by holders of the flag.
   if (end_.load(std::memory_order_relaxed) >= 0) return 0;
   // seq_cst: behind the note of who made room; pairs with the stores behind exits.

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "run/cacheline.h"
-#include "run/feed.h"
+#include "log/merged_streams.h"
 #include "ordered/reorder.h"
 #include "ordered/unit.h"
-#include "log/merged_streams.h"
+#include "run/cacheline.h"
+#include "run/feed.h"
 #include "run/merge_flag.h"
 
 namespace lab {
@@ -23,9 +23,9 @@ namespace lab {
 class OrderedEntry {
  public:
   struct Options {
-    std::int64_t batch = 1;                // records of a unit at most
-    std::vector<std::int32_t> itemsizes;   // of the input, timestamp first
-    std::int64_t timed_every = 1;          // one unit of so many is timed
+    std::int64_t batch = 1;               // records of a unit at most
+    std::vector<std::int32_t> itemsizes;  // of the input, timestamp first
+    std::int64_t timed_every = 1;         // one unit of so many is timed
   };
 
   // Units that are sent at once.
@@ -66,7 +66,7 @@ class OrderedEntry {
   std::int64_t skip_ = 0;               // rows of the next that are done
   std::int64_t serial_ = 0;             // of the next unit
 
-  MergeFlag flag_;  // who holds it admits
+  MergeFlag flag_;                                         // who holds it admits
   alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written by who admits, once
 };
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "stages/kernel.h"
 #include "ordered/unit.h"
 #include "ordered/worker.h"
+#include "stages/kernel.h"
 
 namespace lab {
 

@@ -43,8 +43,8 @@ struct Entry {
   std::unique_ptr<Heuristic> (*make)(const HeuristicOptions&);
 };
 constexpr std::array kHeuristics{
-    Entry{"ct", &make<CurrentThroughput>}, Entry{"ct_input", &make<InputThroughput>},
-    Entry{"lp", &make<LastInPipeline>},    Entry{"et", &make<EstimatedTime>},
+    Entry{"ct", &make<CurrentThroughput>},    Entry{"ct_input", &make<InputThroughput>},
+    Entry{"lp", &make<LastInPipeline>},       Entry{"et", &make<EstimatedTime>},
     Entry{"qst", &make<QueueSizeThrottling>},
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ordered/worker.h"
 #include "run/parker.h"
 #include "stages/records.h"
-#include "ordered/worker.h"
 
 namespace lab {
 namespace {

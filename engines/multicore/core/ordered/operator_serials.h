@@ -20,8 +20,6 @@
 #include <string>
 #include <vector>
 
-#include "run/cacheline.h"
-#include "run/parker.h"
 #include "ordered/bounded_reorder.h"
 #include "ordered/egress.h"
 #include "ordered/entry.h"
@@ -29,6 +27,8 @@
 #include "ordered/scheduler.h"
 #include "ordered/stage.h"
 #include "ordered/worklist.h"
+#include "run/cacheline.h"
+#include "run/parker.h"
 
 namespace lab {
 
@@ -38,10 +38,10 @@ class OperatorSerials {
   static constexpr std::int64_t kWindows = 2;
 
   struct Options {
-    std::int64_t batch = 1;    // records of a unit at most
-    std::int64_t window = 1;   // slots of a reordering buffer; a power of two
-    bool waits = false;        // whether a worker that is refused may wait for others: each has a core
-    std::string reordering;    // of kReorderings
+    std::int64_t batch = 1;   // records of a unit at most
+    std::int64_t window = 1;  // slots of a reordering buffer; a power of two
+    bool waits = false;       // whether a worker that is refused may wait for others: each has a core
+    std::string reordering;   // of kReorderings
   };
 
   // Who works, and who sleeps.
@@ -90,7 +90,7 @@ class OperatorSerials {
     Worklist& list;
     std::vector<Unit> units;  // the one of serial number t is t mod their count
     std::unique_ptr<BoundedReordering> order;
-    std::int64_t gone = 0;    // records of the unit that is being sent that are sent; whoever is at this exit
+    std::int64_t gone = 0;  // records of the unit that is being sent that are sent; whoever is at this exit
     // Serial numbers that are given. Written at the exit before; who has seen `next` of that come to an end sees the last.
     alignas(kCacheLine) std::atomic<std::int64_t> given{0};
   };

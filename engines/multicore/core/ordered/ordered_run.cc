@@ -53,7 +53,7 @@ void OrderedRun::add_stage(StageSpec spec) {
   const std::size_t index = stages_.size();
   OrderedStage::Next& next = *this;
   auto stage = std::make_unique<OrderedStage>(std::move(spec), index, options_.load && options_.measure, next,
-                                               scheduler_, threads().failure());
+                                              scheduler_, threads().failure());
   Line line;
   using Kind = StageSpec::Kind;
   std::int32_t limit = options_.workers;

@@ -35,16 +35,16 @@ struct OrderedOptions : RunSettings {
 
   // Units under way; with serials of operators, slots of each reordering buffer. Rounded up to a power of two.
   std::int64_t window = 128;
-  std::string scheduler = "ct";              // see ordered/heuristic.cc
-  std::string worklist = "homed";            // see ordered/worklist.h
-  std::string reordering = "nonblocking";    // see ordered/reorder.h
-  std::string serials = "source";            // see below
+  std::string scheduler = "ct";            // see ordered/heuristic.cc
+  std::string worklist = "homed";          // see ordered/worklist.h
+  std::string reordering = "nonblocking";  // see ordered/reorder.h
+  std::string serials = "source";          // see below
   // s of section 6, where a worker stays at an operator for a constant time; long against a decision of the scheduler, which
   // takes 1 ns a record at batch 1 (decision 0010). Tests take less.
   std::int64_t slice_ns = 100'000;
-  std::int64_t window_ns = 10'000'000;       // w of CT: over which the time spent on operators is counted
-  std::int64_t capacity = 0;                 // C of QST, in records; 0: half of what may be under way
-  std::vector<std::int32_t> input_itemsizes; // of the input, the int64 timestamp first
+  std::int64_t window_ns = 10'000'000;        // w of CT: over which the time spent on operators is counted
+  std::int64_t capacity = 0;                  // C of QST, in records; 0: half of what may be under way
+  std::vector<std::int32_t> input_itemsizes;  // of the input, the int64 timestamp first
 };
 
 // Where the serial numbers come from by which units are put in order: the source, once for the whole pipeline, or each
@@ -87,8 +87,8 @@ class OrderedRun final : public Run, private OrderedStage::Next {
     std::unique_ptr<Exit> exit;  // behind it
     std::unique_ptr<Reordering> order;
     // Of a partitioned operator. The exit before.
-    std::int64_t windows = 0;      // the last that was looked at
-    std::int32_t behind = 0;       // how many of them one after the other had a bundle's worker behind
+    std::int64_t windows = 0;  // the last that was looked at
+    std::int32_t behind = 0;   // how many of them one after the other had a bundle's worker behind
   };
   struct Slot {
     std::unique_ptr<OrderedWorker> worker;
@@ -121,7 +121,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   OrderedScheduler scheduler_;
   std::vector<std::unique_ptr<OrderedStage>> stages_;
   std::vector<Line> lines_;
-  Line front_;                         // before the first operator, where it is partitioned
+  Line front_;  // before the first operator, where it is partitioned
   Exit entrance_{*this, 0};
   std::vector<Unit> units_;                       // with serials of the source
   std::unique_ptr<OperatorSerials> by_operator_;  // with those of operators

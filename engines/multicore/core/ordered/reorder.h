@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ordered/unit.h"
 #include "run/cacheline.h"
 #include "run/names.h"
-#include "ordered/unit.h"
 
 namespace lab {
 
@@ -84,7 +84,7 @@ class LockedReordering final : public Reordering {
 
   const std::uint64_t mask_;
   OrderedExit& exit_;
-  std::mutex mutex_;           // guards all below
+  std::mutex mutex_;  // guards all below
   std::vector<Unit*> slots_;
   std::int64_t next_ = 0;
   std::vector<Unit*> going_;

@@ -42,7 +42,7 @@ void OrderedScheduler::look(std::uint64_t skip, std::vector<OperatorLoad>& table
 }
 
 Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, bool any,
-                                     std::vector<OperatorLoad>& table) {
+                                    std::vector<OperatorLoad>& table) {
   if (now_ns >= window_end_ns_.load(kRelaxed)) change_window(now_ns);
   for (;;) {
     look(skip, table);

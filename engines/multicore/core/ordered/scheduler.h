@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "run/cacheline.h"
 #include "ordered/heuristic.h"
 #include "ordered/worklist.h"
+#include "run/cacheline.h"
 
 namespace lab {
 

@@ -24,14 +24,9 @@ void note_taken(Unit& unit, std::size_t stage, OrderedWorker& worker) noexcept {
 
 }  // namespace
 
-OrderedStage::OrderedStage(StageSpec spec, std::size_t index, bool track, Next& next,
-                             const OrderedScheduler& scheduler, const std::atomic<bool>& stop)
-    : spec_(checked(std::move(spec))),
-      index_(index),
-      track_(track),
-      next_(next),
-      scheduler_(scheduler),
-      stop_(stop) {
+OrderedStage::OrderedStage(StageSpec spec, std::size_t index, bool track, Next& next, const OrderedScheduler& scheduler,
+                           const std::atomic<bool>& stop)
+    : spec_(checked(std::move(spec))), index_(index), track_(track), next_(next), scheduler_(scheduler), stop_(stop) {
   if (spec_.kind == StageSpec::Kind::kStateful) state_.resize(spec_.words(), 0);
   if (!partitioned()) return;
   for (std::int32_t i = 0; i < spec_.partitions; ++i) keys_.emplace_back(spec_);
@@ -45,14 +40,14 @@ std::int64_t OrderedStage::room_for(std::int64_t records) const noexcept {
 }
 
 std::int64_t OrderedStage::run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out,
-                                OrderedWorker& worker) const {
+                               OrderedWorker& worker) const {
   ++worker.counts.kernel_calls;
   return spec_.run(call, begin, end, out);
 }
 
 // Processes entries [begin, end) into a buffer, which grows. Returns how many records there are in it then.
 std::int64_t OrderedStage::fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
-                                 OrderedWorker& worker) {
+                                OrderedWorker& worker) {
   Emit out{};
   std::int64_t at = begin;
   for (;;) {

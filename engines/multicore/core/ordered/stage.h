@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "run/no_memory.h"
 #include "ordered/groups.h"
 #include "ordered/scheduler.h"
 #include "ordered/unit.h"
 #include "ordered/worklist.h"
+#include "run/no_memory.h"
 #include "stages/spec.h"
 
 namespace lab {
@@ -29,7 +29,7 @@ class OrderedStage final : public Operate {
 
   // Throws std::invalid_argument on a specification out of range. `track`: origins of records are kept.
   OrderedStage(StageSpec spec, std::size_t index, bool track, Next& next, const OrderedScheduler& scheduler,
-                const std::atomic<bool>& stop);
+               const std::atomic<bool>& stop);
 
   const StageSpec& spec() const noexcept { return spec_; }
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
@@ -54,11 +54,9 @@ class OrderedStage final : public Operate {
       spec_.fail_for_memory();
     }
   }
-  std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
-                    OrderedWorker& worker);
+  std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer, OrderedWorker& worker);
   std::int64_t room_for(std::int64_t records) const noexcept;
-  std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out,
-                   OrderedWorker& worker) const;
+  std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out, OrderedWorker& worker) const;
   void whole(Unit& unit, StageCall& call, OrderedWorker& worker);
   void part(Group& group, StageCall& call, OrderedWorker& worker);
   void complete(Unit& unit, std::int64_t made, OrderedWorker& worker);

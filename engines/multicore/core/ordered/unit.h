@@ -31,10 +31,10 @@ using Units = std::span<Unit* const>;
 struct alignas(kCacheLine) Group {
   Unit* unit = nullptr;
   std::int32_t partition = 0;
-  std::int32_t begin = 0;    // entries [begin, end) of Unit::order
+  std::int32_t begin = 0;  // entries [begin, end) of Unit::order
   std::int32_t end = 0;
-  std::int64_t ticket = 0;   // its turn within the partition; the shared worklist only
-  std::int64_t made = 0;     // records that have come of it,
+  std::int64_t ticket = 0;              // its turn within the partition; the shared worklist only
+  std::int64_t made = 0;                // records that have come of it,
   std::unique_ptr<RecordBuffer> apart;  // here where they are more than its part of `parts` takes
 };
 
@@ -48,16 +48,16 @@ struct alignas(kCacheLine) Unit {
   const std::int32_t* origins = nullptr;  // the input record that each came from; null: record k from input record k
 
   std::int64_t input_records = 0;
-  const std::int64_t* due = nullptr;      // of each input record, with a load
-  std::vector<std::int64_t> own_due;      // where they were put together
-  bool timed = false;                     // whether it is noted when the first operator takes it
+  const std::int64_t* due = nullptr;  // of each input record, with a load
+  std::vector<std::int64_t> own_due;  // where they were put together
+  bool timed = false;                 // whether it is noted when the first operator takes it
   // When that was; 0: not yet. Relaxed: written by who is first, read behind the last reordering, which orders it.
   std::atomic<std::int64_t> taken_ns{0};
 
   std::array<RecordBuffer, 3> buffers;
   std::size_t in = 0;
-  std::size_t out = 1;                       // where the next operator writes
-  static constexpr std::size_t parts = 2;    // where it writes by groups, which are put together in `out`
+  std::size_t out = 1;                     // where the next operator writes
+  static constexpr std::size_t parts = 2;  // where it writes by groups, which are put together in `out`
 
   // For a partitioned operator: which partition each record belongs to, the records ordered by group, the groups.
   std::vector<std::int32_t> partition_of;

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "run/parker.h"
 #include "ordered/worker.h"
+#include "run/parker.h"
 
 namespace lab {
 namespace {

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "run/cacheline.h"
-#include "run/names.h"
 #include "ordered/ring.h"
 #include "ordered/unit.h"
+#include "run/cacheline.h"
+#include "run/names.h"
 
 namespace lab {
 
@@ -29,7 +29,7 @@ struct OrderedWorker;
 class Operate {
  public:
   virtual ~Operate() = default;
-  virtual void operate(Unit& unit, OrderedWorker& worker) = 0;         // a whole unit; it belongs to the callee then
+  virtual void operate(Unit& unit, OrderedWorker& worker) = 0;          // a whole unit; it belongs to the callee then
   virtual void operate_group(Group& group, OrderedWorker& worker) = 0;  // likewise
   // Hands over what the calls since the last one have finished. Called before long by who has called the above.
   virtual void hand_over(OrderedWorker& worker) = 0;
@@ -69,8 +69,7 @@ class Worklist {
   // Records that wait; an estimate.
   std::int64_t queued() const noexcept {
     // relaxed: statistics.
-    return std::max<std::int64_t>(
-        0, pushed_.load(std::memory_order_relaxed) - worked_.load(std::memory_order_relaxed));
+    return std::max<std::int64_t>(0, pushed_.load(std::memory_order_relaxed) - worked_.load(std::memory_order_relaxed));
   }
 
  protected:
@@ -121,7 +120,7 @@ class SharedGroups final : public Worklist {
 
  private:
   struct alignas(kCacheLine) Turn {
-    std::int64_t issued = 0;              // written at the exit before
+    std::int64_t issued = 0;               // written at the exit before
     std::atomic<std::int64_t> serving{0};  // written by who has the turn
   };
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <pthread.h>
+#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <thread>
-
-#include <pthread.h>
-#include <sched.h>
 
 #include "run/cacheline.h"
 #include "run/clock.h"

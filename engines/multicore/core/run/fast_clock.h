@@ -65,10 +65,12 @@ class FastClock {
     // An interruption between the two readings would be taken for time that the counter ran ahead.
     if (passed_ns >= kShortestNs && ticks - before < kTightTicks) {
       // A long sleep says less about the rate than it could overflow, and the first anchor has none before it.
-      const bool fresh = anchor_ns_ != 0 && passed_ns < 1'000'000'000 && passed > static_cast<std::uint64_t>(passed_ns) / 16;
+      const bool fresh =
+          anchor_ns_ != 0 && passed_ns < 1'000'000'000 && passed > static_cast<std::uint64_t>(passed_ns) / 16;
       if (fresh) {
         ns_per_tick_ = (static_cast<std::uint64_t>(passed_ns) << 32) / passed;
-        limit_ticks_ = std::min(kMostTicks, (static_cast<std::uint64_t>(kLongestNs) << 32) / std::max<std::uint64_t>(1, ns_per_tick_));
+        limit_ticks_ = std::min(
+            kMostTicks, (static_cast<std::uint64_t>(kLongestNs) << 32) / std::max<std::uint64_t>(1, ns_per_tick_));
       }
       anchor_ns_ = ns;
       anchor_ticks_ = ticks;
@@ -78,9 +80,9 @@ class FastClock {
   }
 
   std::uint64_t anchor_ticks_ = 0;
-  std::int64_t anchor_ns_ = 0;       // 0: no anchor yet
-  std::uint64_t ns_per_tick_ = 0;    // in 2^-32 ns
-  std::uint64_t limit_ticks_ = 0;    // 0: the rate is not known yet, every reading is an anchor
+  std::int64_t anchor_ns_ = 0;     // 0: no anchor yet
+  std::uint64_t ns_per_tick_ = 0;  // in 2^-32 ns
+  std::uint64_t limit_ticks_ = 0;  // 0: the rate is not known yet, every reading is an anchor
   std::int64_t last_ns_ = 0;
 #endif
 };

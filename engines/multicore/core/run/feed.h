@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "run/merge_flag.h"
 #include "run/cacheline.h"
+#include "run/merge_flag.h"
 #include "run/source.h"
 
 namespace lab {
@@ -15,9 +15,9 @@ struct alignas(kCacheLine) Feed {
 
   Source* source = nullptr;
   std::size_t reader = 0;
-  bool pumped = false;       // at full speed: the mover makes the source publish; else a generator does
-  std::uint64_t next = 0;    // first block not yet done
-  std::int64_t row = 0;      // first row not yet done
+  bool pumped = false;     // at full speed: the mover makes the source publish; else a generator does
+  std::uint64_t next = 0;  // first block not yet done
+  std::int64_t row = 0;    // first row not yet done
   bool closed = false;
   std::int64_t most = kMostRows;  // rows to move at once, before the other sources get their turn; `LogFeeder`
   std::int64_t filled_ns = 0;     // when so many were moved last; 0: the last move took all that there was

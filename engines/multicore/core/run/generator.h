@@ -56,7 +56,7 @@ class alignas(kCacheLine) Generator {
   // Read after `run`.
   std::int64_t emitted() const noexcept { return emitted_; }  // events handed over by the end of the load
   const Histogram& lag() const noexcept { return lag_; }
-  bool real_time() const noexcept { return real_time_; }       // whether it ran with real-time priority
+  bool real_time() const noexcept { return real_time_; }  // whether it ran with real-time priority
 
   Recorder recorder;  // `emitted` by step
 

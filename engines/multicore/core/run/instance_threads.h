@@ -38,8 +38,7 @@ class alignas(kCacheLine) WorkMeter {
 
   // The thread worked from one reading of the clock to another; only where something is measured.
   void worked(std::int64_t from_ns, std::int64_t to_ns, std::int64_t compared) noexcept {
-    const std::int64_t step =
-        std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, most_ - 1);
+    const std::int64_t step = std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, most_ - 1);
     LoadStep& load = steps_.get()[step];
     load.busy_ns += to_ns - from_ns;
     load.compared += compared;
@@ -69,9 +68,7 @@ class InstanceThreads {
  public:
   // `backoff`: how each of them waits.
   InstanceThreads(std::int32_t count, Backoff backoff, bool measure, std::int64_t grid_steps)
-      : backoff_(backoff),
-        parkers_(static_cast<std::size_t>(count)),
-        pool_(static_cast<std::size_t>(count)) {
+      : backoff_(backoff), parkers_(static_cast<std::size_t>(count)), pool_(static_cast<std::size_t>(count)) {
     for (std::int32_t i = 0; i < count; ++i) meters_.push_back(std::make_unique<WorkMeter>(measure, grid_steps));
   }
 

@@ -29,7 +29,7 @@ inline constexpr std::int64_t kDone = 1;
 
 // Fills both parts from the state. `pred1[kind]` tells whether the first part may be given that kind.
 using ForkKernel = std::int64_t (*)(const void* state, const std::uint8_t* pred1, const std::uint8_t* pred2,
-                            void* first, void* second);
+                                    void* first, void* second);
 
 // Fills the state from both parts.
 using JoinKernel = std::int64_t (*)(const void* first, const void* second, void* state);

@@ -130,7 +130,9 @@ class alignas(64) WindowTable {
   }
 
   // All entries, to be moved elsewhere.
-  std::span<const std::byte> bytes(std::size_t stride) const noexcept { return {index_.entries, index_.count * stride}; }
+  std::span<const std::byte> bytes(std::size_t stride) const noexcept {
+    return {index_.entries, index_.count * stride};
+  }
 
   // Replaces all entries by those of `bytes` on another table.
   void assign(std::span<const std::byte> bytes, std::size_t stride) {
@@ -150,7 +152,7 @@ class alignas(64) WindowTable {
 
  private:
   static constexpr std::size_t kLeastSlots = 8;
-  static constexpr std::size_t kSparse = 16;  // below a sixteenth full when it is cleared: given back
+  static constexpr std::size_t kSparse = 16;                  // below a sixteenth full when it is cleared: given back
   static constexpr std::uint32_t kNoSlots[kLeastSlots] = {};  // of a table without memory
 
   void swap(WindowTable& other) noexcept {

@@ -57,11 +57,11 @@ class OutputPool {
 
   const std::vector<std::int32_t> itemsizes_;
   std::int64_t chunk_rows_ = 0;
-  std::size_t page_;             // what a chunk is aligned to, and a multiple of
+  std::size_t page_;  // what a chunk is aligned to, and a multiple of
   std::size_t chunk_bytes_ = 0;
-  mutable std::mutex mutex_;     // guards what follows
-  std::vector<Memory> spare_;    // touched
-  std::size_t kept_;             // most of them
+  mutable std::mutex mutex_;   // guards what follows
+  std::vector<Memory> spare_;  // touched
+  std::size_t kept_;           // most of them
   std::int64_t grown_ = 0;
 };
 

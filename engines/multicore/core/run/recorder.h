@@ -48,7 +48,7 @@ struct Step {
   double consumed;       // events; a stream with k readers counts 1/k for each of them
   std::int64_t emitted;  // events handed over by the generator
   std::int64_t outputs;
-  std::int64_t max_ns;   // largest latency
+  std::int64_t max_ns;  // largest latency
   std::array<std::uint32_t, CoarseLatency::kBuckets> latency;
 };
 static_assert(std::is_trivially_copyable_v<Step> && std::is_trivially_default_constructible_v<Step> &&

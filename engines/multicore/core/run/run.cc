@@ -98,8 +98,8 @@ void Run::start() {
 std::int64_t Run::run(const std::function<void()>& look) {
   if (!started()) start();
   const std::optional<LoadOptions>& load = settings().load;
-  const std::int64_t duration_ns = run_threads_.run(
-      [&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); }, look);
+  const std::int64_t duration_ns =
+      run_threads_.run([&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); }, look);
   check_end();
   return duration_ns;
 }
@@ -117,7 +117,7 @@ std::int64_t Run::outputs_grown() const {
 
 void Run::collect(std::span<void* const> columns) const { merge_outputs(outputs(), columns); }
 
-std::vector<std::int64_t> Run::sum(Histogram Recorder::*of) const {
+std::vector<std::int64_t> Run::sum(Histogram Recorder::* of) const {
   std::vector<const Histogram*> all;
   for (const auto& meter : meters()) all.push_back(&(meter->recorder.*of));
   return sum_counts(all);
@@ -139,8 +139,8 @@ std::vector<Progress> Run::progress() const {
 Counters Run::sum_counters() const noexcept {
   Counters total;
   for (const auto& meter : meters()) {
-    for (const auto field : {&Counters::synchronizations, &Counters::parked, &Counters::kernel_calls,
-                             &Counters::sleeps, &Counters::yields, &Counters::room_waits}) {
+    for (const auto field : {&Counters::synchronizations, &Counters::parked, &Counters::kernel_calls, &Counters::sleeps,
+                             &Counters::yields, &Counters::room_waits}) {
       total.*field += meter->counters.*field;
     }
   }

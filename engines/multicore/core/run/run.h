@@ -119,7 +119,7 @@ class Run {
   std::deque<Feed>& feeds() noexcept { return feeds_; }
 
  private:
-  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
+  std::vector<std::int64_t> sum(Histogram Recorder::* of) const;
 
   std::vector<std::shared_ptr<const void>> kept_;  // first: goes last
   std::deque<StreamView> views_;                   // deques: others hold references

@@ -21,10 +21,10 @@ struct RunSettings {
   // That the process may use; 0: one for each thread. With fewer than threads nobody spins; one that is left over is
   // for the generator to spin on.
   std::int32_t core_count = 0;
-  std::optional<LoadOptions> load;  // hand events over when they are due; none: at full speed
-  std::int64_t reserved_rows = 0;   // output rows of all threads for which memory is touched before the run
+  std::optional<LoadOptions> load;             // hand events over when they are due; none: at full speed
+  std::int64_t reserved_rows = 0;              // output rows of all threads for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;  // of 100 ms; what comes later counts for the last
-  bool measure = true;              // false: no latency, no counts over time; for measuring what these cost
+  bool measure = true;                         // false: no latency, no counts over time; for measuring what these cost
 };
 
 // Throws std::invalid_argument.

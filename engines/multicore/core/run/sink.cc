@@ -168,8 +168,8 @@ class OutputMerge {
   }
 
  private:
-  static void copy(const OutputPiece& piece, std::int64_t begin, std::int64_t end,
-                   std::span<void* const> columns, std::span<const std::int32_t> itemsizes, std::int64_t target) {
+  static void copy(const OutputPiece& piece, std::int64_t begin, std::int64_t end, std::span<void* const> columns,
+                   std::span<const std::int32_t> itemsizes, std::int64_t target) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const auto size = static_cast<std::size_t>(itemsizes[c]);
       std::memcpy(static_cast<std::byte*>(columns[c]) + static_cast<std::size_t>(target) * size,

@@ -91,9 +91,9 @@ class alignas(kCacheLine) OutputBuffer {
   // How far somebody has looked at the rows.
   struct Mark {
     std::size_t chunk = 0;
-    std::int64_t row = 0;      // of the chunk
-    std::int64_t before = 0;   // rows of the chunks before it
-    std::size_t segment = 0;   // of the latest row
+    std::int64_t row = 0;     // of the chunk
+    std::int64_t before = 0;  // rows of the chunks before it
+    std::size_t segment = 0;  // of the latest row
   };
   // Adds the rows that were booked since the mark to `into`, and moves the mark behind them. Of the writer, between
   // kernel calls, or of anybody when it has ended; not with `take`.
@@ -124,12 +124,12 @@ class alignas(kCacheLine) OutputBuffer {
   // The first segments lie here, the others in chunks of the pool: a vector's growth would be fresh memory, too.
   std::vector<Segment> first_segments_;
   std::vector<OutputPool::Memory> more_segments_;
-  Segment* segment_ = nullptr;      // the last
+  Segment* segment_ = nullptr;       // the last
   Segment* segments_end_ = nullptr;  // of the room it lies in
   std::size_t segment_count_ = 0;
-  std::int64_t rows_ = 0;   // booked rows
-  std::int64_t taken_ = 0;  // of these
-  std::int64_t front_ = 0;  // first row of the first chunk that is not taken
+  std::int64_t rows_ = 0;         // booked rows
+  std::int64_t taken_ = 0;        // of these
+  std::int64_t front_ = 0;        // first row of the first chunk that is not taken
   const Spill* spill_ = nullptr;  // none: any number of rows may wait
   Emit emit_{};
   std::int64_t before_ = 0;

@@ -20,11 +20,11 @@ namespace lab {
 
 // Columns of one stream; borrowed, must outlive the run. Timestamps never decrease.
 struct StreamView {
-  std::int32_t index = 0;                // breaks ties in time
+  std::int32_t index = 0;  // breaks ties in time
   std::span<const std::int64_t> ts;
-  const std::int32_t* tag = nullptr;     // null: every event has `tag0`
+  const std::int32_t* tag = nullptr;  // null: every event has `tag0`
   std::int32_t tag0 = 0;
-  std::vector<const void*> columns;      // ts, tag, payload: what kernels get
+  std::vector<const void*> columns;             // ts, tag, payload: what kernels get
   std::span<const std::int64_t> heartbeats;     // ascending; h promises that later events have ts > h
   std::span<const std::int64_t> due;            // per event, ns after the start, never decreasing; empty: no schedule
   std::span<const std::int64_t> heartbeat_due;  // per heartbeat, likewise
@@ -195,13 +195,13 @@ class Source {
   // Written and read by the owner only, at every block: not on the line above.
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   FastClock clock_;
-  std::int64_t noticed_ = 0;       // on a schedule: first event not known to be due
-  std::int64_t handed_ = 0;        // first event that `handed` has not returned; next_ <= handed_ after it
-  std::int64_t owed_ = 0;          // what was noticed when the ring was last found full
-  std::size_t heartbeat_ = 0;      // first heartbeat not yet promised
+  std::int64_t noticed_ = 0;   // on a schedule: first event not known to be due
+  std::int64_t handed_ = 0;    // first event that `handed` has not returned; next_ <= handed_ after it
+  std::int64_t owed_ = 0;      // what was noticed when the ring was last found full
+  std::size_t heartbeat_ = 0;  // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
-  bool full_ = false;              // whether the latest `publish` found the ring full
+  bool full_ = false;  // whether the latest `publish` found the ring full
   bool exhausted_ = false;
 };
 

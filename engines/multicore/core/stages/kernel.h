@@ -23,7 +23,8 @@ struct StageCall {
   std::int64_t partitions;     // of a key's table from `state` on: by the function that the PartitionKernel has
 };
 static_assert(offsetof(StageCall, base) == 8 && offsetof(StageCall, order) == 16 && offsetof(StageCall, state) == 24);
-static_assert(offsetof(StageCall, find) == 32 && offsetof(StageCall, sources) == 40 && offsetof(StageCall, partitions) == 48);
+static_assert(offsetof(StageCall, find) == 32 && offsetof(StageCall, sources) == 40 &&
+              offsetof(StageCall, partitions) == 48);
 
 // Processes entries [begin, end), in order; returns the first that it has not processed: below `end` only when there
 // is less room than one record may need, or no memory for the state of its key.

@@ -64,13 +64,8 @@ void StageSpec::fail_for_memory() const {
   throw NoMemory("%s%s%sout of memory", before_name(*this), name.c_str(), behind_name(*this));
 }
 
-void StageSpec::fail_by_key() const {
-  throw std::runtime_error(called() +
-                           "its key function raised an exception");
-}
+void StageSpec::fail_by_key() const { throw std::runtime_error(called() + "its key function raised an exception"); }
 
-void StageSpec::fail_without_progress() const {
-  throw std::runtime_error(called() + "its function makes no progress");
-}
+void StageSpec::fail_without_progress() const { throw std::runtime_error(called() + "its function makes no progress"); }
 
 }  // namespace lab

@@ -6,10 +6,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "stages/kernel.h"
 #include "run/cacheline.h"
 #include "run/key_table.h"
 #include "run/names.h"
+#include "stages/kernel.h"
 
 namespace lab {
 
@@ -17,14 +17,14 @@ struct StageSpec {
   enum class Kind { kStateless, kPartitioned, kStateful };
   static constexpr Names<3> kKinds = {"stateless", "partitioned", "stateful"};  // in this order
 
-  std::string name;                       // what errors call it
+  std::string name;  // what errors call it
   Kind kind = Kind::kStateless;
   StageKernel process = nullptr;
-  PartitionKernel partition = nullptr;    // partitioned operators
+  PartitionKernel partition = nullptr;  // partitioned operators
   std::int32_t partitions = 1;
-  std::int64_t state_bytes = 0;           // of the state, or of the state of a key
-  std::int64_t max_outputs = 1;           // of one record
-  std::vector<std::int32_t> itemsizes;    // of each output field; the first is the int64 timestamp
+  std::int64_t state_bytes = 0;         // of the state, or of the state of a key
+  std::int64_t max_outputs = 1;         // of one record
+  std::vector<std::int32_t> itemsizes;  // of each output field; the first is the int64 timestamp
 
   // How errors of the operator begin.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }

@@ -38,9 +38,7 @@ inline bool does_all() {
 }
 
 // How much of a long test to do: all of it, or a half; under a sanitizer, which makes it ten times as slow, a third.
-inline int share_of(int whole) {
-  return does_all() ? whole : std::max(1, whole / (kSanitized ? 3 : 2));
-}
+inline int share_of(int whole) { return does_all() ? whole : std::max(1, whole / (kSanitized ? 3 : 2)); }
 
 // How many rounds a stress test makes: share_of(quick) unless the environment says otherwise.
 inline int stress_rounds(int quick) {
@@ -78,20 +76,20 @@ class Turns {
 
 }  // namespace lab::test
 
-#define CHECK(condition) \
-  do {                   \
+#define CHECK(condition)                                                              \
+  do {                                                                                \
     if (!(condition)) ::lab::test::fail(__FILE__, __LINE__, "not true: " #condition); \
   } while (false)
 
 #define CHECK_EQ(a, b) ::lab::test::check_equal((a), (b), #a " == " #b, __FILE__, __LINE__)
 
-#define CHECK_THROWS(expression, type)                                             \
-  do {                                                                             \
-    bool thrown = false;                                                           \
-    try {                                                                          \
-      static_cast<void>(expression);                                               \
-    } catch (const type&) {                                                        \
-      thrown = true;                                                               \
-    }                                                                              \
+#define CHECK_THROWS(expression, type)                                                    \
+  do {                                                                                    \
+    bool thrown = false;                                                                  \
+    try {                                                                                 \
+      static_cast<void>(expression);                                                      \
+    } catch (const type&) {                                                               \
+      thrown = true;                                                                      \
+    }                                                                                     \
     if (!thrown) ::lab::test::fail(__FILE__, __LINE__, "no " #type " from " #expression); \
   } while (false)

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "check.h"
-#include "oplus/handover.h"
 #include "layers/in.h"
 #include "layers/link.h"
 #include "log/order_log.h"
+#include "oplus/handover.h"
 #include "ordered/egress.h"
 #include "ordered/entry.h"
 #include "ordered/worker.h"
@@ -95,7 +95,6 @@ void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
   CHECK_EQ(ended.load(), 4);
   CHECK_THROWS(threads.run([](std::int64_t) {}), std::logic_error);
 }
-
 
 void threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing() {
   std::atomic<int> calls{0};
@@ -196,7 +195,7 @@ void the_entry_looks_again_for_who_made_room_meanwhile() {
   std::vector<std::int64_t> admitted;
   AtExit exit([&](lab::Units sent, lab::OrderedWorker& by) {
     for (const lab::Unit* unit : sent) admitted.push_back(unit->serial);
-    egress.take(sent, by);                        // as another worker would,
+    egress.take(sent, by);                               // as another worker would,
     CHECK(!entry.admit(egress.done(), 8, nullptr, by));  // which then finds the flag taken
   });
   CHECK(entry.admit(egress.done(), 8, &exit, worker));  // takes another turn,

@@ -2,19 +2,18 @@
 //
 // The kernel does the failing (RLIMIT_NPROC). It counts the tasks of a user, so the test gives itself a user id
 // that nobody else has, which takes root; elsewhere it is skipped.
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <filesystem>
+#include <sys/resource.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 #include "check.h"
 #include "dgs/tests/keyed_sum.h"
 
 namespace {
 
-constexpr int kSkipped = 77;       // SKIP_RETURN_CODE
+constexpr int kSkipped = 77;          // SKIP_RETURN_CODE
 constexpr uid_t kFirstUid = 700'000;  // above what accounts and subordinate ids usually have
 
 using lab::test::Events;

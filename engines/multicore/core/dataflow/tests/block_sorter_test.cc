@@ -1,5 +1,7 @@
 // SORT against a comparison sort: few rows and many, values that fit into a word and that do not, ties, every kind of
 // field, what is no number.
+#include "dataflow/block_sorter.h"
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "check.h"
-#include "dataflow/block_sorter.h"
 
 namespace {
 
@@ -148,8 +149,12 @@ void words_that_are_full_are_in_order() {
       const int key_bits = 20, time_bits = lab::kWordBits - row_bits - key_bits - left;
       Rows rows(count);
       for (std::size_t i = 0; i < count; ++i) {
-        rows.ts[i] = i == 0 ? 0 : i == 1 ? (std::int64_t{1} << time_bits) - 1 : static_cast<std::int64_t>(random() >> (64 - time_bits));
-        rows.key[i] = i == 0 ? 0 : i == 1 ? (1 << key_bits) - 1 : static_cast<std::int64_t>(random() >> (64 - key_bits));
+        rows.ts[i] = i == 0   ? 0
+                     : i == 1 ? (std::int64_t{1} << time_bits) - 1
+                              : static_cast<std::int64_t>(random() >> (64 - time_bits));
+        rows.key[i] = i == 0   ? 0
+                      : i == 1 ? (1 << key_bits) - 1
+                               : static_cast<std::int64_t>(random() >> (64 - key_bits));
         rows.wide[i] = i == 0 ? 0 : i == 1 ? ~std::uint64_t{0} : random();
       }
       check_sorted(rows, false, false);

@@ -156,9 +156,10 @@ void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::Dataflo
     std::fprintf(stderr, "seed %u: %zu rows, wanted %zu\n", seed, answer.size(), expected.size());
     for (std::size_t v = 0; v < count; ++v) {
       const FlowVertex& how = vertices[v];
-      std::fprintf(stderr, "%zu: %s by %s x %d%s%s, reads", v, lab::FlowSpec::kKinds[static_cast<std::size_t>(how.kind)].data(),
-                   lab::FlowSpec::kRoutes[static_cast<std::size_t>(how.route)].data(), how.degree, how.ordered ? ", ordered" : "",
-                   how.gives ? ", gives" : "");
+      std::fprintf(stderr, "%zu: %s by %s x %d%s%s, reads", v,
+                   lab::FlowSpec::kKinds[static_cast<std::size_t>(how.kind)].data(),
+                   lab::FlowSpec::kRoutes[static_cast<std::size_t>(how.route)].data(), how.degree,
+                   how.ordered ? ", ordered" : "", how.gives ? ", gives" : "");
       for (const std::int32_t from : how.inputs) std::fprintf(stderr, " %d", from);
       std::fprintf(stderr, "\n");
     }
@@ -195,7 +196,8 @@ void a_graph_answers_as_one_thread_does(unsigned seed) {
   const std::size_t count = drawn.graph(options.workers, 20);
   const int gap = drawn.pick(0, 6);  // 0: all rows of a stream have one time
   FlowInput input = drawn.input(drawn.one_in(4) ? 3000 : 300, gap);
-  options.markers = lab::test::markers_of(input, std::array{1, 3, 20, 100, 100'000}[static_cast<std::size_t>(drawn.pick(0, 4))]);
+  options.markers =
+      lab::test::markers_of(input, std::array{1, 3, 20, 100, 100'000}[static_cast<std::size_t>(drawn.pick(0, 4))]);
   if (drawn.one_in(3)) {
     options.load = lab::LoadOptions{0, 0, drawn.one_in(2)};
     options.ring_blocks = drawn.one_in(2) ? 2 : 1024;
@@ -206,7 +208,8 @@ void a_graph_answers_as_one_thread_does(unsigned seed) {
   }
   if (drawn.one_in(8)) {  // what one kernel cannot stand ends all threads
     for (std::size_t v = 0; v < count; ++v) {
-      if (vertices[v].kind != Kind::kSource && vertices[v].kind != Kind::kSort) vertices[v].raises_at = drawn.pick(-50, 50);
+      if (vertices[v].kind != Kind::kSource && vertices[v].kind != Kind::kSort)
+        vertices[v].raises_at = drawn.pick(-50, 50);
     }
     const auto run = lab::test::flow_of(options, input, count);
     try {
@@ -231,8 +234,13 @@ void a_source_that_is_ahead_does_not_keep_another_from_catching_up(unsigned seed
   vertices = {};
   vertices[0].degree = vertices[1].degree = drawn.one_in(2) ? 1 : options.workers;
   vertices[2] = {.kind = Kind::kStateless, .inputs = {0}, .degree = vertices[0].degree, .copies = 4, .max_outputs = 4};
-  vertices[3] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {2, 1}, .degree = drawn.pick(1, options.workers)};
-  vertices[4] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {3}, .degree = drawn.pick(1, options.workers), .gives = true};
+  vertices[3] = {
+      .kind = Kind::kKeyed, .route = Route::kHash, .inputs = {2, 1}, .degree = drawn.pick(1, options.workers)};
+  vertices[4] = {.kind = Kind::kKeyed,
+                 .route = Route::kHash,
+                 .inputs = {3},
+                 .degree = drawn.pick(1, options.workers),
+                 .gives = true};
   FlowInput input;
   for (std::int32_t source = 0; source < 2; ++source) {
     lab::test::Rows rows;
@@ -260,11 +268,12 @@ int main() {
   };
   const int rounds = lab::test::rounds_until(
       least, round_of, [&] { return exchanged > 100 * least && packed > 10 * least && (least < 10 || failures > 0); });
-  std::printf("%d rounds, %lld records, %lld markers, %lld rows exchanged, %lld of them as words, %lld sleeps, "
-              "%lld waits for room, %lld failures\n",
-              rounds, static_cast<long long>(records), static_cast<long long>(markers), static_cast<long long>(exchanged),
-              static_cast<long long>(packed), static_cast<long long>(sleeps), static_cast<long long>(room_waits),
-              static_cast<long long>(failures));
+  std::printf(
+      "%d rounds, %lld records, %lld markers, %lld rows exchanged, %lld of them as words, %lld sleeps, "
+      "%lld waits for room, %lld failures\n",
+      rounds, static_cast<long long>(records), static_cast<long long>(markers), static_cast<long long>(exchanged),
+      static_cast<long long>(packed), static_cast<long long>(sleeps), static_cast<long long>(room_waits),
+      static_cast<long long>(failures));
   CHECK(records > 100 * rounds);
   return 0;
 }

@@ -84,7 +84,7 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
       {Rows{}},
       {Rows{}, Rows{}, Rows{}},
       {rows_at({1, 1, 1, 1, 1})},
-      {rows_at({1, 2, 3}), Rows{}, rows_at({3, 4000})},  // a gap of hundreds of markers
+      {rows_at({1, 2, 3}), Rows{}, rows_at({3, 4000})},                       // a gap of hundreds of markers
       {rows_at({10, 20, 30}), rows_at({9, 10, 11, 19, 20, 21, 29, 30, 31})},  // at markers, before and behind them
       {rows_at({-1000, -995, -10, 0}), beats},
       {beats, rows_at({6, 6, 7, 90, 91, 299, 499, 500, 501})},

@@ -32,14 +32,14 @@ struct FlowVertex {
   std::vector<std::int32_t> inputs = {};
   std::int32_t degree = 1;
   bool gives = false;
-  bool ordered = false;     // of kKeyed: its state sees the order of items
-  std::int64_t keys = 7;    // kStateless: of what it gives
+  bool ordered = false;      // of kKeyed: its state sees the order of items
+  std::int64_t keys = 7;     // kStateless: of what it gives
   std::int64_t tenths = 10;  // kStateless: of ten items, about so many are handed on
-  std::int64_t copies = 1;  // kStateless
+  std::int64_t copies = 1;   // kStateless
   std::int64_t max_outputs = 1;
-  bool items = true;        // kKeyed: whether it gives something for items
-  bool marks = true;        // whether it gives something at markers
-  std::int64_t spins = 0;   // how long an item takes
+  bool items = true;                                                  // kKeyed: whether it gives something for items
+  bool marks = true;                                                  // whether it gives something at markers
+  std::int64_t spins = 0;                                             // how long an item takes
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // its kernel fails at this value
   std::int64_t wrong_keys = 0;  // kKeyed: added to the keys that it gives for items; 2: at markers
 };
@@ -75,7 +75,8 @@ void item(const FlowVertex& how, const Record& record, FlowEntry* entry, Give gi
   } else {
     entry->sum = plus(entry->sum, record.value);
   }
-  if (how.items) give(Record{record.ts, record.key + (how.wrong_keys & 1), record.mark, plus(entry->state, record.value)});
+  if (how.items)
+    give(Record{record.ts, record.key + (how.wrong_keys & 1), record.mark, plus(entry->state, record.value)});
 }
 
 // Likewise at a marker, for a key; of kStateless `entry` is null.

@@ -1,9 +1,10 @@
 // HASH: each instance has as many of the small keys, all threads agree on who has a key, large keys go by hash.
+#include "dataflow/key_owners.h"
+
 #include <thread>
 #include <vector>
 
 #include "check.h"
-#include "dataflow/key_owners.h"
 
 namespace {
 

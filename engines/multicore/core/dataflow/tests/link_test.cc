@@ -1,10 +1,11 @@
 // The link of a typed dataflow graph, alone: what is shown when, chunks that are used again, room, and who is woken.
+#include "dataflow/link.h"
+
 #include <cstdint>
 #include <thread>
 #include <vector>
 
 #include "check.h"
-#include "dataflow/link.h"
 
 namespace {
 
@@ -26,7 +27,9 @@ struct Numbers {
     }
     columns = {ts.data(), half.data()};
   }
-  FlowPiece piece(std::int64_t from, std::int64_t rows) const { return {columns.data(), from, rows, due.data() + from}; }
+  FlowPiece piece(std::int64_t from, std::int64_t rows) const {
+    return {columns.data(), from, rows, due.data() + from};
+  }
 };
 const std::vector<std::int32_t> kTwo{8, 2};
 

@@ -1,12 +1,13 @@
 // Words: what comes out is what was put in, they compare as rows do, what does not fit is refused, and each block has one
 // layout for all.
+#include "dataflow/row_words.h"
+
 #include <array>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "check.h"
-#include "dataflow/row_words.h"
 
 namespace {
 

@@ -1,8 +1,7 @@
 // Two leaves of a tree synchronize; who comes last alternates. One thread plays both.
-#include "dgs/forest.h"
-
 #include <vector>
 
+#include "dgs/forest.h"
 #include "registry.h"
 
 namespace lab::bench {

@@ -2,12 +2,11 @@
 //
 // One thread pumps the sources and steps the mailboxes in turn. The recorder is on, but its grid lies in the
 // far future, so that the pace at which the clock advances decides nothing.
-#include "dgs/mailbox.h"
-
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "dgs/mailbox.h"
 #include "registry.h"
 
 namespace lab::bench {
@@ -56,7 +55,7 @@ std::int64_t join(const void* first, const void* second, void* state) {
   return kDone;
 }
 
-constexpr std::int64_t kEvery = 25;  // values between two readings
+constexpr std::int64_t kEvery = 25;                     // values between two readings
 constexpr std::int64_t kLater = std::int64_t{1} << 62;  // ns; 146 years after the clock's zero
 
 std::int64_t value_of(std::int64_t i) { return i % 7; }
@@ -106,7 +105,10 @@ struct Worker {
   std::vector<std::int32_t> order_node;
 
   Worker(std::int32_t index, Forest& forest, std::int32_t leaf)
-      : mailbox(index, index, forest, out, recorder, sync, counters, never), slots{0, -1}, order_tree{-1, 0}, order_node{-1, 0} {
+      : mailbox(index, index, forest, out, recorder, sync, counters, never),
+        slots{0, -1},
+        order_tree{-1, 0},
+        order_node{-1, 0} {
     recorder.begin(kLater, 0);
     mailbox.leaf_of_tree = {leaf};
     forest.place(0, leaf, state.data());
@@ -214,9 +216,10 @@ std::int64_t run_two_leaves(std::int64_t n) { return run(n, 64, 2); }
 
 const Bench mailbox_long_runs{"mailbox_long_runs", "values, 4,096 a block, a reading every 25", 1'000'000, &run_long,
                               &expected};
-const Bench mailbox_batch_1{"mailbox_batch_1", "values, 1 a block, a reading every 25", 100'000, &run_single, &expected};
-const Bench mailbox_direct{"mailbox_direct", "values, one by one from the columns, a reading every 25", 100'000, &run_direct,
-                           &expected};
+const Bench mailbox_batch_1{"mailbox_batch_1", "values, 1 a block, a reading every 25", 100'000, &run_single,
+                            &expected};
+const Bench mailbox_direct{"mailbox_direct", "values, one by one from the columns, a reading every 25", 100'000,
+                           &run_direct, &expected};
 const Bench mailbox_synchronize{"mailbox_synchronize", "values, 64 a block, two leaves meet every 25", 1'000'000,
                                 &run_two_leaves, &expected};
 

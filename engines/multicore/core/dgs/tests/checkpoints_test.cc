@@ -36,7 +36,8 @@ std::size_t position(const std::vector<Events>& streams, std::size_t s, const Cu
   const auto own = static_cast<std::size_t>(cut.key.stream);
   if (s == own) return static_cast<std::size_t>(cut.position);
   const auto& ts = streams[s].ts;
-  const auto at = s < own ? std::upper_bound(ts.begin(), ts.end(), cut.key.ts) : std::lower_bound(ts.begin(), ts.end(), cut.key.ts);
+  const auto at =
+      s < own ? std::upper_bound(ts.begin(), ts.end(), cut.key.ts) : std::lower_bound(ts.begin(), ts.end(), cut.key.ts);
   return static_cast<std::size_t>(at - ts.begin());
 }
 
@@ -82,7 +83,8 @@ std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round)
     const auto rest = part(streams, cut, false);
     lab::test::KeyedSumRun next(rest, keys, plain, nullptr, groups);
     for (std::int32_t key = 0; key < keys; ++key) {
-      next.runtime().forest.initialise(key, std::as_bytes(std::span(one.sums).subspan(static_cast<std::size_t>(key), 1)));
+      next.runtime().forest.initialise(key,
+                                       std::as_bytes(std::span(one.sums).subspan(static_cast<std::size_t>(key), 1)));
     }
     std::vector<Output> chain = outputs;
     lab::test::add(chain, next.run());

@@ -72,7 +72,8 @@ void ties_within_mixed_streams_keep_their_order() {
     for (Events& e : streams) {
       for (int i = 0; i < 300; ++i) {
         e.ts.push_back(i / 40);
-        e.tag.push_back(static_cast<std::int32_t>(random() % 3 == 0 ? 1 : 0) + 2 * static_cast<std::int32_t>(random() % 2));
+        e.tag.push_back(static_cast<std::int32_t>(random() % 3 == 0 ? 1 : 0) +
+                        2 * static_cast<std::int32_t>(random() % 2));
         e.value.push_back(1);
       }
     }

@@ -51,7 +51,8 @@ struct KeyedSum {
     return kDone;
   }
 
-  static std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t* pred2, void* first, void* second) {
+  static std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t* pred2, void* first,
+                           void* second) {
     const std::int64_t sum = *static_cast<const std::int64_t*>(state);
     *static_cast<std::int64_t*>(first) = pred2[1] != 0 ? 0 : sum;
     *static_cast<std::int64_t*>(second) = pred2[1] != 0 ? sum : 0;
@@ -106,9 +107,8 @@ inline std::vector<Cut> random_cuts(std::mt19937& random, const std::vector<Even
       cuts.push_back({{streams[s].ts[i], static_cast<std::int32_t>(s)}, static_cast<std::int64_t>(i)});
     }
   }
-  std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) {
-    return a.key != b.key ? a.key < b.key : a.position < b.position;
-  });
+  std::sort(cuts.begin(), cuts.end(),
+            [](const Cut& a, const Cut& b) { return a.key != b.key ? a.key < b.key : a.position < b.position; });
   return cuts;
 }
 
@@ -307,7 +307,8 @@ class KeyedSumRun {
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
       const bool mine = leaf_of(s) == leaf;
       const std::vector<std::int32_t>& tags = streams_[static_cast<std::size_t>(s)].tag;
-      const bool reads = std::any_of(tags.begin(), tags.end(), [this](std::int32_t tag) { return tag % 2 == 1 || tag >= 2 * keys_; });
+      const bool reads =
+          std::any_of(tags.begin(), tags.end(), [this](std::int32_t tag) { return tag % 2 == 1 || tag >= 2 * keys_; });
       if (!mine && !reads) continue;  // nothing for this leaf, nor for a node above it
       slots_.emplace_back();
       order_tree_.emplace_back();

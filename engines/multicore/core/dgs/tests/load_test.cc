@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "check.h"
-#include "dgs/tests/keyed_sum.h"
 #include "dgs/dgs_run.h"
+#include "dgs/tests/keyed_sum.h"
 
 namespace {
 

@@ -1,8 +1,7 @@
 // A mailbox by tag: while one of its trees waits for another worker, the others go on.
-#include "dgs/tests/keyed_sum.h"
-
 #include "check.h"
 #include "counter.h"
+#include "dgs/tests/keyed_sum.h"
 
 namespace {
 
@@ -70,8 +69,7 @@ class TwoTrees {
   static constexpr std::int32_t kOrderNode[4] = {-1, 0, -1, 0};
 
   struct Box {
-    Box(std::int32_t id, lab::Forest& forest)
-        : mailbox(id, id, forest, out, recorder, sync, counters, stop) {
+    Box(std::int32_t id, lab::Forest& forest) : mailbox(id, id, forest, out, recorder, sync, counters, stop) {
       recorder.begin(lab::now_ns(), 0);
     }
     lab::OutputBuffer out{{8, 4, 8}};
@@ -119,8 +117,8 @@ void a_tree_that_waits_holds_up_no_other() {
   // It waits for the other worker at both reads, and has passed all there is: its values behind them are put aside.
   CHECK(run.passed(0, 0) == 6 && run.passed(0, 1) == 2);
   CHECK(!run.finished(0) && run.buffers(0).waiting() == 2);
-  CHECK(run.sum(0, 0) == 1);        // the joined state: nobody may touch it
-  CHECK(run.sum(0, 1) == 30);       // key 1 went on behind the read of key 0: 10, then 20
+  CHECK(run.sum(0, 0) == 1);            // the joined state: nobody may touch it
+  CHECK(run.sum(0, 1) == 30);           // key 1 went on behind the read of key 0: 10, then 20
   CHECK(run.buffers(0).events() == 3);  // those at 3, 6 and 7
   run.work(1);
   CHECK(run.finished(1) && run.rows(1) == 2);  // 101 and 30

@@ -17,7 +17,8 @@ std::atomic<bool> stop{false};
 std::int64_t taken = 0;
 
 // Calls the run off while it is in the middle of a turn.
-std::int64_t call_off(void*, const std::int32_t*, const void* const*, std::int64_t begin, std::int64_t end, lab::Emit*) {
+std::int64_t call_off(void*, const std::int32_t*, const void* const*, std::int64_t begin, std::int64_t end,
+                      lab::Emit*) {
   taken += end - begin;
   stop.store(true, std::memory_order_relaxed);
   return end;

@@ -22,8 +22,8 @@ struct RandomKeyedSum {
     options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
     options.core_count = pick(0, 1) != 0 ? 1 : 64;
     using Gather = DgsOptions::Gather;
-    options.gather = std::array{Gather::kNever, Gather::kQuicker, Gather::kAlways, Gather::kInTurn}[
-        static_cast<std::size_t>(pick(0, 3))];
+    options.gather = std::array{Gather::kNever, Gather::kQuicker, Gather::kAlways,
+                                Gather::kInTurn}[static_cast<std::size_t>(pick(0, 3))];
     options.direct = pick(0, 2) != 0;
   }
   RandomKeyedSum(const RandomKeyedSum&) = delete;

@@ -76,8 +76,9 @@ std::vector<Row> expected(const Case& made) {
       if (!(std::fabs(left.second[i] - right.second[j]) <= static_cast<float>(made.band))) continue;
       const bool right_later = left.ts[i] <= right.ts[j];
       const std::int64_t ts = std::max(left.ts[i], right.ts[j]);
-      found.emplace_back(ts, right_later, right_later ? j : i, right_later ? i : j,
-                         Row{ts + 1, left.first[i], left.second[i], right.first[j], right.second[j], right.c[j], right.d[j]});
+      found.emplace_back(
+          ts, right_later, right_later ? j : i, right_later ? i : j,
+          Row{ts + 1, left.first[i], left.second[i], right.first[j], right.second[j], right.c[j], right.d[j]});
     }
   }
   std::sort(found.begin(), found.end(), [](const auto& one, const auto& other) {
@@ -210,19 +211,19 @@ void the_window_and_the_band_end_where_they_should() {
     right.ts.push_back(rt), right.first.push_back(a), right.second.push_back(b);
     right.c.push_back(0.5), right.d.push_back(1);
   };
-  both(0, 0, 0, 5, 10, 10);               // match: all at the edge
-  both(100, 0, 0, 106, 0, 0);             // too late
-  both(205, 0, 0, 200, -10, -10);         // match, the other way round
-  both(306, 0, 0, 300, 0, 0);             // too late
-  both(400, 0, 0, 400, 11, 0);            // outside the band of x
-  both(500, 0, 0, 500, 0, tiny);          // outside the band of y, by a hair
-  both(600, least, 0, 600, most, 0);      // next to each other modulo 2^32 only
-  both(700, 0, inf, 700, 0, inf);         // no difference
+  both(0, 0, 0, 5, 10, 10);           // match: all at the edge
+  both(100, 0, 0, 106, 0, 0);         // too late
+  both(205, 0, 0, 200, -10, -10);     // match, the other way round
+  both(306, 0, 0, 300, 0, 0);         // too late
+  both(400, 0, 0, 400, 11, 0);        // outside the band of x
+  both(500, 0, 0, 500, 0, tiny);      // outside the band of y, by a hair
+  both(600, least, 0, 600, most, 0);  // next to each other modulo 2^32 only
+  both(700, 0, inf, 700, 0, inf);     // no difference
   both(800, 0, nan, 800, 0, nan);
-  both(900, 0, far, 900, 0, far);         // match
+  both(900, 0, far, 900, 0, far);  // match
   both(1000, 0, -far, 1000, 0, far);
   both(1100, least, 0, 1100, least + 10, -10);  // match
-  both(1200, -5, -5.5F, 1200, 5, 4.5F);   // match across zero
+  both(1200, -5, -5.5F, 1200, 5, 4.5F);         // match across zero
   CHECK_EQ(expected(made).size(), std::size_t{5});
   for (const JoinsOptions& options : all_kinds(3)) check_same(made, options);
 }

@@ -20,7 +20,7 @@ std::int64_t waits = 0;
 std::int64_t spilled = 0;
 
 std::unique_ptr<lab::LayersRun> graph_of(const lab::LayersOptions& options, const std::vector<Tuples>& streams,
-                                             bool join, std::optional<std::int64_t> end) {
+                                         bool join, std::optional<std::int64_t> end) {
   auto runtime = std::make_unique<lab::LayersRun>(options);
   lab::LayersOperator of;
   of.spec = lab::test::OperatorRunCase::spec(join);
@@ -84,7 +84,9 @@ void round_of(unsigned seed) {
     end = std::max(last, end.value_or(last));
   }
   const bool right = answer == (join ? joined.records : lab::test::keyed_oracle(streams, end));
-  if (!right) std::fprintf(stderr, "seed %u, %s\n", seed, lab::kDeterminisms[static_cast<std::size_t>(options.determinism)].data());
+  if (!right)
+    std::fprintf(stderr, "seed %u, %s\n", seed,
+                 lab::kDeterminisms[static_cast<std::size_t>(options.determinism)].data());
   CHECK(right);
   CHECK_EQ(runtime->events(), lab::test::tuples_in(streams));
   const lab::LayersTotals totals = runtime->totals();

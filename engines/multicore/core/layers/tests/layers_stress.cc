@@ -105,10 +105,10 @@ void round_of(unsigned seed) {
 
 int main() {
   const int least = lab::test::stress_rounds(20) * 4;
-  const int rounds = lab::test::rounds_until(
-      least, round_of, [&] { return waits > least && spilled > least && shared > least / 2; });
-  std::printf("%d rounds, %lld records, %lld sleeps, %lld waits, %lld rows spilled, %lld merges by producers\n",
-              rounds, static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(waits),
+  const int rounds =
+      lab::test::rounds_until(least, round_of, [&] { return waits > least && spilled > least && shared > least / 2; });
+  std::printf("%d rounds, %lld records, %lld sleeps, %lld waits, %lld rows spilled, %lld merges by producers\n", rounds,
+              static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(waits),
               static_cast<long long>(spilled), static_cast<long long>(shared));
   CHECK(records > 50 * rounds);
   return 0;

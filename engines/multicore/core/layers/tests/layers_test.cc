@@ -276,11 +276,16 @@ void graphs_have_the_threads_and_channels_of_the_paper() {
     int injectors, workers;
     std::int64_t threads, mergers, queues, logs;
   } shapes[] = {
-      {"operator", 1, 1, 3, 0, 2, 0},      {"communication", 1, 1, 3, 0, 2, 0},
-      {"operator", 1, 2, 7, 2, 2 + 4 + 2, 0},  {"communication", 1, 2, 5, 0, 2, 2},
-      {"operator", 2, 1, 5, 1, 2 + 1 + 1, 0},  {"communication", 2, 1, 4, 0, 1, 1},
-      {"operator", 2, 2, 10, 4, 12, 0},    {"communication", 2, 2, 6, 0, 0, 4},
-      {"none", 2, 2, 6, 0, 8, 0},          {"operator", 6, 6, 30, 12, 84, 0},
+      {"operator", 1, 1, 3, 0, 2, 0},
+      {"communication", 1, 1, 3, 0, 2, 0},
+      {"operator", 1, 2, 7, 2, 2 + 4 + 2, 0},
+      {"communication", 1, 2, 5, 0, 2, 2},
+      {"operator", 2, 1, 5, 1, 2 + 1 + 1, 0},
+      {"communication", 2, 1, 4, 0, 1, 1},
+      {"operator", 2, 2, 10, 4, 12, 0},
+      {"communication", 2, 2, 6, 0, 0, 4},
+      {"none", 2, 2, 6, 0, 8, 0},
+      {"operator", 6, 6, 30, 12, 84, 0},
       {"communication", 6, 6, 18, 0, 0, 12},
   };
   for (const auto& shape : shapes) {
@@ -358,8 +363,8 @@ void more_ties_than_channels_hold_are_no_deadlock() {
       options.batch = 16;
       const auto runtime = lab::test::graph_of(options, streams, 1);
       runtime->run();
-      CHECK(lab::test::collected(*runtime) == (published ? lab::test::dealt_oracle(streams, 1, 3)
-                                                         : lab::test::layered_oracle(streams, 1, 3)));
+      CHECK(lab::test::collected(*runtime) ==
+            (published ? lab::test::dealt_oracle(streams, 1, 3) : lab::test::layered_oracle(streams, 1, 3)));
       const std::int64_t peak = runtime->totals().spilled_rows_peak;
       CHECK(runtime->totals().spilled_rows > 1000 && peak > 100);
       options.spill_rows = 100;
@@ -411,8 +416,9 @@ void failures_end_the_run_with_a_reason() {
       }
       return std::string();
     };
-    CHECK(reason_of([] { behaviours[0].raises_at = 600; }).find("operator number 0: its function or its key function raised") !=
-          std::string::npos);
+    CHECK(reason_of([] {
+            behaviours[0].raises_at = 600;
+          }).find("operator number 0: its function or its key function raised") != std::string::npos);
     CHECK(reason_of([] { behaviours[0].copies = 2; }).find("beyond max_outputs") != std::string::npos);
     CHECK(reason_of([] { behaviours[0].key_raises = true; }).find("its key function raised") != std::string::npos);
   }

@@ -12,13 +12,12 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <time.h>
 #include <vector>
 
-#include <time.h>
-
+#include "log/tuple_buffer.h"
 #include "run/clock.h"
 #include "run/parker.h"
-#include "log/tuple_buffer.h"
 
 namespace {
 
@@ -50,8 +49,10 @@ void publish_all(Trial& trial, int source, std::int64_t batch) {
       if (step == lab::Backoff::Step::kYield) std::this_thread::yield();
       if (step == lab::Backoff::Step::kSleep) {
         const std::uint32_t ticket = parker.prepare();
-        if (trial.log->room(source) == 0) parker.commit(ticket);
-        else parker.cancel();
+        if (trial.log->room(source) == 0)
+          parker.commit(ticket);
+        else
+          parker.cancel();
       }
       continue;
     }
@@ -116,8 +117,10 @@ std::int64_t read_all(Trial& trial, int reader) {
       const std::uint32_t ticket = parker.prepare();
       const bool news = trial.log->advance();
       if (news) tell(trial.readers);
-      if (news || !trial.log->read(reader).empty() || trial.log->ended(reader)) parker.cancel();
-      else parker.commit(ticket);
+      if (news || !trial.log->read(reader).empty() || trial.log->ended(reader))
+        parker.cancel();
+      else
+        parker.commit(ticket);
     }
   }
   tell(trial.readers);

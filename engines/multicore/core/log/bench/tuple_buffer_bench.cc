@@ -1,10 +1,9 @@
 // Sources whose rows alternate publish in turns, readers empty the log in turns, for each form of the log: what a
 // tuple costs without contention.
-#include "log/tuple_buffer.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "log/tuple_buffer.h"
 #include "registry.h"
 
 namespace lab::bench {
@@ -38,7 +37,8 @@ std::int64_t run(std::int64_t n) {
           if (runs.empty() && !log->advance()) break;
           for (const LogRun& one : runs) {
             const LogColumns& from = log->columns(one.source);
-            for (std::int64_t i = one.begin; i < one.end; ++i) sum += from.ts[static_cast<std::uint64_t>(i) & from.mask];
+            for (std::int64_t i = one.begin; i < one.end; ++i)
+              sum += from.ts[static_cast<std::uint64_t>(i) & from.mask];
           }
           log->release(r, runs.size());
         }
@@ -73,18 +73,12 @@ constexpr Bench bench(const char* name) {
 }
 
 constexpr Bench kBenches[] = {
-    bench<Form::kOrder, 1, 1>("order_log_1x1_batch_1"),
-    bench<Form::kOrder, 1, 64>("order_log_1x1_batch_64"),
-    bench<Form::kOrder, 2, 1>("order_log_2x2_batch_1"),
-    bench<Form::kOrder, 2, 64>("order_log_2x2_batch_64"),
-    bench<Form::kOrder, 4, 1>("order_log_4x4_batch_1"),
-    bench<Form::kOrder, 4, 64>("order_log_4x4_batch_64"),
-    bench<Form::kScaleGate, 1, 1>("scale_gate_1x1_batch_1"),
-    bench<Form::kScaleGate, 1, 64>("scale_gate_1x1_batch_64"),
-    bench<Form::kScaleGate, 2, 1>("scale_gate_2x2_batch_1"),
-    bench<Form::kScaleGate, 2, 64>("scale_gate_2x2_batch_64"),
-    bench<Form::kScaleGate, 4, 1>("scale_gate_4x4_batch_1"),
-    bench<Form::kScaleGate, 4, 64>("scale_gate_4x4_batch_64"),
+    bench<Form::kOrder, 1, 1>("order_log_1x1_batch_1"),      bench<Form::kOrder, 1, 64>("order_log_1x1_batch_64"),
+    bench<Form::kOrder, 2, 1>("order_log_2x2_batch_1"),      bench<Form::kOrder, 2, 64>("order_log_2x2_batch_64"),
+    bench<Form::kOrder, 4, 1>("order_log_4x4_batch_1"),      bench<Form::kOrder, 4, 64>("order_log_4x4_batch_64"),
+    bench<Form::kScaleGate, 1, 1>("scale_gate_1x1_batch_1"), bench<Form::kScaleGate, 1, 64>("scale_gate_1x1_batch_64"),
+    bench<Form::kScaleGate, 2, 1>("scale_gate_2x2_batch_1"), bench<Form::kScaleGate, 2, 64>("scale_gate_2x2_batch_64"),
+    bench<Form::kScaleGate, 4, 1>("scale_gate_4x4_batch_1"), bench<Form::kScaleGate, 4, 64>("scale_gate_4x4_batch_64"),
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Threads on every form of the ordered log: each reader sees every row once, in the total order, with control
 // entries at the same place, whatever the batch, the ties, the silences and the sizes of the rings; everybody
 // sleeps when there is nothing to do, so a lost wake-up hangs. Then the same while sources and readers come and go.
-#include "log/tuple_buffer.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,6 +15,7 @@
 
 #include "check.h"
 #include "log/tests/forms.h"
+#include "log/tuple_buffer.h"
 #include "run/parker.h"
 
 namespace {
@@ -52,9 +51,12 @@ Feed make_feed(std::mt19937_64& random, std::int64_t count, std::int64_t start, 
   std::int64_t t = start;
   const std::uint64_t shape = random() % 3;
   for (std::int64_t i = 0; i < count; ++i) {
-    if (shape == 0) t += static_cast<std::int64_t>(random() % 3);       // many ties
-    else if (shape == 1) t += 2;                                        // rows alternate
-    else if (random() % 64 == 0) t += static_cast<std::int64_t>(random() % 300);  // bursts
+    if (shape == 0)
+      t += static_cast<std::int64_t>(random() % 3);  // many ties
+    else if (shape == 1)
+      t += 2;  // rows alternate
+    else if (random() % 64 == 0)
+      t += static_cast<std::int64_t>(random() % 300);  // bursts
     feed.ts.push_back(t);
   }
   feed.ring.resize(ring);
@@ -72,11 +74,8 @@ class Run {
   lab::TupleBuffer& log() { return *log_; }
 
   int add(Feed& feed, std::int64_t from_ts) {
-    return log_->add_source({.ts = feed.ring.data(),
-                             .mask = feed.ring.size() - 1,
-                             .kind = 0,
-                             .columns = {feed.rows.data()}},
-                            from_ts);
+    return log_->add_source(
+        {.ts = feed.ring.data(), .mask = feed.ring.size() - 1, .kind = 0, .columns = {feed.rows.data()}}, from_ts);
   }
 
   void tell_readers() {
@@ -106,8 +105,10 @@ class Run {
         } else {
           const std::uint32_t ticket = parker.prepare();
           room = log_->room(source);
-          if (room == 0) parker.commit(ticket);
-          else parker.cancel();
+          if (room == 0)
+            parker.commit(ticket);
+          else
+            parker.cancel();
         }
         if (room == 0) continue;
       }
@@ -119,9 +120,8 @@ class Run {
       }
       next += count;
       const std::int64_t last = feed.ts[static_cast<std::size_t>(next) - 1];
-      const std::int64_t following = next < static_cast<std::int64_t>(feed.ts.size())
-                                         ? feed.ts[static_cast<std::size_t>(next)]
-                                         : last;
+      const std::int64_t following =
+          next < static_cast<std::int64_t>(feed.ts.size()) ? feed.ts[static_cast<std::size_t>(next)] : last;
       log_->publish(source, next, random() % 4 == 0 ? following : last);
       announce(merges, random);
     }
@@ -478,7 +478,8 @@ int main() {
           }
           if (sources <= 4) {
             for (std::uint64_t i = 0; i < 3; ++i) {
-              sources_and_readers_come_and_go(what, lab::test::share_of(3'000), 100 * static_cast<std::uint64_t>(round) + i);
+              sources_and_readers_come_and_go(what, lab::test::share_of(3'000),
+                                              100 * static_cast<std::uint64_t>(round) + i);
             }
           }
         }

@@ -36,8 +36,7 @@ struct Rig {
     columns.emplace_back(size);
     rows.emplace_back(size);
     const int index = log->add_source(
-        {.ts = columns.back().data(), .mask = size - 1, .kind = 0, .columns = {rows.back().data()}},
-        from_ts);
+        {.ts = columns.back().data(), .mask = size - 1, .kind = 0, .columns = {rows.back().data()}}, from_ts);
     const auto i = static_cast<std::size_t>(index);
     if (owners.size() <= i) owners.resize(i + 1);
     owners[i] = columns.size() - 1;
@@ -317,7 +316,7 @@ void a_source_that_has_left_joins_again(const std::string& form) {
   rig.log->close(1);
   rig.add(0, {1, 4});
   CHECK((rig.drain(reader) == std::vector<Row>{{1, 0, 0}, {2, 1, 0}, {4, 0, 1}}));  // 7 waits for source 0
-  CHECK_THROWS(rig.log->rejoin(1, 3), std::logic_error);  // the log is at 4 already
+  CHECK_THROWS(rig.log->rejoin(1, 3), std::logic_error);                            // the log is at 4 already
   rig.log->rejoin(1, 7);
   rig.add(0, {9}, 20);
   CHECK((rig.drain(reader) == std::vector<Row>{{7, 1, 1}}));  // more of 1 may come at 7 and before 9

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <iterator>
 
-#include "oplus/tests/chain_cases.h"
 #include "check.h"
 #include "counter.h"
+#include "oplus/tests/chain_cases.h"
 
 namespace {
 

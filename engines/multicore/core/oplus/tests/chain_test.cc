@@ -2,8 +2,8 @@
 // room between operators.
 #include <cstdio>
 
-#include "oplus/tests/chain_cases.h"
 #include "check.h"
+#include "oplus/tests/chain_cases.h"
 
 namespace {
 
@@ -174,7 +174,7 @@ void streams_may_be_empty_or_end_early() {
   std::vector<std::int64_t> ts;
   for (std::int64_t i = 0; i < 400; ++i) ts.push_back(i - 200);
   CHECK(check({tuples({-199}, 3), tuples(ts, 2), {}}, 2) > 0);
-  CHECK_EQ(check({tuples({7}, 1)}, 1), std::size_t{0});      // nothing closes its window
+  CHECK_EQ(check({tuples({7}, 1)}, 1), std::size_t{0});  // nothing closes its window
   CHECK_EQ(check({tuples({7}, 1)}, 1, false, 29), std::size_t{0});
   CHECK_EQ(check({tuples({7}, 1)}, 1, false, 30), std::size_t{2});  // both windows end by 30
   CHECK_EQ(check({tuples({7}, 1)}, 2, false, 49), std::size_t{0});

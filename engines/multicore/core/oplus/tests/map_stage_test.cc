@@ -1,7 +1,8 @@
 // From sources through map instances to aggregate instances, on one thread: order, routing, repeats, full queues, ends.
+#include "oplus/map_stage.h"
+
 #include <set>
 
-#include "oplus/map_stage.h"
 #include "oplus/tests/queues_rig.h"
 
 namespace {
@@ -49,7 +50,8 @@ class Rig {
     }
     stage = std::make_unique<MapStage>(spec_, maps, log, lab::LogOptions{}, streams_, mapped_, feeds_);
     stage->start(instances, instances);
-    for (std::int32_t i = 0; i < instances; ++i) CHECK_EQ(stage->streams(i).size(), streams.size() * static_cast<std::size_t>(maps));
+    for (std::int32_t i = 0; i < instances; ++i)
+      CHECK_EQ(stage->streams(i).size(), streams.size() * static_cast<std::size_t>(maps));
     maps_ = maps;
   }
 
@@ -82,7 +84,7 @@ class Rig {
   bool take(std::int32_t i) {
     TupleBuffer& log = stage->log(i);
     bool some = false;
-    for (log.advance(); ; log.advance()) {
+    for (log.advance();; log.advance()) {
       const std::span<const LogRun> runs = log.read(0);
       if (runs.empty()) return some;
       for (const LogRun& part : runs) {
@@ -200,7 +202,8 @@ void a_tuple_of_very_many_keys_goes_in_pieces() {
   for (const char* log : kLogs) {
     Rig rig(streams, 4, {0, 1, 0}, 2, log);
     rig.settle();
-    for (const std::int32_t i : {0, 1}) CHECK(rig.read[static_cast<std::size_t>(i)] == expected(streams, {0, 1, 0}, i, false));
+    for (const std::int32_t i : {0, 1})
+      CHECK(rig.read[static_cast<std::size_t>(i)] == expected(streams, {0, 1, 0}, i, false));
     CHECK(rig.ended());
   }
 }

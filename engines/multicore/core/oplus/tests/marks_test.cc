@@ -1,6 +1,7 @@
 // Marks of rows: what they say of whom a row concerns, and what instances are spared by them.
-#include "check.h"
 #include "oplus/marks.h"
+
+#include "check.h"
 #include "oplus/tests/operator_run_case.h"
 
 namespace {

@@ -42,7 +42,10 @@ class OperatorRunCase {
                   const std::function<void(OplusRun&, std::int32_t)>& add = {})
       : streams_(streams), instances_(options.workers), runtime_(with_outputs(std::move(options)), spec(join)) {
     for (const Tuples& one : streams_) {
-      runtime_.add_stream(view(one, join), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>,
+      runtime_.add_stream(view(one, join), one.input,
+                          join             ? nullptr
+                          : one.input == 0 ? &process<0>
+                                           : &process<1>,
                           join ? nullptr : &route);
     }
     runtime_.map(owners(behaviour.buckets, instances_));

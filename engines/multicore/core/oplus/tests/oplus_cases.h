@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "check.h"
-#include "run/clock.h"
 #include "oplus/oplus_run.h"
+#include "run/clock.h"
 
 namespace lab::test {
 
@@ -35,7 +35,7 @@ struct Behaviour {
   std::int64_t raises_at = -1;  // kernels fail at this value
   bool expire_raises = false;
   std::int64_t expire_takes_ns = 0;
-  std::int64_t holds_at = -1;   // kernels wait at this value until `gate` is open
+  std::int64_t holds_at = -1;  // kernels wait at this value until `gate` is open
 };
 inline Behaviour behaviour;
 inline std::atomic<bool> gate{true};
@@ -263,7 +263,8 @@ inline std::vector<Tuples> random_tuples(std::mt19937& random, int streams, int 
     for (int i = 0; i < n; ++i) {
       if (pick(0, 2) != 0) now += pick(0, step);
       if (pick(0, 199) == 0) now += pick(0, 40) * step;
-      if (pick(0, 9) == 0 && (one.heartbeats.empty() || one.heartbeats.back() < now - 1)) one.heartbeats.push_back(now - 1);
+      if (pick(0, 9) == 0 && (one.heartbeats.empty() || one.heartbeats.back() < now - 1))
+        one.heartbeats.push_back(now - 1);
       one.ts.push_back(now);
       one.base.push_back(pick(-20, 20));
       one.count.push_back(pick(0, 4));

@@ -73,9 +73,8 @@ void round_of(unsigned seed, Totals& totals) {
   }
   lab::test::OperatorRunCase run(streams, options, join);
   const unsigned inner = static_cast<unsigned>(random());
-  const auto answer = lab::test::sorted(run.run([&](lab::OplusRun& runtime) {
-    reconfigure(runtime, inner, options.most_instances, totals);
-  }));
+  const auto answer = lab::test::sorted(
+      run.run([&](lab::OplusRun& runtime) { reconfigure(runtime, inner, options.most_instances, totals); }));
   const lab::test::JoinAnswer joined = join ? lab::test::join_oracle(streams) : lab::test::JoinAnswer{};
   const bool right = answer == (join ? joined.records : lab::test::keyed_oracle(streams, options.end_watermark));
   if (!right) std::fprintf(stderr, "seed %u\n", seed);

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "check.h"
-#include "run/clock.h"
 #include "oplus/tests/operator_run_case.h"
+#include "run/clock.h"
 
 namespace {
 
@@ -66,15 +66,15 @@ void keyed(const Behaviour& what, int seed, int most, int step) {
 
 void keyed_operators_give_the_sequential_answer() {
   const Behaviour all[] = {
-      {.window = {10, 10, false}},                                   // windows that tumble
-      {.window = {5, 20, false}},                                    // that slide
-      {.window = {7, 17, false}, .max_outputs = 3},                  // size no multiple of the advance
+      {.window = {10, 10, false}},                   // windows that tumble
+      {.window = {5, 20, false}},                    // that slide
+      {.window = {7, 17, false}, .max_outputs = 3},  // size no multiple of the advance
       {.window = {1, 6, false}},
       {.window = {9, 9, false}, .max_outputs = 2, .emits_on_update = true},
       {.window = {9, 9, false}, .max_outputs = 2, .emits_on_update = true, .expires = false},  // no trace
       {.window = {4, 12, false}, .expires = false},
-      {.window = {10, 30, true}},                                    // one window that keeps its sums
-      {.window = {6, 13, true}, .slides = true},                     // keys go when their sums are zero
+      {.window = {10, 30, true}},                 // one window that keeps its sums
+      {.window = {6, 13, true}, .slides = true},  // keys go when their sums are zero
       {.window = {6, 6, true}, .emits_on_update = true, .slides = true},
       {.window = {5, 15, true}, .emits_on_update = true, .expires = false},  // lazy: moved when touched
       {.window = {3, 11, true}, .max_outputs = 2, .emits_on_update = true, .expires = false, .slides = true},
@@ -97,9 +97,8 @@ void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
                                      .due = {},
                                      .heartbeat_due = {}}};
   const auto expected = lab::test::keyed_oracle(streams);
-  for_all_ways([&](const OplusOptions& options) {
-    CHECK(sorted(OperatorRunCase(streams, options).run()) == expected);
-  });
+  for_all_ways(
+      [&](const OplusOptions& options) { CHECK(sorted(OperatorRunCase(streams, options).run()) == expected); });
 }
 
 constexpr auto kRecordsOfAChunk = static_cast<std::int64_t>(lab::OutputBuffer::kChunkBytes / sizeof(Record));
@@ -149,7 +148,8 @@ void a_tuple_that_emits_more_than_a_chunk_holds_is_an_error() {
 void a_kernel_that_fails_ends_the_run_with_an_error() {
   std::mt19937 random(7);
   auto streams = lab::test::random_tuples(random, 2, 2, 400, 5);
-  while (streams[0].ts.size() < 200 || streams[1].ts.size() < 200) streams = lab::test::random_tuples(random, 2, 2, 400, 5);
+  while (streams[0].ts.size() < 200 || streams[1].ts.size() < 200)
+    streams = lab::test::random_tuples(random, 2, 2, 400, 5);
   streams[0].value[150] = 77;
   streams[0].count[150] = 4;
   for_all_ways([&](const OplusOptions& options) {
@@ -388,7 +388,7 @@ void tuples_are_counted_though_nothing_is_measured() {
   }
   OplusOptions options = options_of(1, 1, "order");
   options.measure = false;
-  options.log.rows_in_flight = 8;  // so that they are read piece by piece
+  options.log.rows_in_flight = 8;                           // so that they are read piece by piece
   lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
   OperatorRunCase run(streams, options);
   std::int64_t seen = 0;
@@ -408,8 +408,8 @@ void options_out_of_range_are_refused() {
   const std::vector<Tuples> streams(1);
   void (*const wrong[])(OplusOptions&) = {
       [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.most_instances = 65; },
-      [](OplusOptions& o) { o.batch = 0; },        [](OplusOptions& o) { o.tuple_buffer = "nosuch"; },
-      [](OplusOptions& o) { o.batch_rows = 0; },   [](OplusOptions& o) { o.ring_blocks = 0; },
+      [](OplusOptions& o) { o.batch = 0; },      [](OplusOptions& o) { o.tuple_buffer = "nosuch"; },
+      [](OplusOptions& o) { o.batch_rows = 0; }, [](OplusOptions& o) { o.ring_blocks = 0; },
   };
   for (const auto make_wrong : wrong) {
     OplusOptions options = options_of(1, 1, "order");

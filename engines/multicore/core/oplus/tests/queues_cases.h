@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "check.h"
-#include "oplus/tests/operator_run_case.h"
 #include "oplus/queues.h"
+#include "oplus/tests/operator_run_case.h"
 
 namespace lab::test {
 

@@ -146,7 +146,9 @@ class Rig {
       const std::size_t item = stream.item(row);
       const auto words = words_of(stream.view->columns.data(), static_cast<std::int64_t>(item));
       CHECK(stream.ts(row) >= reader.watermark);  // what was promised
-      reader.rows.push_back({stream.ts(row), part.source, {words.begin(), words.end()},
+      reader.rows.push_back({stream.ts(row),
+                             part.source,
+                             {words.begin(), words.end()},
                              static_cast<const std::int64_t*>(stream.view->columns[4])[item]});
     }
   }

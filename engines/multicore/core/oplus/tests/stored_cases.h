@@ -29,9 +29,7 @@ struct StoredBehaviour {
 };
 inline StoredBehaviour stored_behaviour;
 
-inline std::int64_t stored_bucket(std::int64_t key) {
-  return WindowShape::floor_mod(key, behaviour.buckets);
-}
+inline std::int64_t stored_bucket(std::int64_t key) { return WindowShape::floor_mod(key, behaviour.buckets); }
 
 template <typename Visit>
 void each_stored_key(std::int64_t base, Visit visit) {

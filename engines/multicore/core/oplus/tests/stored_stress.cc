@@ -49,8 +49,7 @@ void round_of(unsigned seed, Totals& totals) {
   options.measure = pick(0, 3) != 0;
   lab::test::StoredRun run(streams, options);
   const unsigned inner = static_cast<unsigned>(random());
-  const auto answer =
-      run.run([&](OplusRun& runtime) { reconfigure(runtime, inner, options.most_instances); });
+  const auto answer = run.run([&](OplusRun& runtime) { reconfigure(runtime, inner, options.most_instances); });
   const auto wanted = lab::test::stored_oracle(streams);
   if (answer != wanted.records) std::fprintf(stderr, "seed %u\n", seed);
   CHECK(answer == wanted.records);

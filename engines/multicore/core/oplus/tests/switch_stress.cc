@@ -3,9 +3,9 @@
 // (tests/perturb.cc).
 #include <cstdio>
 
+#include "check.h"
 #include "oplus/tests/operator_run_case.h"
 #include "oplus/tests/queues_cases.h"
-#include "check.h"
 
 namespace {
 
@@ -41,7 +41,8 @@ std::int64_t round_of(unsigned seed, const char* log) {
       ++applied;
     }
   });
-  if (lab::test::sorted(answer) != lab::test::keyed_oracle(streams)) std::fprintf(stderr, "seed %u, log %s\n", seed, log);
+  if (lab::test::sorted(answer) != lab::test::keyed_oracle(streams))
+    std::fprintf(stderr, "seed %u, log %s\n", seed, log);
   CHECK(lab::test::sorted(answer) == lab::test::keyed_oracle(streams));
   CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
   return applied;

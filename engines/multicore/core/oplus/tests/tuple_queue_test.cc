@@ -38,8 +38,8 @@ struct Wide {
     }
     view.ts = ts;
     view.due = due;
-    view.columns = {ts.data(),    bytes.data(), shorts.data(), doubles.data(), pairs.data(),
-                    nullptr,      begins.data(), ends.data(),  elements.data()};
+    view.columns = {ts.data(), bytes.data(),  shorts.data(), doubles.data(), pairs.data(),
+                    nullptr,   begins.data(), ends.data(),   elements.data()};
     stream.view = &view;
   }
 
@@ -65,7 +65,9 @@ struct Wide {
   }
 };
 
-bool fits(TupleQueue& queue, std::int64_t row, std::int64_t consumed) { return queue.fit(std::array{row}, consumed) == 1; }
+bool fits(TupleQueue& queue, std::int64_t row, std::int64_t consumed) {
+  return queue.fit(std::array{row}, consumed) == 1;
+}
 
 void copy(TupleQueue& queue, std::int64_t row) { queue.copy(std::array{row}); }
 

@@ -15,9 +15,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
-
 #include <time.h>
+#include <vector>
 
 #include "ordered/ordered_run.h"
 
@@ -91,16 +90,26 @@ int run(int count, char** arguments) {
     const auto at = given.find('=');
     const std::string name(given.substr(0, at));
     const std::string value(at == std::string_view::npos ? "" : given.substr(at + 1));
-    if (name == "scheduler") options.scheduler = value;
-    else if (name == "worklist") options.worklist = value;
-    else if (name == "reordering") options.reordering = value;
-    else if (name == "window") options.window = std::stoll(value);
-    else if (name == "slice_us") options.slice_ns = std::stoll(value) * 1000;
-    else if (name == "partitions") partitions = std::stoi(value);
-    else if (name == "keys") keys = std::stoll(value);
-    else if (name == "spins") spins = std::stoll(value);
-    else if (name == "measure") options.measure = value != "0";
-    else throw std::invalid_argument("there is no " + name);
+    if (name == "scheduler")
+      options.scheduler = value;
+    else if (name == "worklist")
+      options.worklist = value;
+    else if (name == "reordering")
+      options.reordering = value;
+    else if (name == "window")
+      options.window = std::stoll(value);
+    else if (name == "slice_us")
+      options.slice_ns = std::stoll(value) * 1000;
+    else if (name == "partitions")
+      partitions = std::stoi(value);
+    else if (name == "keys")
+      keys = std::stoll(value);
+    else if (name == "spins")
+      spins = std::stoll(value);
+    else if (name == "measure")
+      options.measure = value != "0";
+    else
+      throw std::invalid_argument("there is no " + name);
   }
   std::vector<std::int64_t> ts(static_cast<std::size_t>(records)), key(ts.size());
   std::iota(ts.begin(), ts.end(), 0);

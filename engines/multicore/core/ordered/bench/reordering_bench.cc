@@ -14,15 +14,14 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <time.h>
 #include <vector>
 
-#include <time.h>
-
-#include "run/clock.h"
-#include "run/parker.h"
 #include "ordered/reorder.h"
 #include "ordered/unit.h"
 #include "ordered/worker.h"
+#include "run/clock.h"
+#include "run/parker.h"
 
 namespace {
 

@@ -1,4 +1,6 @@
 // The bounded reordering buffers alone: what is refused, an exit without room, and nothing left behind.
+#include "ordered/bounded_reorder.h"
+
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "check.h"
-#include "ordered/bounded_reorder.h"
 #include "ordered/unit.h"
 #include "ordered/worker.h"
 

@@ -24,7 +24,7 @@ void round_of(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 4));
-  const bool keyed = pick(0, 3) == 0;  // and homed, with windows so short that bundles split
+  const bool keyed = pick(0, 3) == 0;                         // and homed, with windows so short that bundles split
   const int many = pick(0, static_cast<int>(operators) - 1);  // the one that may forward many
   for (std::size_t i = 0; i < operators; ++i) {
     Behaviour& how = behaviours[i];

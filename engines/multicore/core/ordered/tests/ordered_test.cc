@@ -29,8 +29,9 @@ struct Queues {
     options.worklist = worklist;
   }
 };
-const Queues kQueues[] = {{"source", "homed"},    {"source", "hybrid"},        {"source", "partitioned"}, {"source", "shared"},
-                          {"operator", "hybrid"}, {"operator", "partitioned"}, {"operator", "shared"}};
+const Queues kQueues[] = {{"source", "homed"},   {"source", "hybrid"},   {"source", "partitioned"},
+                          {"source", "shared"},  {"operator", "hybrid"}, {"operator", "partitioned"},
+                          {"operator", "shared"}};
 const char* const kReorderings[] = {"nonblocking", "lock"};
 
 OrderedOptions options_of(int workers, std::int64_t batch) {
@@ -119,8 +120,7 @@ void any_selectivity_is_in_order() {
          {std::tuple{0, 1, 1}, {3, 1, 1}, {10, 1, 3}, {10, 50, 50}, {3, 50, 60}, {10, 4, 4}}) {
       for (const Kind kind : {Kind::kStateless, Kind::kPartitioned, Kind::kStateful}) {
         behaviours = {Behaviour{.kind = kind, .tenths = tenths, .copies = copies, .max_outputs = most},
-                      Behaviour{.kind = Kind::kPartitioned, .tenths = 5},
-                      Behaviour{.kind = kind, .tenths = 2}};
+                      Behaviour{.kind = Kind::kPartitioned, .tenths = 5}, Behaviour{.kind = kind, .tenths = 2}};
         for (const int workers : {1, 4}) {
           for (const std::int64_t batch : {1, 64}) {
             if (!turns.next()) continue;
@@ -375,7 +375,8 @@ void an_operator_that_fails_ends_the_run_and_is_named() {
           behaviours[1].copies = 1;
           behaviours[2].key_raises = true;
           const std::string key = failure_of(streams, 3, options);
-          CHECK(key.find("operator number 2: ") != std::string::npos && key.find("its key function raised") != std::string::npos);
+          CHECK(key.find("operator number 2: ") != std::string::npos &&
+                key.find("its key function raised") != std::string::npos);
         }
       }
     }

@@ -1,4 +1,6 @@
 // The reordering buffers alone: in order, each unit once, and nothing left behind when all adders have gone.
+#include "ordered/reorder.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -9,10 +11,9 @@
 #include <vector>
 
 #include "check.h"
-#include "run/parker.h"
-#include "ordered/reorder.h"
 #include "ordered/unit.h"
 #include "ordered/worker.h"
+#include "run/parker.h"
 
 namespace {
 

@@ -1,4 +1,6 @@
 // How workers of a pipeline find something to do: heuristics, the scheduler, who is woken.
+#include "ordered/scheduler.h"
+
 #include <array>
 #include <atomic>
 #include <stdexcept>
@@ -7,12 +9,11 @@
 #include <vector>
 
 #include "check.h"
-#include "run/parker.h"
 #include "ordered/heuristic.h"
 #include "ordered/idle.h"
-#include "ordered/scheduler.h"
 #include "ordered/tests/units.h"
 #include "ordered/worklist.h"
+#include "run/parker.h"
 
 namespace {
 

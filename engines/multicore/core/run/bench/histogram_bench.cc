@@ -1,10 +1,9 @@
 // Latencies of all sizes, and some that are out of range, into one histogram.
-#include "run/histogram.h"
-
 #include <cstddef>
 #include <vector>
 
 #include "registry.h"
+#include "run/histogram.h"
 
 namespace lab::bench {
 namespace {

@@ -1,9 +1,8 @@
 // Wakers find nobody asleep, as they nearly always do.
-#include "run/parker.h"
-
 #include <vector>
 
 #include "registry.h"
+#include "run/parker.h"
 
 namespace lab::bench {
 namespace {

@@ -1,16 +1,15 @@
 // A worker notes one output after the other, on a clock that the benchmark sets.
-#include "run/recorder.h"
-
 #include <cstddef>
 
 #include "registry.h"
+#include "run/recorder.h"
 
 namespace lab::bench {
 namespace {
 
-constexpr std::int64_t kGapNs = 2'000;             // between outputs: 50,000 a step of the grid
-constexpr std::int64_t kWarmUpNs = 50'000'000;     // half a step
-constexpr std::int64_t kEvents = 3;                // consumed for each output
+constexpr std::int64_t kGapNs = 2'000;          // between outputs: 50,000 a step of the grid
+constexpr std::int64_t kWarmUpNs = 50'000'000;  // half a step
+constexpr std::int64_t kEvents = 3;             // consumed for each output
 
 std::int64_t time_of(std::int64_t i) { return (i + 1) * kGapNs; }
 std::int64_t latency_of(std::int64_t i) { return i * 37 % 5'000'000 + 1; }

@@ -1,14 +1,13 @@
 // Records into an output buffer one by one, and the merge of two buffers.
-#include "run/sink.h"
-
 #include <vector>
 
 #include "registry.h"
+#include "run/sink.h"
 
 namespace lab::bench {
 namespace {
 
-constexpr std::int64_t kRun = 8;         // consecutive records of one buffer in the merged order
+constexpr std::int64_t kRun = 8;          // consecutive records of one buffer in the merged order
 constexpr std::int64_t kFreshEvery = 32;  // records between two segments
 
 std::int64_t value_of(std::int64_t record) { return record % 1000; }

@@ -1,9 +1,8 @@
 // A source cuts a stream into blocks, at full speed and on a schedule; one reader takes them.
-#include "run/source.h"
-
 #include <vector>
 
 #include "registry.h"
+#include "run/source.h"
 
 namespace lab::bench {
 namespace {

@@ -1,10 +1,9 @@
 // Core-to-core latency is measured between two cores that there are, and is refused between others.
 #include "run/core_to_core.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
+#include <sched.h>
 #include <stdexcept>
 #include <vector>
 

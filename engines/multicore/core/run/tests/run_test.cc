@@ -50,7 +50,8 @@ class Relay final : public lab::Run {
         if (block == nullptr) continue;
         events_ += block->end - block->begin;
         lab::Emit* emit = out_->open(1);
-        static_cast<std::int64_t*>(emit->columns[0])[emit->count++] = views()[i].ts[static_cast<std::size_t>(block->end) - 1];
+        static_cast<std::int64_t*>(emit->columns[0])[emit->count++] =
+            views()[i].ts[static_cast<std::size_t>(block->end) - 1];
         out_->close(0, 0, 0, false);
         feed.closed = block->bound_ts == lab::kEndOfTime;
         feed.pass();
@@ -157,10 +158,13 @@ void a_run_that_was_started_only_ends_without_the_family() {
 
 void settings_out_of_range_are_refused() {
   void (*const wrong[])(lab::RunSettings&) = {
-      [](lab::RunSettings& s) { s.workers = 0; },     [](lab::RunSettings& s) { s.workers = 65; },
-      [](lab::RunSettings& s) { s.batch = 0; },       [](lab::RunSettings& s) { s.ring_blocks = 0; },
+      [](lab::RunSettings& s) { s.workers = 0; },
+      [](lab::RunSettings& s) { s.workers = 65; },
+      [](lab::RunSettings& s) { s.batch = 0; },
+      [](lab::RunSettings& s) { s.ring_blocks = 0; },
       [](lab::RunSettings& s) { s.ring_blocks = lab::RunSettings::kMostRingBlocks + 1; },
-      [](lab::RunSettings& s) { s.core_count = -1; }, [](lab::RunSettings& s) { s.grid_steps = 0; },
+      [](lab::RunSettings& s) { s.core_count = -1; },
+      [](lab::RunSettings& s) { s.grid_steps = 0; },
       [](lab::RunSettings& s) { s.load = lab::LoadOptions{-1, 0, false}; },
   };
   for (const auto make_wrong : wrong) {

@@ -37,12 +37,12 @@ struct Kept {  // a state
 
 struct Behaviour {
   StageSpec::Kind kind = StageSpec::Kind::kStateless;
-  std::int64_t keys = 7;         // a record's key in this operator is its `key` modulo this
+  std::int64_t keys = 7;  // a record's key in this operator is its `key` modulo this
   std::int32_t partitions = 4;
-  std::int64_t tenths = 10;      // of ten records, about so many are forwarded; 0: none
-  std::int64_t copies = 1;       // so many times
+  std::int64_t tenths = 10;  // of ten records, about so many are forwarded; 0: none
+  std::int64_t copies = 1;   // so many times
   std::int64_t max_outputs = 1;
-  std::int64_t spins = 0;        // how long it takes
+  std::int64_t spins = 0;                                             // how long it takes
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // kernels fail at this value
   bool key_raises = false;
 };
@@ -199,8 +199,7 @@ inline std::vector<Place> total_order(const std::vector<Rows>& streams) {
     for (std::size_t r = 0; r < streams[s].ts.size(); ++r) order.push_back({s, r});
   }
   const auto ts_of = [&](const Place& place) { return streams[place.stream].ts[place.row]; };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](const Place& a, const Place& b) { return ts_of(a) < ts_of(b); });
+  std::stable_sort(order.begin(), order.end(), [&](const Place& a, const Place& b) { return ts_of(a) < ts_of(b); });
   return order;
 }
 

@@ -26,9 +26,8 @@
 #include <cpuid.h>
 #endif
 
-#include "model/mutants.h"
 #include "model/atomics.h"
-
+#include "model/mutants.h"
 #include "ordered/bounded_reorder.cc"
 
 namespace {
@@ -102,10 +101,10 @@ lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t slots, 
 
 int main() {
   const std::string left = lab::model::not_found("ordered/bounded_reorder", {
-      adding({{0}, {1}}, 2),
-      adding({{0, 2}, {1}}, 2),
-      adding({{0}}, 2, 0),
-  });
+                                                                                adding({{0}, {1}}, 2),
+                                                                                adding({{0, 2}, {1}}, 2),
+                                                                                adding({{0}}, 2, 0),
+                                                                            });
   // Who takes an offer relaxed: as in reorder_model_test.cc. One operation later a slot is still emptied before `next_` says
   // so. `next_` is sequentially consistent for who looks for room or for the end, which these programs do by other means.
   CHECK_EQ(left,

@@ -1,7 +1,6 @@
 // The calls of the kernel that a product's parker makes, as the machine does them. After <unistd.h>.
 #pragma once
 #include <cstdint>
-
 #include <linux/futex.h>
 
 #include "model/machine.h"

@@ -26,11 +26,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "model/mutants.h"
+#include "dataflow/link.cc"
 #include "model/atomics.h"
 #include "model/kernel.h"
-
-#include "dataflow/link.cc"
+#include "model/mutants.h"
 #include "run/parker.cc"
 
 namespace lab {
@@ -166,7 +165,7 @@ class Linked final : public lab::model::Program {
   lab::Parker producer_;
   lab::Parker consumer_;
   lab::FlowLink link_{kColumns, lab::FlowLink::kLeastRows, false, producer_, consumer_};
-  lab::model::Plain<int> shown_[kMostSteps];   // of each step, written before its rows
+  lab::model::Plain<int> shown_[kMostSteps];    // of each step, written before its rows
   lab::model::Plain<int> chunks_[kMostChunks];  // of each chunk's memory, written where it is begun
   std::array<const std::byte*, kMostChunks> memories_{};
   const std::byte* written_ = nullptr;
@@ -182,15 +181,16 @@ lab::model::Make linked(Steps steps, std::int64_t takes, bool sleeps) {
 int main() {
   constexpr std::int64_t kEnd = lab::kEndOfTime;
   constexpr std::int64_t kFull = lab::FlowLink::kLeastRows + kChunk;
-  const std::string left = lab::model::not_found("dataflow/link.", {
-      linked({{0, 1, kEnd}}, 1, true),
-      linked({{0, 1, 1}, {1, 1, 2}}, 2, false),
-      linked({{0, 1, 0}, {0, 1, 0}}, 2, true),
-      linked({{0, 1, 0}, {0, 0, kEnd}}, 1, true),
-      // The producer writes where the consumer has been, with and without a wait for room.
-      linked({{0, 2 * kChunk, 0}, {0, 1, 0}}, 2 * kChunk, false),
-      linked({{0, kFull, 0}, {0, 1, 0}}, 2 * kChunk, false),
-  });
+  const std::string left = lab::model::not_found(
+      "dataflow/link.", {
+                            linked({{0, 1, kEnd}}, 1, true),
+                            linked({{0, 1, 1}, {1, 1, 2}}, 2, false),
+                            linked({{0, 1, 0}, {0, 1, 0}}, 2, true),
+                            linked({{0, 1, 0}, {0, 0, kEnd}}, 1, true),
+                            // The producer writes where the consumer has been, with and without a wait for room.
+                            linked({{0, 2 * kChunk, 0}, {0, 1, 0}}, 2 * kChunk, false),
+                            linked({{0, kFull, 0}, {0, 1, 0}}, 2 * kChunk, false),
+                        });
   CHECK_EQ(left, "");  // the changes of its atomic operations that no run tells: there is none
   return 0;
 }

@@ -1,13 +1,13 @@
 #include "model/machine.h"
-#include "model/memory.h"
-
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <tuple>
+#include <ucontext.h>
 #include <unordered_set>
+
+#include "model/memory.h"
 
 namespace lab::model {
 namespace {
@@ -23,7 +23,7 @@ struct Thread {
   std::vector<char> stack;
   Status status = Status::kReady;
   const void* waits_for = nullptr;
-  std::uint64_t history = 0;  // of what its operations returned: its local state follows from it
+  std::uint64_t history = 0;   // of what its operations returned: its local state follows from it
   std::function<void()> late;  // a mutant's store
 };
 

@@ -13,6 +13,7 @@
 // written later in the order of the program), fences, consume, waits on atomics. Plain data are checked for races.
 #pragma once
 #include <array>
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -20,8 +21,6 @@
 #include <source_location>
 #include <string>
 #include <vector>
-
-#include <atomic>
 
 namespace lab::model {
 
@@ -50,9 +49,9 @@ using Message = std::uint32_t;  // thread << 16 | number of its operation; kInit
 
 // What a thread knows, or a message passes on.
 struct View {
-  std::array<Message, kLocations> from{};        // the earliest message that may be read; 0: the first of the location
-  std::array<std::uint16_t, kThreads> clock{};   // operations of each thread that happened before
-  Events events;                                 // sequentially consistent ones that strongly happened before
+  std::array<Message, kLocations> from{};       // the earliest message that may be read; 0: the first of the location
+  std::array<std::uint16_t, kThreads> clock{};  // operations of each thread that happened before
+  Events events;                                // sequentially consistent ones that strongly happened before
 };
 
 // An operation in the text of the program: what can be changed there, to see that the change is found.

@@ -191,7 +191,7 @@ void Memory::write(std::uint32_t location, std::uint64_t value, Order order) {
 }
 
 std::uint64_t Memory::read_and_write(std::uint32_t location, const std::function<std::uint64_t(std::uint64_t)>& change,
-                             Order order) {
+                                     Order order) {
   Location& at = locations_[location];
   Knowledge& thread = knowledge[current_];
   const std::size_t from = place_of(location, thread.view.from[location]);

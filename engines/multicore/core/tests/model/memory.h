@@ -22,7 +22,7 @@ struct Sent {
 };
 
 struct Location {
-  std::vector<Sent> sent;                      // in modification order
+  std::vector<Sent> sent;  // in modification order
   // Sequentially consistent ones: (event, key). A write's key is 4 x its message's place, a read's of the message 2
   // more, so that keys are in coherence order.
   std::vector<std::pair<std::size_t, int>> events;

@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutants.h"
 #include "model/atomics.h"
-
+#include "model/mutants.h"
 #include "run/merge_flag.h"
 
 namespace {
@@ -60,10 +59,11 @@ class Merging final : public lab::model::Program {
 }  // namespace
 
 int main() {
-  const std::string left = lab::model::not_found("run/merge_flag.h", {
-      [] { return std::make_unique<Merging>(std::vector{1, 1}); },
-      [] { return std::make_unique<Merging>(std::vector{2, 1}); },
-  });
+  const std::string left =
+      lab::model::not_found("run/merge_flag.h", {
+                                                    [] { return std::make_unique<Merging>(std::vector{1, 1}); },
+                                                    [] { return std::make_unique<Merging>(std::vector{2, 1}); },
+                                                });
   // An exchange needs acquire and release only: what orders it are the loads and stores around it. A note that is never
   // taken down costs passes without end, which the programs leave.
   CHECK_EQ(left,

@@ -13,10 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "model/mutants.h"
 #include "model/atomics.h"
 #include "model/kernel.h"
-
+#include "model/mutants.h"
 #include "run/parker.cc"
 
 namespace {
@@ -67,9 +66,9 @@ class Sleeper final : public lab::model::Program {
 
 int main() {
   const std::string left = lab::model::not_found("run/parker.", {
-      [] { return std::make_unique<Sleeper>(1); },
-      [] { return std::make_unique<Sleeper>(2); },
-  });
+                                                                    [] { return std::make_unique<Sleeper>(1); },
+                                                                    [] { return std::make_unique<Sleeper>(2); },
+                                                                });
   // The flag is cleared to spare a call of `wake`; that it stays, or is cleared later, costs one and no more. Of the
   // epoch acquire and release would do: sequential consistency is needed of the flag and of the condition.
   CHECK_EQ(left,

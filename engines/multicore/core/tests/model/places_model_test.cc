@@ -17,11 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "model/mutants.h"
+#include "dgs/places.h"
 #include "model/atomics.h"
 #include "model/kernel.h"
-
-#include "dgs/places.h"
+#include "model/mutants.h"
 #include "run/parker.cc"
 
 namespace {
@@ -78,9 +77,9 @@ class Gathering final : public lab::model::Program {
 
 int main() {
   const std::string left = lab::model::not_found("dgs/places.h", {
-      [] { return std::make_unique<Gathering>(1, 1); },
-      [] { return std::make_unique<Gathering>(2, 1); },
-  });
+                                                                     [] { return std::make_unique<Gathering>(1, 1); },
+                                                                     [] { return std::make_unique<Gathering>(2, 1); },
+                                                                 });
   // The first notify that it comes after is that of the first worker itself.
   CHECK_EQ(left, "Places::next_epoch store 1 late\n");
   return 0;

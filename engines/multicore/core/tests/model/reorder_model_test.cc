@@ -26,9 +26,8 @@
 #include <cpuid.h>
 #endif
 
-#include "model/mutants.h"
 #include "model/atomics.h"
-
+#include "model/mutants.h"
 #include "ordered/reorder.cc"
 
 namespace {
@@ -102,11 +101,11 @@ lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t window,
 int main() {
   lab::model::right(adding({{0}, {1}, {2}}, 4, 8));
   const std::string left = lab::model::not_found("ordered/reorder.cc", {
-      adding({{0}, {1}}, 2, 8),
-      adding({{0, 2}, {1}}, 4, 8),
-      adding({{0, 2}, {1}}, 2, 8),
-      adding({{0, 2}, {1}}, 4, 1),
-  });
+                                                                           adding({{0}, {1}}, 2, 8),
+                                                                           adding({{0, 2}, {1}}, 4, 8),
+                                                                           adding({{0, 2}, {1}}, 2, 8),
+                                                                           adding({{0, 2}, {1}}, 4, 1),
+                                                                       });
   // `resume` looks for an offer after its thread has announced its sleep: that pair is the parker's, and not in these
   // programs. One operation later a slot is still emptied before its unit goes. Who takes an offer relaxed would have to
   // come to the flag before the exchange that the offer follows: a circle of reads and program order, which the checker
