@@ -91,7 +91,7 @@ def test_a_combine_that_does_not_commute_is_caught():
     report = check(of_loads(replace(AVG, combine=first)), examples=40)
     assert conditions(report) == {("commutative", "avg")}
     assert "combine(x, y) is not combine(y, x)" in report.render()
-    assert "skipped  laws of the whole row: a vertex does not keep its own" in report.render()
+    assert "skipped  laws of the whole row: a vertex breaks its laws" in report.render()
 
 
 def test_what_a_template_cannot_see_makes_a_vertex_inconsistent():
@@ -283,8 +283,8 @@ def test_a_vertex_behind_one_that_fails_is_not_blamed():
     report = check(of_loads(replace(LI, max_outputs=3), AVG), examples=40)
     assert conditions(report) == {("emits", "li")}
     assert report.skipped == (
-        "laws of avg: it reads what does not keep its own",
-        "laws of the whole row: a vertex does not keep its own",
+        "laws of avg: it reads a vertex that breaks its laws",
+        "laws of the whole row: a vertex breaks its laws",
     )
 
 
