@@ -1,12 +1,11 @@
-"""Data traces of U(K, V) and O(K, V), and transductions of them, as definitions that run.
+"""Defines data traces of U(K, V) and O(K, V), and transductions of them, in executable form.
 
-Source: Data-Trace Types, section 3. What tests of everything else about dataflow graphs refer to:
-slow, and as close to the paper as Python is.
+Source: Data-Trace Types, section 3. Slow and close to the paper: the reference for tests of dataflow
+graphs.
 
-A *sequence* is a list of items, `(key, value)` each, and markers. Two sequences are equivalent when
-one becomes the other by swapping neighbours that do not depend on each other; a *data trace* is a
-class of equivalent sequences. Of these two types a class has a normal form that can be written
-down: between two markers a bag of items, in O(K, V) a sequence for each key.
+A *sequence* is a list of items `(key, value)` and markers. Two sequences are equivalent if swaps of
+independent neighbours turn one into the other; a *data trace* is a class of equivalent sequences. Its
+normal form has, between two markers, a bag of items for U(K, V) and a sequence per key for O(K, V).
 """
 
 import math
@@ -29,11 +28,11 @@ from streamlab.workloads.model.dataflow.vertex_reference import (
 
 Element = Item | Marker
 Block = tuple[tuple[int, tuple[Any, ...]], ...]
-"""Keys in ascending order, each with its values: ascending in U(K, V), as they came in O(K, V)."""
+"""Keys in ascending order, each with its values: ascending in U(K, V), in order of arrival in O(K, V)."""
 
 
 def dependent(of: TraceType, a: Element, b: Element) -> bool:
-    """Return whether two elements depend on each other: D of section 4."""
+    """Return whether two elements depend on each other (D of section 4)."""
     if isinstance(a, Marker) or isinstance(b, Marker):
         return True
     return of.ordered and a[0] == b[0]
@@ -41,12 +40,12 @@ def dependent(of: TraceType, a: Element, b: Element) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A data trace; equal traces are equal objects.
+    """Holds a data trace; equal traces are equal objects.
 
     Attributes:
-        of: its type.
-        blocks: what lies before, between and behind the markers: one more than those.
-        markers: their times.
+        of: Its type.
+        blocks: The blocks before, between and after the markers: one more than markers.
+        markers: Times of the markers.
     """
 
     of: TraceType
@@ -54,7 +53,7 @@ class Trace:
     markers: tuple[int, ...]
 
     def __le__(self, other: "Trace") -> bool:
-        """Return whether this is a prefix of another: some sequence of it is one of the other's."""
+        """Return whether this trace is a prefix of another."""
         n = len(self.markers)
         return (
             self.of == other.of
@@ -77,7 +76,7 @@ class Trace:
         return elements
 
     def lines(self) -> list[str]:
-        """Return it in words, a line for each block and marker."""
+        """Return the trace in words, one line per item or marker."""
         lines = []
         for index, block in enumerate(self.blocks):
             lines += [
@@ -103,7 +102,7 @@ def trace(of: TraceType, elements: Iterable[Element]) -> Trace:
 
 
 def equivalent(of: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
-    """Return whether two sequences are of one trace."""
+    """Return whether two sequences belong to the same trace."""
     return trace(of, u) == trace(of, v)
 
 
@@ -113,13 +112,13 @@ Step = Callable[[Element], None]
 
 @dataclass(frozen=True, slots=True)
 class Transduction:
-    """A data-string transduction, as something that is started and given one element at a time.
+    """Describes a data-string transduction, which processes one element at a time.
 
     Attributes:
-        name: how messages call it.
-        reads, gives: the types X and Y that it is to be consistent with.
-        start: starts it; what is started gives the output of each step to the function that
-            `start` is given, markers included: f of section 3.2.
+        name: Name for messages.
+        reads, gives: Its input and output types X and Y.
+        start: Starts it: f of section 3.2. `start(give)` returns a function that takes each element
+            and passes its output, markers included, to `give`.
     """
 
     name: str
@@ -129,18 +128,18 @@ class Transduction:
 
     def lifted(self, elements: Iterable[Element]) -> list[Element]:
         """Return all output for a sequence: the lifting of f (section 3.2)."""
-        given: list[Element] = []
-        step = self.start(given.append)
+        output: list[Element] = []
+        step = self.start(output.append)
         for element in elements:
             step(element)
-        return given
+        return output
 
-    def denotation(self, of: Trace) -> Trace:
+    def denotation(self, data: Trace) -> Trace:
         """Return the trace of the output for a trace: beta of Definition 3.6, if f is consistent.
 
-        It is computed on one sequence of the trace; `consistent` says whether that matters.
+        It is computed on one sequence of the trace; for a consistent f the choice does not matter.
         """
-        return trace(self.gives, self.lifted(of.sequence()))
+        return trace(self.gives, self.lifted(data.sequence()))
 
     def consistent(self, u: Sequence[Element], v: Sequence[Element]) -> bool:
         """Return whether Definition 3.5 holds for two sequences: u = v implies f(u) = f(v)."""
@@ -150,7 +149,7 @@ class Transduction:
 
 
 def of_vertex(vertex: Vertex, reads: TraceType) -> Transduction:
-    """Return what one vertex does."""
+    """Return the transduction of one vertex."""
 
     def begin(give: Step) -> Step:
         run: VertexRun = start(vertex, _items(give))
@@ -160,7 +159,7 @@ def of_vertex(vertex: Vertex, reads: TraceType) -> Transduction:
 
 
 def of_graph(flow: Dataflow) -> Transduction:
-    """Return what a whole graph does; an item's key is the index of its source."""
+    """Return the transduction of a graph; an item's key is the index of its source."""
 
     def begin(give: Step) -> Step:
         run = GraphRun(flow, _items(give))
@@ -170,12 +169,12 @@ def of_graph(flow: Dataflow) -> Transduction:
 
 
 def sources(flow: Dataflow) -> TraceType:
-    """Return the type of what a graph reads: of all sources, which have their markers in common."""
+    """Return the input type of a graph: that of all sources, which share their markers."""
     return U("kind", of_events(flow.event).value)
 
 
 def stepping(item: Take, marker: Callable[[Marker], None], give: Step) -> Step:
-    """Return what hands items and markers on; a marker leaves behind what it gives rise to."""
+    """Return a step that runs `item` and `marker`; a marker leaves after the outputs that it causes."""
 
     def step(element: Element) -> None:
         if isinstance(element, Marker):
@@ -199,17 +198,17 @@ def _items(give: Step) -> Take:
 
 
 def _block(of: TraceType, block: dict[int, list[Any]]) -> Block:
-    found = []
+    items = []
     for key in sorted(block):
         values = [_plain(value) for value in block[key]]
         if not of.ordered:
             values.sort(key=lambda value: by_numbers((0, value)))
-        found.append((key, tuple(values)))
-    return tuple(found)
+        items.append((key, tuple(values)))
+    return tuple(items)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in which one NaN equals another: all are one object; -0.0 equals 0.0."""
+    """Return a value whose NaNs are one object, so that they compare equal in tuples."""
     if not any(isinstance(field, float) and math.isnan(field) for field in value):
         return value
     fields = (
@@ -221,13 +220,13 @@ def _plain(value: Any) -> Any:
 def _begins(of: TraceType, part: Block, whole: Block) -> bool:
     """Return whether a block is a prefix of another: a smaller bag, or a prefix for each key."""
     values = dict(whole)
-    for key, found in part:
+    for key, prefix in part:
         rest = list(values.get(key, ()))
         if of.ordered:
-            if rest[: len(found)] != list(found):
+            if rest[: len(prefix)] != list(prefix):
                 return False
             continue
-        for value in found:
+        for value in prefix:
             if value not in rest:
                 return False
             rest.remove(value)

@@ -45,7 +45,7 @@ def test_a_template_that_has_the_wrong_order_says_what_to_do():
 
 
 def test_an_ordered_operator_keeps_the_type_of_its_keys():
-    with pytest.raises(ProgramError, match=r"keeps the key of what it reads.*by an OpStateless"):
+    with pytest.raises(ProgramError, match=r"keeps the key of its input.*in an OpStateless"):
         replace(LI, gives=O("house", LOAD))
 
 
