@@ -214,12 +214,12 @@ def test_one_field_has_one_type_in_all_sources():
     two = flow.add(replace(JFM, name="jfm2", reads=reads), flow.source("more", other))
     with pytest.raises(ProgramError) as caught:
         flow.gives(flow.add(AVG, one, two))
-    assert "field plug is int32 in one source and int64 in another; give one" in str(caught.value)
+    assert "field plug is int32 in one source and int64 in another; rename one" in str(caught.value)
 
 
 def test_a_source_is_of_no_order_and_no_key():
     jfm = Vertex(name="jfm", type=LOADS, inputs=(0,), operator=JFM)
-    with pytest.raises(ProgramError, match=r"source reading is of O\(unit.*, not U\(unit\)"):
+    with pytest.raises(ProgramError, match=r"source reading has type O\(unit.*; expected U\(unit"):
         Dataflow(
             name="x",
             markers=1,
