@@ -207,14 +207,14 @@ def test_a_group_without_keys_is_refused():
 
 def test_an_event_of_every_key_has_key_0():
     data = one_stream((0, SLICE, 1, 0), keys=4)
-    with pytest.raises(ModelError, match="concerns every key, and an event with key 1"):
+    with pytest.raises(ModelError, match="an event with key 1, but it concerns every key"):
         answer_of(PLUGS, data)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keyed": False}, "has events across keys .house., and is not keyed"),
+        ({"keyed": False}, "has events across keys .house., but is not keyed"),
         ({"across": (PLUGS.across[0],) * 2}, "share a name"),
         (
             {"across": (PLUGS.across[0], replace(PLUGS.across[1], kinds=("house",)))},

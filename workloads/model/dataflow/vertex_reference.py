@@ -21,7 +21,7 @@ from streamlab.workloads.model.dataflow.operators import (
 from streamlab.workloads.model.dataflow.program import Vertex
 from streamlab.workloads.model.dgs.program import Record
 from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.pipeline.reference import narrowed
+from streamlab.workloads.model.pipeline.reference import narrow
 from streamlab.workloads.model.streams.records import RecordType, record_type
 
 Item = tuple[int, Any]
@@ -133,7 +133,7 @@ def _fit(name: str, field: str, kind: type[np.generic], value: Any) -> Any:
             f"{kind.__name__}: round it, or change the type of the field"
         )
     try:
-        return narrowed(kind, value)
+        return narrow(kind, value)
     except (OverflowError, ValueError, TypeError) as error:
         raise ProgramError(
             f"operator {name}: {value!r} does not fit output field {field} of type "
