@@ -23,14 +23,14 @@ def stream(tags, kinds=(0, 1)):
 def test_a_tag_outside_the_alphabet_is_refused(rows, tag):
     tags = np.arange(rows, dtype=np.int32) % 6
     tags[-1] = tag
-    says = rf"^stream s: row {rows - 1} has tag {tag}, and with 3 keys there are the tags 0 to 5"
+    says = rf"^stream s: row {rows - 1} has tag {tag}, but with 3 keys tags are 0 to 5"
     with pytest.raises(ModelError, match=says + RULE):
         Input(alphabet=KINDS, streams=(stream([0]), stream(tags)))
 
 
 def test_a_tag_of_a_kind_that_its_stream_does_not_carry_is_refused():
-    says = "^stream s: row 2 has tag 5, which is kind update of key 2, and the stream carries view"
-    with pytest.raises(ModelError, match=says + " only" + RULE):
+    says = "^stream s: row 2 has tag 5, which is kind update of key 2, but the stream carries only"
+    with pytest.raises(ModelError, match=says + " view" + RULE):
         Input(alphabet=KINDS, streams=(stream([0, 4, 5, 1], kinds=(0,)),))
 
 
