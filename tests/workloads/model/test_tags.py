@@ -49,5 +49,5 @@ def test_a_dataset_is_not_written_with_a_tag_outside_its_alphabet(tmp_path):
         {"ts": np.arange(4), "tag": np.array([0, 1, 2, 3], dtype=np.int32)},
         {"ts": np.arange(4, 6), "tag": np.array([5, 6], dtype=np.int32)},
     ]
-    with pytest.raises(DatasetError, match="^stream s: row 5 has tag 6, and with 3 keys" + ".*"):
+    with pytest.raises(DatasetError, match="^stream s: row 5 has tag 6, but with 3 keys" + ".*"):
         write_stream(tmp_path, "s", (0, 1), TYPES, blocks, KINDS)

@@ -108,7 +108,7 @@ def test_other_keys_between_ordered_types_name_both_operators_to_put_between():
         f.gives(f.add(other, f.sort(f.add(JFM, r))))
 
     assert "Put an OpStateless between them" in refused(build)
-    assert "and SORT behind it" in refused(build)
+    assert "and SORT after that" in refused(build)
 
 
 def test_fields_in_another_order_are_told():
@@ -158,7 +158,7 @@ def test_what_nothing_reads_is_refused():
         f.add(again(JFM, "left"), r)
         f.gives(f.add(JFM, r))
 
-    assert "nothing reads left; only what is given" in refused(build)
+    assert "nothing reads left; only the output of the last vertex" in refused(build)
 
 
 def test_what_is_given_is_not_read_as_well():
