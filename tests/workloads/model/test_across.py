@@ -276,7 +276,7 @@ def test_what_a_run_holds_goes_on_elsewhere():
     for event in events[:6]:
         first.process(event, out)
     second = KeyedRun(PLUGS, 4)
-    second.hold(pickle.loads(pickle.dumps(first.held())))
+    second.restore(pickle.loads(pickle.dumps(first.state())))
     for event in events[6:]:
         second.process(event, out)
     assert rows(out.columns(PLUGS.output)) == rows(answer_of(PLUGS, data))

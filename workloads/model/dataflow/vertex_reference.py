@@ -56,10 +56,10 @@ class VertexRun:
     def marker(self, m: Marker) -> None:
         """Process a marker; the outputs that it causes leave before this returns."""
 
-    def held(self) -> Any:
-        """Return the state between two items, for `hold` of another run; it can be pickled."""
+    def state(self) -> Any:
+        """Return the state between two items, for `restore` of another run; it can be pickled."""
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the state of another run of this vertex."""
 
 
@@ -184,11 +184,11 @@ class _OrderedRun(VertexRun):
             for key, state in self._states.items():
                 operator.on_marker(state, key, m, self._out.open(operator, key))
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return self._states
 
-    def hold(self, held: Any) -> None:
-        self._states = held
+    def restore(self, saved: Any) -> None:
+        self._states = saved
 
 
 class UnorderedRun(VertexRun):
@@ -237,13 +237,13 @@ class UnorderedRun(VertexRun):
             self._entries[key] = entry
         return entry
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """See `VertexRun`."""
         return self._start, self._entries
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """See `VertexRun`."""
-        self._start, self._entries = held
+        self._start, self._entries = saved
 
     def _identity(self) -> Record:
         return new_record(self._aggregate, self._operator.identity)
@@ -276,11 +276,11 @@ class _SortRun(VertexRun):
         for key, value in sorted(block, key=self._by):
             self.give(key, value)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return [(key, tuple(value)) for key, value in self._block]
 
-    def hold(self, held: Any) -> None:
-        self._block = [(key, self._make(value)) for key, value in held]
+    def restore(self, saved: Any) -> None:
+        self._block = [(key, self._make(value)) for key, value in saved]
 
 
 def by_numbers(item: Item) -> tuple[Any, ...]:

@@ -28,21 +28,21 @@ class KeyedRun:
         """Process the next event."""
         across = self._across[event.kind]
         if across is None:
-            self._update(self._state(event.key), event, out)
+            self._update(self._state_of(event.key), event, out)
         else:
             keys = self._keys_of(across, event.key)
-            members = StateList(keys, [self._state(key) for key in keys])
+            members = StateList(keys, [self._state_of(key) for key in keys])
             across.update(self._group_of(across, event.key), members, event, out)
 
-    def held(self) -> Any:
-        """Return all states, for `hold` of another run of the program; they can be pickled."""
+    def state(self) -> Any:
+        """Return all states, for `restore` of another run of the program; they can be pickled."""
         return self._states, self._groups
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the states of another run."""
-        self._states, self._groups = held
+        self._states, self._groups = saved
 
-    def _state(self, key: int) -> Any:
+    def _state_of(self, key: int) -> Any:
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = initial_state(self._program)

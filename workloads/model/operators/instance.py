@@ -39,10 +39,10 @@ class Instance(Protocol):
     def process(self, t: Any) -> None:
         """Advance to the tuple's time, then update the window instances that contain it."""
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the state."""
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the state of another instance."""
 
 
@@ -189,15 +189,15 @@ class MultiInstance:
                     w = instances[key] = make(key, left)
                 update(w, t, out)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the open windows by left, in order."""
         return self._open
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the open windows of another instance."""
-        self._open = held
-        self._lefts = deque(held)
-        self._due = self._lefts[0] + self._window.size if held else math.inf
+        self._open = saved
+        self._lefts = deque(saved)
+        self._due = self._lefts[0] + self._window.size if saved else math.inf
 
     def _begin(self, left: int) -> dict[int, tuple[Any, ...]]:
         if not self._lefts:
@@ -253,13 +253,13 @@ class SingleInstance:
                 w = self._instances[key] = self._make(key, self._left)
             self._update(w, t, out)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the windows by key, their left boundary, and when they expire."""
         return self._instances, self._left, self._due
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the windows of another instance."""
-        self._instances, self._left, self._due = held
+        self._instances, self._left, self._due = saved
 
     def _shift(self, left: int) -> None:
         self._out.right = self._left + self._window.size
@@ -319,10 +319,10 @@ class JoinInstance:
         if self._owns is None or self._owns(self._count % self._shares):
             this.append(t)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the stored tuples and the number of all tuples so far."""
         return self._stored, self._count
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the tuples of another instance."""
-        self._stored, self._count = held
+        self._stored, self._count = saved

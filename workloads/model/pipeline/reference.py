@@ -45,13 +45,13 @@ class PipelineRun:
             else:
                 forward = _chained(pipeline, index, running.process)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the states of all operators; they can be pickled."""
         return [running.states for running in self._running]
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Continue from the states of another run of this pipeline."""
-        for running, states in zip(self._running, held, strict=True):
+        for running, states in zip(self._running, saved, strict=True):
             running.states = states
 
 
