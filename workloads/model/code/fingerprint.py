@@ -34,8 +34,8 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.model.code.location import shown_file
-from streamlab.workloads.model.code.source import compiled, written
+from streamlab.workloads.model.code.location import display_path
+from streamlab.workloads.model.code.source import bytecode_identity, source_identity
 
 STABLE_MODULES = frozenset({"math", "numpy"})
 """Modules whose attributes change only with their version; others may hold a user's constants."""
@@ -95,7 +95,7 @@ def names_of(code: CodeType) -> set[str]:
     return names
 
 
-def is_a_users(module: str, file: str | None) -> bool:
+def is_user_module(module: str, file: str | None) -> bool:
     """Return whether a module is the user's: not Python's, the lab's or an installed package's."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names or top == _OURS:
@@ -154,7 +154,7 @@ class _Exact:
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         """Yield the identity of a function's code."""
-        yield from compiled(code)
+        yield from bytecode_identity(code)
 
     def value(self, name: str, value: object, home: str) -> Iterator[bytes]:
         """Yield the identity of a value that code of the module `home` reads as `name`."""
@@ -184,7 +184,7 @@ class _Placed(_Exact):
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from super().code(code)
-        yield os.fsencode(f"{shown_file(code.co_filename)}:{code.co_firstlineno}")
+        yield os.fsencode(f"{display_path(code.co_filename)}:{code.co_firstlineno}")
         yield code.co_linetable
 
 
@@ -192,7 +192,7 @@ class _Whole(_Exact):
     """Walks over any value; hashes more than is read where it cannot tell what is read."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
-        yield from written(code)
+        yield from source_identity(code)
 
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
         module = function.__module__ or ""
@@ -379,7 +379,7 @@ def _is_foreign_name(module: str, home: str) -> bool:
         spec = find_spec(top)
     except (ImportError, ValueError):  # a module without a specification
         return False
-    return spec is not None and not is_a_users(top, spec.origin)
+    return spec is not None and not is_user_module(top, spec.origin)
 
 
 def _reference(value: object, module: str) -> bytes:

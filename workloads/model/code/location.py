@@ -12,6 +12,6 @@ _HOME = Path(__file__).parents[2]
 
 
 @lru_cache(maxsize=4096)
-def shown_file(file: str) -> str:
+def display_path(file: str) -> str:
     """Return a file's path for error messages: relative to the lab's folder if inside it."""
     return Path(file).relative_to(_HOME).as_posix() if Path(file).is_relative_to(_HOME) else file

@@ -17,7 +17,7 @@ _Place = tuple[str, int]
 _EMPTY = "Constant(value='')"
 
 
-def compiled(code: CodeType) -> Iterator[bytes]:
+def bytecode_identity(code: CodeType) -> Iterator[bytes]:
     """Yield the identity of a function by its bytecode."""
     yield code.co_code
     yield code.co_exceptiontable
@@ -25,14 +25,14 @@ def compiled(code: CodeType) -> Iterator[bytes]:
     yield repr((code.co_names, code.co_varnames, code.co_freevars, counts)).encode()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from compiled(constant)
+            yield from bytecode_identity(constant)
         elif isinstance(constant, frozenset):  # its order depends on the hashes of strings
             yield repr(sorted(map(repr, constant))).encode()
         else:
             yield repr(constant).encode()
 
 
-def written(code: CodeType) -> Iterator[bytes]:
+def source_identity(code: CodeType) -> Iterator[bytes]:
     """Yield the identity of a function by its syntax tree, without place and comments.
 
     Falls back to the bytecode if the source is missing or differs from the running code, as in a file
@@ -40,12 +40,12 @@ def written(code: CodeType) -> Iterator[bytes]:
     """
     try:
         functions = _functions(Path(code.co_filename).read_bytes())
-        running = list(compiled(code))
+        running = list(bytecode_identity(code))
         candidates = functions[code.co_name, code.co_firstlineno]
-        text = next(_text(node) for node, c in candidates if list(compiled(c)) == running)
+        text = next(_text(node) for node, c in candidates if list(bytecode_identity(c)) == running)
         yield repr((__debug__, text)).encode()
     except (OSError, SyntaxError, ValueError, LookupError, StopIteration, RecursionError):
-        yield from compiled(code)
+        yield from bytecode_identity(code)
 
 
 @lru_cache(maxsize=256)

@@ -36,7 +36,7 @@ def close(a: Trace, b: Trace) -> bool:
 
 
 def _in_order(data: Trace) -> tuple[Any, ...]:
-    if data.of.ordered:
+    if data.type.ordered:
         return data.blocks
     return tuple(
         tuple(

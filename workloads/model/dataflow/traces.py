@@ -31,11 +31,11 @@ Block = tuple[tuple[int, tuple[Any, ...]], ...]
 """Keys in ascending order, each with its values: ascending in U(K, V), in order of arrival in O(K, V)."""
 
 
-def dependent(of: TraceType, a: Element, b: Element) -> bool:
+def dependent(link: TraceType, a: Element, b: Element) -> bool:
     """Return whether two elements depend on each other (D of section 4)."""
     if isinstance(a, Marker) or isinstance(b, Marker):
         return True
-    return of.ordered and a[0] == b[0]
+    return link.ordered and a[0] == b[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Trace:
     """Holds a data trace; equal traces are equal objects.
 
     Attributes:
-        of: Its type.
+        type: Its type.
         blocks: The blocks before, between and after the markers: one more than markers.
         markers: Times of the markers.
     """
 
-    of: TraceType
+    type: TraceType
     blocks: tuple[Block, ...]
     markers: tuple[int, ...]
 
@@ -56,15 +56,15 @@ class Trace:
         """Return whether this trace is a prefix of another."""
         n = len(self.markers)
         return (
-            self.of == other.of
+            self.type == other.type
             and self.markers == other.markers[:n]
             and self.blocks[:n] == other.blocks[:n]
-            and _begins(self.of, self.blocks[n], other.blocks[n])
+            and _begins(self.type, self.blocks[n], other.blocks[n])
         )
 
     def then(self, more: Iterable[Element]) -> "Trace":
         """Return the concatenation with the trace of a sequence: [u] . [v] = [uv]."""
-        return trace(self.of, [*self.sequence(), *more])
+        return trace(self.type, [*self.sequence(), *more])
 
     def sequence(self) -> list[Element]:
         """Return one of its sequences."""
@@ -80,14 +80,14 @@ class Trace:
         lines = []
         for index, block in enumerate(self.blocks):
             lines += [
-                item_words(self.of, (key, value)) for key, values in block for value in values
+                item_words(self.type, (key, value)) for key, values in block for value in values
             ]
             if index < len(self.markers):
                 lines.append(f"# {self.markers[index]}")
         return lines
 
 
-def trace(of: TraceType, elements: Iterable[Element]) -> Trace:
+def trace(link: TraceType, elements: Iterable[Element]) -> Trace:
     """Return the data trace of a sequence: its class under the equivalence of its type."""
     blocks: list[dict[int, list[Any]]] = [defaultdict(list)]
     markers: list[int] = []
@@ -98,12 +98,12 @@ def trace(of: TraceType, elements: Iterable[Element]) -> Trace:
         else:
             key, value = element
             blocks[-1][key].append(value)
-    return Trace(of, tuple(_block(of, block) for block in blocks), tuple(markers))
+    return Trace(link, tuple(_block(link, block) for block in blocks), tuple(markers))
 
 
-def equivalent(of: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
+def equivalent(link: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
     """Return whether two sequences belong to the same trace."""
-    return trace(of, u) == trace(of, v)
+    return trace(link, u) == trace(link, v)
 
 
 Step = Callable[[Element], None]
@@ -186,22 +186,22 @@ def stepping(item: Take, marker: Callable[[Marker], None], give: Step) -> Step:
     return step
 
 
-def item_words(of: TraceType, item: Item) -> str:
+def item_words(link: TraceType, item: Item) -> str:
     """Return an item in words, e.g. `plug 7: (ts=3, load=10)`."""
     key, value = item
     fields = ", ".join(f"{name}={field}" for name, field in zip(value._fields, value, strict=True))
-    return f"({fields})" if of.key is None else f"{of.key} {key}: ({fields})"
+    return f"({fields})" if link.key is None else f"{link.key} {key}: ({fields})"
 
 
 def _items(give: Step) -> Take:
     return lambda key, value: give((key, value))
 
 
-def _block(of: TraceType, block: dict[int, list[Any]]) -> Block:
+def _block(link: TraceType, block: dict[int, list[Any]]) -> Block:
     items = []
     for key in sorted(block):
         values = [_plain(value) for value in block[key]]
-        if not of.ordered:
+        if not link.ordered:
             values.sort(key=lambda value: by_numbers((0, value)))
         items.append((key, tuple(values)))
     return tuple(items)
@@ -217,12 +217,12 @@ def _plain(value: Any) -> Any:
     return type(value)._make(fields)
 
 
-def _begins(of: TraceType, part: Block, whole: Block) -> bool:
+def _begins(link: TraceType, part: Block, whole: Block) -> bool:
     """Return whether a block is a prefix of another: a smaller bag, or a prefix for each key."""
     values = dict(whole)
     for key, prefix in part:
         rest = list(values.get(key, ()))
-        if of.ordered:
+        if link.ordered:
             if rest[: len(prefix)] != list(prefix):
                 return False
             continue

@@ -201,7 +201,7 @@ def elements(flow: Dataflow, *, max_size: int) -> st.SearchStrategy[list[Element
 
 
 @st.composite
-def equivalents(draw: st.DrawFn, of: TraceType, elements: Sequence[Element]) -> list[Element]:
+def equivalents(draw: st.DrawFn, link: TraceType, elements: Sequence[Element]) -> list[Element]:
     """Draw any sequence of the same data trace."""
     sequence: list[Element] = []
     block: list[tuple[int, Any]] = []
@@ -213,7 +213,7 @@ def equivalents(draw: st.DrawFn, of: TraceType, elements: Sequence[Element]) -> 
         values: dict[int, list[Any]] = {}
         for key, value in block:
             values.setdefault(key, []).append(value)
-        if not of.ordered:
+        if not link.ordered:
             values = {key: draw(st.permutations(values[key])) for key in sorted(values)}
         left = {key: iter(values[key]) for key in values}
         sequence += [(key, next(left[key])) for key in keys]
