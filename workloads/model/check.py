@@ -228,14 +228,14 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
             skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
         elif vertex.operator is not None:
             # Only the first failure is informative; it makes the others fail too.
-            for condition, law in dataflow_laws.of_vertex_alone(vertex.operator):
+            for condition, law in dataflow_laws.vertex_laws(vertex.operator):
                 if not holds(condition, vertex.name, partial(law, flow, index)):
                     failed.add(index)
                     break
     if failed:
         skipped.append(f"laws of the whole {flow.name}: a vertex breaks its laws")
     else:
-        for condition, of_flow in dataflow_laws.OF_GRAPHS:
+        for condition, of_flow in dataflow_laws.GRAPH_LAWS:
             holds(condition, flow.name, partial(of_flow, flow))
     report = ConsistencyReport(
         program=flow.name,
@@ -248,7 +248,7 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
         return report
     for index, vertex in enumerate(flow.vertices):
         if isinstance(vertex.operator, OpKeyedUnordered):
-            for condition, law in dataflow_laws.OF_MONOIDS:
+            for condition, law in dataflow_laws.MONOID_LAWS:
                 rounded = partial(
                     _rounded_monoid, condition, vertex.name, partial(law, flow, index)
                 )

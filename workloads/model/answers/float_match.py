@@ -42,7 +42,7 @@ class Deviation:
 
 
 @dataclass(slots=True, kw_only=True)
-class Matched:
+class FloatMatch:
     """Holds an answer after matching, and the deviations of its floats by field."""
 
     columns: Columns
@@ -51,7 +51,7 @@ class Matched:
 
 def match_floats(
     expected: Columns, actual: Columns, relation: Relation, tolerances: Tolerances, magnitude: float
-) -> Matched:
+) -> FloatMatch:
     """Return an answer with its floats replaced by expected ones within their tolerances.
 
     Args:
@@ -64,12 +64,12 @@ def match_floats(
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)
     if len(expected["ts"]) == len(actual["ts"]) and matcher.matches_in_place():
-        return Matched(columns=expected, deviations=matcher.deviations)
+        return FloatMatch(columns=expected, deviations=matcher.deviations)
     # The first round matches by level, so that dependent rows keep their order. The second round
     # ignores levels, so that a missing row does not make all rows after it wrong.
     for with_levels in (True, False):
         matcher.match_groups(with_levels=with_levels)
-    return Matched(columns=matcher.snapped(), deviations=matcher.deviations)
+    return FloatMatch(columns=matcher.snapped(), deviations=matcher.deviations)
 
 
 class _Matcher:

@@ -93,12 +93,12 @@ def tolerances_of(program: AnyProgram, declared: Tolerances, events: int) -> dic
     names = [name for name in output.names or () if output[name].kind == "f"]
     fixed = not names or order_is_fixed(program)
     return {
-        name: declared.get(name, EXACT if fixed else derived(output[name], events))
+        name: declared.get(name, EXACT if fixed else derive_tolerance(output[name], events))
         for name in names
     }
 
 
-def derived(dtype: np.dtype[np.generic], events: int) -> Tolerance:
+def derive_tolerance(dtype: np.dtype[np.generic], events: int) -> Tolerance:
     """Return the bound for a sum of `events` numbers, which never allows less than half of the digits."""
     unit = float(np.finfo(np.float32 if dtype.itemsize <= 4 else np.float64).eps)
     return Tolerance(relative=min(events * unit, math.sqrt(unit)), events=max(events, 1))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from streamlab.workloads.model.answers.difference import Difference, classify, spread
-from streamlab.workloads.model.answers.float_match import Matched, match_floats
+from streamlab.workloads.model.answers.float_match import FloatMatch, match_floats
 from streamlab.workloads.model.answers.floats import Tolerances
 from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint
 from streamlab.workloads.model.answers.time_order import late_examples, late_rows
@@ -92,10 +92,10 @@ def _matched(
     output: OutputType,
     tolerances: Tolerances,
     magnitude: Callable[[], float],
-) -> Matched:
+) -> FloatMatch:
     """Return the answer with its floats replaced by expected ones within their tolerances."""
     if _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"]):
-        return Matched(columns=actual)
+        return FloatMatch(columns=actual)
     relation = Relation.of(output, expected, actual)
     return match_floats(expected, actual, relation, tolerances, magnitude())
 

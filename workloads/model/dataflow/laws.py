@@ -57,7 +57,7 @@ MAX_COMBINED = 3
 """Largest number of items of an aggregate in the laws of monoids."""
 
 
-def keys_are_kept(flow: Dataflow, index: int, draw: Draw) -> None:
+def keys_are_preserved(flow: Dataflow, index: int, draw: Draw) -> None:
     """Keys: an OpKeyedOrdered emits only items of the key of the current item or state.
 
     Then the output of each instance is in order for each of its keys.
@@ -180,10 +180,10 @@ def deployments_do_not_matter(flow: Dataflow, draw: Draw) -> None:
         raise BrokenLawError("the answer depends on the number of instances", lines)
 
 
-OF_MONOIDS = (("associative", combine_associates), ("commutative", combine_commutes))
+MONOID_LAWS = (("associative", combine_associates), ("commutative", combine_commutes))
 """The laws of aggregates that rounding breaks."""
 
-OF_GRAPHS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
+GRAPH_LAWS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
     ("consistent", graph_is_consistent),
     ("monotone", graph_is_monotone),
     ("repeat", runs_repeat),
@@ -192,12 +192,12 @@ OF_GRAPHS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
 """The laws of whole graphs."""
 
 
-def of_vertex_alone(
+def vertex_laws(
     operator: FlowOperator,
 ) -> Iterator[tuple[str, Callable[[Dataflow, int, Draw], None]]]:
     """Yield the laws of a vertex; if one fails, later ones mostly fail too."""
     if isinstance(operator, OpKeyedOrdered):
-        yield "keys", keys_are_kept
+        yield "keys", keys_are_preserved
     yield "pure", functions_are_pure
     yield "emits", outputs_are_declared
     if isinstance(operator, OpKeyedUnordered):
