@@ -35,8 +35,8 @@ def outputs(deployment: Deployment, elements: Iterable[Element], choose: Choose)
             for reader in deployment.readers(index):
                 route, to = deployment.units[reader].route, spreads[reader]
                 wires.append(Wire(route=route, to=(to[i],) if route is Route.FORWARD else (*to,)))
-            begin = _begin(unit, first=i == 0 and unit.marks, sound=deployment.sound)
-            nodes.append(Node(name=f"{unit.name} {i}", begin=begin, wires=tuple(wires)))
+            start_node = _begin(unit, first=i == 0 and unit.marks, sound=deployment.sound)
+            nodes.append(Node(name=f"{unit.name} {i}", begin=start_node, wires=tuple(wires)))
     nodes.append(Node(name="sink"))
     feeds = _feeds([spreads[unit] for unit in deployment.sources], elements, choose)
     period = None if deployment.sound else deployment.flow.markers
