@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from streamlab.workloads.model.code.fingerprint import is_a_users
+from streamlab.workloads.model.code.fingerprint import is_user_module
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def as_files_are(load: Callable[[], T]) -> T:
             if module is None:
                 continue  # an import of another thread has failed meanwhile
             file = getattr(module, "__file__", None) or ""
-            named = file.endswith(".py") and is_a_users(name, file) and name != "__main__"
+            named = file.endswith(".py") and is_user_module(name, file) and name != "__main__"
             if named and (name not in before or (folder and Path(file).is_relative_to(folder))):
                 _IMPORTED.setdefault(module, _digest(file))
 

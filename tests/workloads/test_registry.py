@@ -61,7 +61,7 @@ def test_a_name_that_is_known_is_found_without_a_look_at_all_modules(monkeypatch
     workload("event_window")
     looked_at = []
     monkeypatch.setattr(
-        "streamlab.workloads.module_reload.is_a_users", lambda *module: looked_at.append(module)
+        "streamlab.workloads.module_reload.is_user_module", lambda *module: looked_at.append(module)
     )
     workload("event_window")
     assert looked_at == []

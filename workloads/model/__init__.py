@@ -1,4 +1,7 @@
-"""The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
+"""Defines the programming models: DGS programs, O+ queries, pipelines and dataflow graphs.
+
+Also their common input: streams, tags and columns. A `Workload` holds a program, its input and its oracle.
+"""
 
 from streamlab.workloads.model.answers.floats import EXACT, Tolerance
 from streamlab.workloads.model.dataflow import Dataflow

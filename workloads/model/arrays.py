@@ -1,16 +1,20 @@
-"""Array fields of states: what compiled code does otherwise than NumPy."""
+"""Copies array fields of states, in a form that compiles quickly."""
 
 from typing import Any
 
 
 def copy(values: Any, others: Any) -> None:
-    """Copy the numbers of an array to another one, of one dimension and as long.
+    """Copy a one-dimensional array into another of equal length.
 
-    As `others[:] = values`, which takes longer to compile and fills an array with a single number.
+    Prefer it to `others[:] = values`, which takes longer to compile and accepts a single number.
+
+    Args:
+        values: Source.
+        others: Destination.
 
     Raises:
-        ValueError: they are not of one length.
+        ValueError: The lengths differ.
     """
     if len(values) != len(others):
-        raise ValueError("an array is copied to one of another length")
+        raise ValueError("cannot copy an array into one of another length")
     others[:] = values

@@ -1,17 +1,15 @@
-"""Checks a program against the laws of its programming model.
+"""Checks a program against the laws of its programming model, with generated inputs.
 
-For programs with DGS: conditions C1 to C3 of the DGS paper, Definition 2.3, and the law of time.
+A pass is evidence, not proof; a failure is a shrunk counterexample. The laws, by model:
 
-Consistency makes every plan give the sequential answer (Theorem 2.4), which is tested as well, on
-forks within forks. The law of time says that an
-output carries the timestamp of the event that caused it, so that a cut of the input gives the cut
-of the answer; latency and open-loop runs rest on it. All are tested on generated histories, so a
-pass is evidence, not proof; a failure is a counterexample, shrunk. How C1 is read, and why not
-literally, is in `docs/decisions/0002-consistency-checker.md`.
-
-For queries of operators O+: what virtual shared-nothing parallelism rests on, see `query_laws`. For
-ordered pipelines: what lets several workers be at one operator, see `pipeline_laws`. For typed
-dataflow graphs: what makes every deployment equal to the graph, see `dataflow.laws`.
+- DGS programs: conditions C1 to C3 (DGS paper, Definition 2.3) and the law of time. Consistent programs
+  give the sequential answer under every plan (Theorem 2.4), which is tested too, on nested forks.
+  The law of time: an output carries the timestamp of the event that caused it. Then a cut of the input
+  gives the cut of the answer, which latency measurements and open-loop runs rely on.
+  `docs/decisions/0002-consistency-checker.md` explains why C1 is not read literally.
+- O+ queries: the assumptions of virtual shared-nothing parallelism, see `operators.laws`.
+- Ordered pipelines: the assumptions that let several workers run one operator, see `pipeline.laws`.
+- Typed dataflow graphs: the assumptions that make every deployment equal to the graph, see `dataflow.laws`.
 """
 
 import warnings
@@ -57,7 +55,7 @@ ROUNDS = (
     "answers of parallel runs are compared within a bound for rounding (docs/model.md, Floats); "
     "with streamlab.workloads.model.exact_sum they are equal bit for bit"
 )
-"""The note below laws that hold only up to rounding."""
+"""Follows laws that hold only up to rounding."""
 
 _WORDS = {
     "C1": "the join of {where} does not associate",
@@ -65,29 +63,29 @@ _WORDS = {
     "associative": "the combine of {where} does not associate",
     "commutative": "the combine of {where} does not commute",
 }
-"""By condition, what rounding does to it."""
+"""How rounding breaks each condition."""
 
 Law = tuple[str, str, Callable[[Draw], None]]
-"""A condition, the place where it must hold, and its test."""
+"""A condition, the place where it must hold, and the function that tests it."""
 
 ROUNDED = "with numbers that round"
-"""Follows the place of a law that is tested on such numbers."""
+"""Follows the place of a law that is tested on floats whose sums round."""
 
 FEWER = 8
-"""Histories for each input of a law that `check_also` tests."""
+"""`check_also` tests one input for so many histories of the other laws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A condition that does not hold.
+    """Describes a condition that does not hold.
 
     Attributes:
         condition: `C1`, `C2`, `C3`, `wires`, `time`, `plans` or `cut`; of a query `keys`, `emits`,
             `split`, `repeat` or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or
-            `repeat`; or what `check_also` was given.
-        where: the fork-join, the state type, the operator or the program.
-        law: the equation that fails.
-        lines: the counterexample: the history, the step, and both sides.
+            `repeat`; or the condition passed to `check_also`.
+        where: The fork-join, state type, operator or program.
+        law: The equation that fails.
+        lines: The counterexample: the history, the step, and both sides.
     """
 
     condition: str
@@ -103,15 +101,15 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsistencyReport:
-    """The outcome of a check.
+    """Holds the outcome of a check.
 
     Attributes:
-        program: its name.
-        checked: what was tested, e.g. `C2 for counter -> (counter, counter)`.
-        skipped: what was not, with the reason.
-        violations: what fails; empty when the program is consistent as far as was tested.
-        rounding: the laws that hold only up to the rounding of floats, by how much, an example.
-        examples: histories tested for each entry of `checked`, as far as it does not say otherwise.
+        program: Name of the program.
+        checked: The tested laws, e.g. `C2 for counter -> (counter, counter)`.
+        skipped: The laws that were not tested, with the reason.
+        violations: The laws that fail; empty if no counterexample was found.
+        rounding: The laws that hold only up to the rounding of floats, the difference, an example.
+        examples: Histories tested for each entry of `checked`, unless the entry states a number.
     """
 
     program: str
@@ -123,16 +121,16 @@ class ConsistencyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed."""
+        """Whether no law failed."""
         return not self.violations
 
     def render(self) -> str:
         """Return the report as text."""
         lines = [f"program {self.program}: {len(self.checked)} laws x {self.examples} histories"]
-        failed = {f"{found.condition} for {found.where}" for found in self.violations}
+        failed = {f"{violation.condition} for {violation.where}" for violation in self.violations}
         lines += [f"  {'FAILS' if name in failed else 'holds'}  {name}" for name in self.checked]
-        lines += [f"  skipped  {what}" for what in self.skipped]
-        lines += [found.render() for found in self.violations]
+        lines += [f"  skipped  {law}" for law in self.skipped]
+        lines += [violation.render() for violation in self.violations]
         lines += self.rounding
         if self.rounding:
             lines.append(ROUNDS)
@@ -140,12 +138,12 @@ class ConsistencyReport:
 
 
 def check(program: Program, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test the laws of a program's model on it.
+    """Test a program against the laws of its model.
 
     Args:
-        program: the program.
-        examples: histories to try for each law.
-        seed: same seed, same histories.
+        program: The program.
+        examples: Histories to try for each law.
+        seed: The same seed gives the same histories.
     """
     if isinstance(program, Query):
         return check_query(program, examples=examples, seed=seed)
@@ -157,12 +155,12 @@ def check(program: Program, *, examples: int = 200, seed: int = 0) -> Consistenc
 
 
 def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that keys are pure and that answers do not depend on who runs the query.
+    """Test that keys are pure and that answers do not depend on the number of instances.
 
     Args:
-        query: the query.
-        examples: inputs to try for each law.
-        seed: same seed, same inputs.
+        query: The query.
+        examples: Inputs to try for each law.
+        seed: The same seed gives the same inputs.
     """
     laws: list[Law] = [
         ("keys", operator.name, partial(keys_are_pure, query, index))
@@ -178,12 +176,12 @@ def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> Consiste
 
 
 def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that operators mind only what they may: their record, and the history of its key.
+    """Test that operators depend only on their record and on the history of its key.
 
     Args:
-        pipeline: the pipeline.
-        examples: inputs to try for each law.
-        seed: same seed, same inputs.
+        pipeline: The pipeline.
+        examples: Inputs to try for each law.
+        seed: The same seed gives the same inputs.
     """
     laws: list[Law] = []
     for index, stage in enumerate(pipeline.stages):
@@ -205,39 +203,39 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
 
 
 def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that vertices are what their templates say, so that the graph may be deployed anyhow.
+    """Test that vertices obey their templates, so that every deployment equals the graph.
 
     Args:
-        flow: the graph.
-        examples: inputs to try for each law.
-        seed: same seed, same inputs.
+        flow: The graph.
+        examples: Inputs to try for each law.
+        seed: The same seed gives the same inputs.
     """
     checked: list[str] = []
     skipped: list[str] = []
     violations: list[Violation] = []
 
     def holds(condition: str, where: str, law: Callable[[Draw], None]) -> bool:
-        found = _search(condition, where, law, examples, seed)
+        violation = _search(condition, where, law, examples, seed)
         checked.append(f"{condition} for {where}")
-        violations.extend([] if found is None else [found])
-        return found is None
+        violations.extend([] if violation is None else [violation])
+        return violation is None
 
     failed: set[int] = set()
     for index, vertex in enumerate(flow.vertices):
         if not failed.isdisjoint(vertex.inputs):
-            # What reaches it is not what it would be.
+            # Its input would not be that of a correct graph.
             failed.add(index)
-            skipped.append(f"laws of {vertex.name}: it reads what does not keep its own")
+            skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
         elif vertex.operator is not None:
-            # The first one that fails says what is wrong; the others fail because of it.
-            for condition, law in dataflow_laws.of_vertex_alone(vertex.operator):
+            # Only the first failure is informative; it makes the others fail too.
+            for condition, law in dataflow_laws.vertex_laws(vertex.operator):
                 if not holds(condition, vertex.name, partial(law, flow, index)):
                     failed.add(index)
                     break
     if failed:
-        skipped.append(f"laws of the whole {flow.name}: a vertex does not keep its own")
+        skipped.append(f"laws of the whole {flow.name}: a vertex breaks its laws")
     else:
-        for condition, of_flow in dataflow_laws.OF_GRAPHS:
+        for condition, of_flow in dataflow_laws.GRAPH_LAWS:
             holds(condition, flow.name, partial(of_flow, flow))
     report = ConsistencyReport(
         program=flow.name,
@@ -250,7 +248,7 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
         return report
     for index, vertex in enumerate(flow.vertices):
         if isinstance(vertex.operator, OpKeyedUnordered):
-            for condition, law in dataflow_laws.OF_MONOIDS:
+            for condition, law in dataflow_laws.MONOID_LAWS:
                 rounded = partial(
                     _rounded_monoid, condition, vertex.name, partial(law, flow, index)
                 )
@@ -265,14 +263,14 @@ def _rounded_monoid(
 
 
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for all.
+    """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for the program.
 
-    Of events across keys: time and number of their outputs, and plans as a whole.
+    Events across keys are tested for the time and number of their outputs, and by whole plans.
 
     Args:
-        program: the program.
-        examples: histories to try for each law.
-        seed: same seed, same histories.
+        program: The program.
+        examples: Histories to try for each law.
+        seed: The same seed gives the same histories.
     """
     skipped = [
         f"state type {state.name}: no fork leads to it"
@@ -293,7 +291,7 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
 
 
 def _of_states(semantics: Semantics) -> Iterator[Law]:
-    """Yield C1 and C2 of the fork-joins, C3 and time of the state types, that can be reached."""
+    """Yield C1 and C2 of the reachable fork-joins, C3 and time of the reachable state types."""
     program = semantics.program
     for pair in program.parallel:
         if reachable(program, pair.parent):
@@ -307,7 +305,7 @@ def _of_states(semantics: Semantics) -> Iterator[Law]:
 
 
 def _rounded(report: ConsistencyReport, program: DGSProgram, seed: int) -> ConsistencyReport:
-    """Return a report that adds how far the laws are from holding for numbers that round."""
+    """Return the report with the largest difference of each law on floats whose sums round."""
 
     def law_of(index: int, rounding: Rounding) -> Law:
         return [*_rounding_laws(Semantics(program=program, rounding=rounding))][index]
@@ -325,9 +323,9 @@ def _rounding_laws(semantics: Semantics) -> Iterator[Law]:
 def _but_for_rounding(
     report: ConsistencyReport, law_of: Callable[[Rounding], Law], seed: int
 ) -> ConsistencyReport:
-    """Return a report with one law tested on numbers that round.
+    """Return the report with one law tested on floats whose sums round.
 
-    Differences by rounding are measured; then the largest one is searched for again, and shrunk.
+    Measures differences by rounding, then searches for the largest one again and shrinks it.
     """
     rounding = Rounding()
     condition, where, law = law_of(rounding)
@@ -355,23 +353,23 @@ def _but_for_rounding(
 def check_also(
     report: ConsistencyReport, law: Callable[[Draw], None], condition: str, *, seed: int = 0
 ) -> ConsistencyReport:
-    """Return a report with one more law, of an engine and not of the model.
+    """Return the report with one more law, of an engine instead of the model.
 
-    Its inputs are long, so there are fewer of them.
+    Its inputs are long, so fewer are tried.
 
     Args:
-        report: on the laws of the model.
-        law: raises a counterexample when it does not hold for what it draws.
-        condition: what it is called.
-        seed: same seed, same inputs.
+        report: The report on the laws of the model.
+        law: Draws an input, and raises a counterexample if the law does not hold for it.
+        condition: Name of the law.
+        seed: The same seed gives the same inputs.
     """
     inputs = max(1, report.examples // FEWER)
     name = f"{condition} for {report.program}"
-    found = _search(condition, report.program, law, inputs, seed)
+    violation = _search(condition, report.program, law, inputs, seed)
     return replace(
         report,
-        checked=(*report.checked, name if found else f"{name}: {inputs} inputs"),
-        violations=report.violations if found is None else (*report.violations, found),
+        checked=(*report.checked, name if violation else f"{name}: {inputs} inputs"),
+        violations=report.violations if violation is None else (*report.violations, violation),
     )
 
 
@@ -382,12 +380,12 @@ def _report(
     examples: int,
     seed: int,
 ) -> ConsistencyReport:
-    found = [_search(*law, examples, seed) for law in laws]
+    violations = [_search(*law, examples, seed) for law in laws]
     return ConsistencyReport(
         program=program,
         checked=tuple(f"{condition} for {where}" for condition, where, _ in laws),
         skipped=skipped,
-        violations=tuple(violation for violation in found if violation is not None),
+        violations=tuple(violation for violation in violations if violation is not None),
         examples=examples,
     )
 
@@ -397,7 +395,7 @@ def _search(
 ) -> Violation | None:
     """Return the smallest counterexample that Hypothesis finds, if any."""
 
-    # A law draws within one value: what is drawn at the top would be printed, for nobody to read.
+    # The law draws within one value, because Hypothesis prints values that are drawn at the top.
     @st.composite
     def history(draw: Draw) -> None:
         law(draw)
@@ -414,23 +412,23 @@ def _search(
     )
     @given(history())
     def holds(_: None) -> None:
-        """Has held when its history is there."""
+        """Do nothing: drawing the history has tested the law."""
 
     try:
         with warnings.catch_warnings():
-            # The program's own calls of `random` look as if a strategy made them.
+            # Hypothesis mistakes a program's calls of `random` for calls by a strategy.
             warnings.simplefilter("ignore", HypothesisDeprecationWarning)
             holds()
     except Unsatisfiable:
-        return None  # nothing that a program does is what the law is about
+        return None  # the law applies to none of the program's histories
     except BrokenLawError as broken:
         return Violation(condition=condition, where=where, law=broken.law, lines=broken.lines)
-    except Exception as error:  # whatever the program's own functions raise
+    except Exception as error:  # the program's functions may raise anything
         for part in getattr(error, "exceptions", ()):
-            # A function that remembers its calls does not break the law again when it is tried
-            # again, which Hypothesis reports in this way.
+            # Hypothesis groups exceptions that do not recur. A function that remembers its calls
+            # may break the law only once.
             if isinstance(part, BrokenLawError):
-                lines = (*part.lines, "when the same was tried again, the law held")
+                lines = (*part.lines, "the law held when the same history was tried again")
                 return Violation(condition=condition, where=where, law=part.law, lines=lines)
         text = f"{type(error).__name__}: {error}, in {place_of(error)}"
         law_text = "a function of the program raised on a reachable state"

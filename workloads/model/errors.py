@@ -1,26 +1,25 @@
-"""Errors of the programming models. The whole tree is drawn in `lab/errors.py`."""
+"""Defines the errors of the programming models; `lab/errors.py` shows the whole error tree."""
 
 from pathlib import Path
 from traceback import extract_tb
 
 
 class ModelError(Exception):
-    """A program, plan, stream or parameter is malformed; the message names the remedy."""
+    """Reports a malformed program, plan, stream or parameter; the message names the remedy."""
 
 
 class ProgramError(ModelError):
-    """A DGS program is malformed or breaks one of its declared laws."""
+    """Reports a program that is malformed or breaks one of its declared laws."""
 
 
 class PlanError(ModelError):
-    """A synchronization plan is not valid for its program (Definition 3.2 of the DGS paper)."""
+    """Reports a synchronization plan that is invalid for its program (DGS paper, Definition 3.2)."""
 
 
 def place_of(error: BaseException) -> str:
     """Return where an exception was raised, as `function (file:line)`.
 
-    What the programming models raise at a program's mistake, in `out.emit` for example, was raised
-    where the program called them.
+    Frames inside this package are skipped: a mistake reported by `out.emit` is placed at the program's call.
     """
     frames = extract_tb(error.__traceback__)
     if not frames:

@@ -1,13 +1,13 @@
-"""An exact sum of floats, as a field of a state: the same in any order and any grouping.
+"""Sums floats exactly in a state's field, with the same result in any order and any grouping.
 
-A sum is an array of integers, `("total", np.int64, EXACT_SUM)` in a state's type, which holds
-the numbers without any rounding. Each float is cut into pieces of 32 bits, which are added to the
-integers of their places; integers add in any order. `round_sum` rounds once, to the nearest float.
+Declare the field as `("total", np.int64, EXACT_SUM)`: an array of integers that holds the sum without
+rounding. `add_exactly` splits each float into pieces of 32 bits and adds them to the integers of their
+places. `round_sum` rounds once, to the nearest float.
 
-The idea is Kulisch's long accumulator, in the form of R. M. Neal, Fast Exact Summation Using Small
-and Large Superaccumulators (2015, arXiv:1505.05571, section 2). There carries move up from time to
-time; here they wait for `round_sum`, so that equal numbers always make equal integers. A place has
-31 spare bits, enough for 2^30 numbers. Plain Python and compiled code give the same result.
+This is Kulisch's long accumulator, in the form of R. M. Neal, Fast Exact Summation Using Small
+and Large Superaccumulators (2015, arXiv:1505.05571, section 2). Neal moves carries up from time to
+time; here `round_sum` does, so that equal numbers always make equal integers. A place has 31 spare
+bits, enough for 2^30 numbers. Plain Python and compiled code give the same result.
 """
 
 import math
@@ -20,28 +20,28 @@ _LEAST = -1074
 """The exponent of the smallest float above 0."""
 
 _LOWEST = _LEAST - _MANTISSA + 1
-"""The exponent of the lowest bit of the first place: subnormal floats have zeros at the end."""
+"""The exponent of the lowest bit of the first place; subnormal floats end in zeros."""
 
 _HIGHEST = 1024
-"""Floats are below 2^1024."""
+"""Finite floats are below 2^1024."""
 
 _PLACES = (_HIGHEST - _MANTISSA - _LOWEST) // _BITS + 3
 _NAN, _PLUS, _MINUS = _PLACES, _PLACES + 1, _PLACES + 2
-"""After the places: how many numbers were NaN, inf and -inf."""
+"""The indices after the places: they count NaN, inf and -inf."""
 
 EXACT_SUM = (_PLACES + 3,)
-"""Shape of the field, whose type is int64: 568 bytes."""
+"""Shape of the field, of type int64: 568 bytes."""
 
 _HEAD = 62
-"""Leading bits by which `round_sum` rounds; of lower bits it keeps only whether one is set."""
+"""Leading bits on which `round_sum` rounds; it reduces lower bits to whether any is set."""
 
 
 def add_exactly(field: Any, value: Any) -> None:
-    """Add a number.
+    """Add a number to a field.
 
     Args:
-        field: the field; zeros are the empty sum.
-        value: any float, or a whole number that a float holds exactly.
+        field: The field; zeros are the empty sum.
+        value: Any float, or an integer that a float holds exactly.
     """
     if value != value:
         field[_NAN] += 1
@@ -74,9 +74,9 @@ def clear_sum(field: Any) -> None:
 
 
 def round_sum(field: Any) -> float:
-    """Return the sum, rounded to the nearest float, a tie to the even one; never -0.0.
+    """Return the sum, rounded to the nearest float, ties to even; never -0.0.
 
-    With a NaN, or with inf and -inf, it is NaN; it is inf or -inf where it is beyond all floats.
+    A NaN, or both inf and -inf, give NaN. A sum beyond all floats gives inf or -inf.
     """
     if field[_NAN] > 0 or (field[_PLUS] > 0 and field[_MINUS] > 0):
         return math.nan
@@ -86,8 +86,8 @@ def round_sum(field: Any) -> float:
     for place in range(_PLACES):
         carry = (field[place] + carry) >> _BITS
     sign = -1 if carry < 0 else 1
-    # The digits of the magnitude, from the lowest on: the last one that is not 0, the two below it,
-    # and whether any digit below these is not 0.
+    # Scan the digits of the magnitude from the lowest on. Remember the last nonzero digit, the two
+    # below it, and whether any digit below these is nonzero.
     carry = before = earlier = rest = 0
     top, first, second, third, below = -1, 0, 0, 0, 0
     for place in range(_PLACES + 1):
@@ -113,14 +113,14 @@ def round_sum(field: Any) -> float:
         below |= third | (second & ((1 << -spare) - 1))
     exponent = _BITS * top + bits - _HEAD + _LOWEST
     dropped = max(_HEAD - _MANTISSA, _LEAST - exponent)
-    kept = head >> dropped
+    mantissa = head >> dropped
     tail = head & ((1 << dropped) - 1)
     half = 1 << (dropped - 1)
-    if tail > half or (tail == half and (below != 0 or kept % 2 == 1)):
-        kept += 1
+    if tail > half or (tail == half and (below != 0 or mantissa % 2 == 1)):
+        mantissa += 1
     exponent += dropped
     if exponent > _HIGHEST - _MANTISSA or (
-        exponent == _HIGHEST - _MANTISSA and kept == 1 << _MANTISSA
+        exponent == _HIGHEST - _MANTISSA and mantissa == 1 << _MANTISSA
     ):
         return sign * math.inf
-    return sign * math.ldexp(float(kept), exponent)
+    return sign * math.ldexp(float(mantissa), exponent)

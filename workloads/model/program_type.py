@@ -1,4 +1,4 @@
-"""A workload's program as one of a given programming model, or an error that says what it is."""
+"""Returns a workload's program as one programming model, or raises if it is of another."""
 
 from streamlab.workloads.model.dataflow import Dataflow
 from streamlab.workloads.model.dgs.program import DGSProgram
@@ -13,14 +13,14 @@ WORDS: dict[type[Program], str] = {
     Pipeline: "an ordered pipeline",
     Dataflow: "a typed dataflow graph",
 }
-"""The programming models, in words for one program."""
+"""Noun phrases for a program of each model, for messages."""
 
 
 def dgs_program(workload: Workload) -> DGSProgram:
-    """Return the program of a workload with dependency-guided synchronization.
+    """Return the DGS program of a workload.
 
     Raises:
-        ModelError: it is of another model.
+        ModelError: The program is of another model.
     """
     if isinstance(workload.program, DGSProgram):
         return workload.program
@@ -28,10 +28,10 @@ def dgs_program(workload: Workload) -> DGSProgram:
 
 
 def query(workload: Workload) -> Query:
-    """Return the query of a workload.
+    """Return the O+ query of a workload.
 
     Raises:
-        ModelError: it is of another model.
+        ModelError: The program is of another model.
     """
     if isinstance(workload.program, Query):
         return workload.program
@@ -39,16 +39,16 @@ def query(workload: Workload) -> Query:
 
 
 def pipeline(workload: Workload) -> Pipeline:
-    """Return the pipeline of a workload.
+    """Return the ordered pipeline of a workload.
 
     Raises:
-        ModelError: it is of another model.
+        ModelError: The program is of another model.
     """
     if isinstance(workload.program, Pipeline):
         return workload.program
     raise _other(workload, Pipeline)
 
 
-def _other(workload: Workload, wanted: type[Program], more: str = "") -> ModelError:
-    found = WORDS[type(workload.program)]
-    return ModelError(f"workload {workload.name} is {found}, not {WORDS[wanted]}{more}")
+def _other(workload: Workload, expected: type[Program], more: str = "") -> ModelError:
+    actual = WORDS[type(workload.program)]
+    return ModelError(f"workload {workload.name} is {actual}, not {WORDS[expected]}{more}")

@@ -1,6 +1,6 @@
-"""The sequential semantics of programs in all models: one event at a time, in total order.
+"""Runs programs of all models sequentially, one event at a time, in total order.
 
-It is what the reference engine runs.
+This defines the meaning of a program; the reference engine runs it.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,10 +22,10 @@ from streamlab.workloads.model.workload import Program
 
 
 def answer_of(program: Program, data: Input) -> Columns:
-    """Return all outputs, in the order in which they are emitted: the reference engine's answer.
+    """Return the reference engine's answer: all outputs, in the order of emission.
 
     Raises:
-        ModelError: the program raised; its exception is the cause.
+        ModelError: The program raised; its exception is the cause.
     """
     out = Emitter(program.output)
     events = merge(data, program).events(program)
@@ -49,15 +49,15 @@ def apply(
     until_ts: int | None,
     keys: int,
 ) -> None:
-    """Process events in the order in which they come; outputs go to `out`.
+    """Process events in the order of `events`; outputs go to `out`.
 
     Args:
-        program: what to compute.
-        events: as `Merged.events` makes them.
-        out: takes the outputs.
-        count: how many events there are.
-        until_ts: see `Input.until_ts`; queries and dataflow graphs have use for it.
-        keys: how many keys the input's alphabet has.
+        program: The program.
+        events: Events from `Merged.events`.
+        out: Receives the outputs.
+        count: Number of events.
+        until_ts: See `Input.until_ts`; only queries and dataflow graphs use it.
+        keys: Number of keys in the input's alphabet.
     """
     if isinstance(program, Query):
         _apply_timed(QueryRun(program, out.rows.append), events, count, until_ts)
@@ -82,7 +82,7 @@ def apply(
 def _apply_timed(
     run: QueryRun | FlowRun, events: Iterable[Any], count: int, until_ts: int | None
 ) -> None:
-    """Process tuples; what only the end of the input lets go counts as made by the last one."""
+    """Process tuples; outputs that the end of the input releases count as outputs of the last one."""
     left = count
     for t in events:
         run.process(t)

@@ -1,13 +1,13 @@
-"""Promises on the width of numbers, for functions that compiled code runs as vectors."""
+"""Lets a program promise the width of its integers, so that compiled loops vectorize better."""
 
 from typing import Any
 
 
 def int32(value: Any) -> Any:
-    """Return a whole number that is promised to lie in [-2^31, 2^31).
+    """Return an integer that the program promises to lie in [-2^31, 2^31).
 
-    In plain Python this is the number itself. Compiled code goes on with 32 bits, so that a vector
-    holds twice as many; a number beyond them would wrap. Without it compiled arithmetic on integers
-    has 64 bits, whatever the fields have.
+    Plain Python returns the number unchanged. Compiled code continues with 32 bits, so that a vector
+    holds twice as many numbers; a number outside the range wraps.
+    Otherwise compiled integer arithmetic uses 64 bits, whatever the field types.
     """
     return value

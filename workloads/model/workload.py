@@ -1,4 +1,4 @@
-"""A workload: what is computed on which input, engine-neutrally, with an independent oracle."""
+"""Defines workloads: a program, its input and an oracle, independent of any engine."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -20,21 +20,21 @@ from streamlab.workloads.model.streams.stream import Block, Columns, Input
 from streamlab.workloads.model.streams.tag import Tag
 
 Program = DGSProgram | Query | Pipeline | Dataflow
-"""What a workload computes, in one of the programming models."""
+"""The computation of a workload, in one of the programming models."""
 
 ParamValue = int | float | str
 Params = Mapping[str, ParamValue]
 
 ORACLE, REFERENCE = "oracle", "reference engine"
-"""What an answer is compared with: an oracle that shares no code with an engine, or else the
-reference engine's answer, in which an error of the program itself is as in every other."""
+"""The source of the expected answer: an oracle that shares no code with an engine, or the reference
+engine. Every engine repeats an error of the program itself, so the reference engine cannot reveal it."""
 
 LARGEST_WHOLE = 2**63 - 1
-"""The largest whole number of a parameter without a bound of its own; columns are int64."""
+"""The largest value of an integer parameter that sets no maximum; columns are int64."""
 
 
 def fields_read(program: Program) -> dict[str, ColumnType]:
-    """Return the fields that a program reads of its events, without `ts`, and their types."""
+    """Return the names and types of the event fields that a program reads, without `ts`."""
     fields: dict[str, ColumnType] = {
         name: program.event[name] for name in program.event.names or ()
     }
@@ -46,7 +46,7 @@ def fields_read(program: Program) -> dict[str, ColumnType]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a generator: its default (whose type it must have) and its meaning."""
+    """A parameter of a generator or a query; values must have the type of `default`."""
 
     default: ParamValue
     help: str
@@ -56,14 +56,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSpec:
-    """One physical stream that the generator makes, or an import must provide.
+    """Describes one physical stream that the generator makes, or an import must provide.
 
     Attributes:
-        name: unique within the workload, e.g. `view-0`.
-        kinds: names of the kinds that occur in it.
-        fields: structured dtype of its payload columns.
-        events: number of events for the given parameters and size.
-        lists: element dtypes of its list-valued payload columns (`ListColumn`).
+        name: Unique within the workload, e.g. `view-0`.
+        kinds: Names of the kinds of its events.
+        fields: Structured dtype of its payload columns.
+        events: Number of events for the given parameters and size.
+        lists: Element dtypes of its list-valued payload columns (`ListColumn`).
     """
 
     name: str
@@ -75,20 +75,19 @@ class StreamSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputType:
-    """The data-trace type of the output (Data-Trace Types, section 3.1).
+    """Describes the data-trace type of the output (Data-Trace Types, section 3.1).
 
     Attributes:
-        kinds: names of the output kinds.
-        depends: symmetric relation on output tags.
-        kind_field: output field that holds the kind's index; None when there is one kind.
-        key_field: output field that holds the key; None when there are no keys.
-        sorted: whether records leave in order of their timestamps, which is then checked beside
-            `depends`; ties are free.
-        delay: how much later than the event that caused it an output may be timed, for a cut at a
-            multiple of `grid`; 0 for outputs that are caused by the watermark.
-        grid: cuts of the input must be multiples of this, in event time.
-        tolerances: by how much float fields may differ, by name; others are equal bit for bit where
-            the model fixes the order of operations, else within a derived bound (`floats`).
+        kinds: Names of the output kinds.
+        depends: Symmetric relation on output tags.
+        kind_field: Output field that holds the kind's index; None with a single kind.
+        key_field: Output field that holds the key; None without keys.
+        sorted: Whether records must also leave in timestamp order; ties may come in any order.
+        delay: How much later than its causing event an output may be timed, if the input is cut at a
+            multiple of `grid`; 0 for outputs that the watermark causes.
+        grid: Cuts of the input must be multiples of this, in event time.
+        tolerances: Allowed differences of float fields, by name. Other float fields must be equal bit
+            for bit if the model fixes the order of operations, else within a derived bound (`floats`).
     """
 
     kinds: tuple[str, ...]
@@ -103,7 +102,7 @@ class OutputType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What a workload computes for given query parameters."""
+    """Holds a workload's program, output type, oracle and limits for given query parameters."""
 
     program: Program
     output: OutputType
@@ -113,45 +112,42 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A workload, found by `streamlab.workloads.registry`.
+    """Describes a workload; `streamlab.workloads.registry` finds them by name.
 
     Attributes:
-        name: by meaning, e.g. `page_view_join`.
-        title: one line for people.
-        paper: where it is defined, e.g. `flumina 4.1`.
-        program: its program.
-        output: the data-trace type of its output.
-        parameters: what the generator takes.
-        keys: number of keys for given parameters. Nothing calls it, `streams` or `generate` where
-            there is a `source`.
-        streams: the physical streams for given parameters and a total number of events
-            (approximate: the sizes in the returned specs are what will be made).
+        name: Descriptive name, e.g. `page_view_join`.
+        title: One line for people.
+        paper: Where it is defined, e.g. `flumina 4.1`.
+        program: Its program.
+        output: The data-trace type of its output.
+        parameters: Parameters of the generator.
+        keys: Number of keys for given parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
+        streams: The physical streams for given parameters and an approximate total number of events;
+            the returned specs hold the exact sizes.
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
-            stream `index` as columns `ts`, `tag` (only when the stream has several tags) and
-            payload, a `ListColumn` for each of the spec's lists. A pure function of its arguments:
-            any split into row ranges gives the same stream, on any machine.
-        oracle: the expected output in input order; sequential, obvious, and independent of any
+            stream `index`: columns `ts`, `tag` (only if the stream has several tags), the payload, and a
+            `ListColumn` for each of the spec's lists. It must be a pure function of its arguments: any
+            split into row ranges gives the same stream, on any machine.
+        oracle: Computes the expected output in input order; sequential, simple, and independent of any
             engine.
-        generator_version, oracle_version: raised when their results change.
-        query: parameters of what is computed (a window's size), where the input does not depend on
-            them.
-        bind: the program, output and oracle for complete query parameters; None without any. It
-            must be a module's function: the oracle cache finds its source by it.
-        query_params: the values that `program`, `output` and `oracle` are for.
-        input: name of the input that it takes, by which datasets are kept; None: its own name. All
+        generator_version, oracle_version: Raised when their results change.
+        query: Parameters of the computation that do not affect the input, such as a window size.
+        bind: Makes the program, output and oracle for complete query parameters; None without any. It
+            must be a module-level function, because the oracle cache locates its source by it.
+        query_params: The values for which `program`, `output` and `oracle` were made.
+        input: Name of its input, under which datasets are stored; None means its own name. All
             workloads of one input have the same parameters, generator, kinds and streams.
-        small: the generator parameters of a small input that has answers, where it has none by
-            default; for tests.
-        small_events: number of its events, where it must be more than a few thousand.
-        reference: by which another process finds it (`streamlab.workloads.registry`, which sets it); empty:
-            by its name.
-        source: where its input comes from instead of a generator: a `Source` of
-            `streamlab.workloads.datasets.user_input`, of which this knows nothing; None: from its generator.
-        checked_by: what `oracle` is: ORACLE, or REFERENCE.
-        unfit: `unfit(query, dataset)` says why a `streamlab.workloads.datasets.dataset.Dataset` cannot be its
-            input for complete query parameters, with the remedy; "" when it can. None: it always
-            can.
-        limits: limits on the input; beyond one, a number that it computes does not fit its field.
+        small: Generator parameters of a small input with a non-empty answer, if the defaults give an
+            empty one; for tests.
+        small_events: Number of events of that input, if it needs more than a few thousand.
+        reference: The reference under which another process finds it, set by
+            `streamlab.workloads.registry`; empty means its name.
+        source: A `Source` of `streamlab.workloads.datasets.user_input` that replaces the generator; None
+            means the generator. This package does not look inside.
+        checked_by: The kind of `oracle`: ORACLE or REFERENCE.
+        unfit: `unfit(query, dataset)` returns why a `streamlab.workloads.datasets.dataset.Dataset` cannot
+            be its input for complete query parameters, with the remedy; "" if it can. None accepts all.
+        limits: Limits on the input; beyond one, a computed number overflows its field.
     """
 
     name: str
@@ -179,83 +175,83 @@ class Workload:
     limits: tuple[Limit, ...] = ()
 
     def code(self) -> str:
-        """Return a hash, in hex, of what it computes, what it is checked with, and its own input.
+        """Return a hash, in hex, of the program, the output type, the oracle and the input function.
 
-        That is the function which makes its input; of a table the dataset's id tells.
+        An input from a table is not part of it; the dataset's content id identifies that.
         """
-        made_by = getattr(self.source, "function", None)
-        return code_of(self.program, self.output, self.oracle, made_by)
+        input_function = getattr(self.source, "function", None)
+        return code_of(self.program, self.output, self.oracle, input_function)
 
     @property
     def found_by(self) -> str:
-        """What `streamlab.workloads.registry` finds it by."""
+        """The reference or name under which `streamlab.workloads.registry` finds it."""
         return self.reference or self.name
 
     @property
     def input_name(self) -> str:
-        """Whose datasets it takes."""
+        """The name under which its datasets are stored."""
         return self.input or self.name
 
-    def bound(self, given: Mapping[str, object]) -> "Workload":
-        """Return the workload for query parameters: the given ones, the others by default.
+    def bound(self, values: Mapping[str, object]) -> "Workload":
+        """Return the workload for query parameters; missing ones take their defaults.
 
         Raises:
-            ModelError: an unknown name, a value of the wrong type, or one out of range.
+            ModelError: A name is unknown, or a value has the wrong type or is out of range.
         """
-        values = self._complete("query parameter", self.query, given)
+        complete = self._complete("query parameter", self.query, values)
         if self.bind is None:
             return self
-        made = self.bind(values)
+        bound = self.bind(complete)
         return replace(
             self,
-            program=made.program,
-            output=made.output,
-            oracle=made.oracle,
-            limits=made.limits,
-            query_params=values,
+            program=bound.program,
+            output=bound.output,
+            oracle=bound.oracle,
+            limits=bound.limits,
+            query_params=complete,
         )
 
-    def params(self, given: Mapping[str, object]) -> dict[str, ParamValue]:
-        """Return all parameters: the given ones checked and converted, the others by default.
+    def params(self, values: Mapping[str, object]) -> dict[str, ParamValue]:
+        """Return all parameters, checked and converted; missing ones take their defaults.
 
         Raises:
-            ModelError: an unknown name, a value of the wrong type, or one out of range.
+            ModelError: A name is unknown, or a value has the wrong type or is out of range.
         """
-        return self._complete("parameter", self.parameters, given)
+        return self._complete("parameter", self.parameters, values)
 
     def _complete(
-        self, what: str, parameters: Mapping[str, Parameter], given: Mapping[str, object]
+        self, role: str, parameters: Mapping[str, Parameter], values: Mapping[str, object]
     ) -> dict[str, ParamValue]:
-        unknown = sorted(set(given) - set(parameters))
+        unknown = sorted(set(values) - set(parameters))
         if unknown:
             raise ModelError(
-                f"workload {self.name} has no {what} {', '.join(unknown)}; "
+                f"workload {self.name} has no {role} {', '.join(unknown)}; "
                 f"it has {', '.join(parameters) or 'none'}"
             )
         return {
-            name: _convert(f"workload {self.name}, {what} {name}", parameter, given.get(name))
+            name: _convert(f"workload {self.name}, {role} {name}", parameter, values.get(name))
             for name, parameter in parameters.items()
         }
 
 
-def _convert(where: str, parameter: Parameter, given: object) -> ParamValue:
-    if given is None:
+def _convert(where: str, parameter: Parameter, raw: object) -> ParamValue:
+    if raw is None:
         return parameter.default
-    wanted = type(parameter.default)
-    if not isinstance(given, int | float | str) or isinstance(given, bool):
-        raise ModelError(f"{where}: expected {wanted.__name__}, got {given!r}")
+    kind = type(parameter.default)
+    if not isinstance(raw, int | float | str) or isinstance(raw, bool):
+        raise ModelError(f"{where}: expected {kind.__name__}, got {raw!r}")
     try:
-        value = wanted(given)
+        value = kind(raw)
     except (ValueError, OverflowError):
-        raise ModelError(f"{where}: expected {wanted.__name__}, got {given!r}") from None
+        raise ModelError(f"{where}: expected {kind.__name__}, got {raw!r}") from None
     if isinstance(value, str):
         return value
-    if isinstance(value, float) and not math.isfinite(value):  # nan is beyond no bound
+    if isinstance(value, float) and not math.isfinite(value):  # comparisons below accept nan
         raise ModelError(f"{where}: must be finite, got {value!r}")
-    if wanted is int and isinstance(given, float) and given != value:
-        raise ModelError(f"{where}: expected a whole number, got {given!r}")
+    if kind is int and isinstance(raw, float) and raw != value:
+        raise ModelError(f"{where}: expected a whole number, got {raw!r}")
     minimum, maximum = parameter.minimum, parameter.maximum
-    if wanted is int:
+    if kind is int:
         minimum = -LARGEST_WHOLE if minimum is None else minimum
         maximum = LARGEST_WHOLE if maximum is None else maximum
     if minimum is not None and value < minimum:

@@ -19,7 +19,7 @@ from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
 from streamlab.engines.multicore.kernels.inline_functions import PartCompiler
-from streamlab.workloads.model.code.location import shown_file
+from streamlab.workloads.model.code.location import display_path
 
 # Numba's extension interface is typed in part only, these not.
 cgutils: Any = _cgutils
@@ -106,7 +106,7 @@ class _CheckIndices(FunctionPass):
                 if found is not None:
                     array, index = found
                     loc = statement.loc
-                    place = f"{name} ({shown_file(loc.filename)}:{loc.line})"
+                    place = f"{name} ({display_path(loc.filename)}:{loc.line})"
                     body += _call(block.scope, array, index, _words(code, array), place, loc)
                 body.append(statement)
             block.body = body

@@ -78,13 +78,13 @@ class FlowLevel:
 
     def held(self) -> Any:
         """Return the next marker and the states; they can be pickled."""
-        return self._next, {index: run.held() for index, run in self._runs.items()}
+        return self._next, {index: run.state() for index, run in self._runs.items()}
 
     def hold(self, held: Any) -> None:
         """Go on where another runner of the group was."""
         self._next, states = held
         for index, state in states.items():
-            self._runs[index].hold(state)
+            self._runs[index].restore(state)
 
     def _to(self, vertex: int) -> Take:
         """Return what takes pairs for a vertex: itself if it is here, or else the next level."""

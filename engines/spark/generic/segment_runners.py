@@ -85,13 +85,13 @@ class _Parts:
         return followed(out.columns(program.output), counter.behind(table, self._places))
 
     def held(self) -> Any:
-        return self._states if self._run is None else self._run.held()
+        return self._states if self._run is None else self._run.state()
 
     def hold(self, held: Any) -> None:
         if self._run is None:
             self._states = held
         else:
-            self._run.hold(held)
+            self._run.restore(held)
 
 
 class _Keys:
@@ -118,10 +118,10 @@ class _Keys:
         return followed(columns, [ts, np.full_like(nth, self._group), nth])
 
     def held(self) -> Any:
-        return self._instance.held()
+        return self._instance.state()
 
     def hold(self, held: Any) -> None:
-        self._instance.hold(held)
+        self._instance.restore(held)
 
 
 class Stages:
@@ -149,11 +149,11 @@ class Stages:
 
     def held(self) -> Any:
         """Return the states by operator."""
-        return self._run.held()
+        return self._run.state()
 
     def hold(self, held: Any) -> None:
         """Take over states."""
-        self._run.hold(held)
+        self._run.restore(held)
 
 
 class _Order:

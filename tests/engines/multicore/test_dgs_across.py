@@ -118,5 +118,5 @@ def test_a_group_without_keys_is_refused_before_the_run():
     house = data.streams[2]
     wrong = replace(house, tag=np.full(len(house), HOUSE + len(KINDS) * (KEYS - 1), dtype=np.int32))
     streams = (*data.streams[:2], wrong, data.streams[3])
-    with pytest.raises(EngineError, match=f"stream house: .*group {KEYS - 1}, which none"):
+    with pytest.raises(EngineError, match=f"stream house: .*group {KEYS - 1}, but none"):
         run(PLUGS, replace(data, streams=streams), workers=2)

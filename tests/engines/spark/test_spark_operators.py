@@ -202,7 +202,7 @@ def test_event_times_that_the_model_refuses_are_refused_as_by_the_reference(name
     assert reason == str(error.value)
     assert f"stream stream-0 with times up to {2**62 - 1} from 0" in reason
     early = far(name, -(2**62), tmp_path / "early")
-    assert "go beyond 2**62" in SparkEngine().unsupported(early)
+    assert "exceed 2**62" in SparkEngine().unsupported(early)
     # Where a dataset is cut counts as much.
     cut = replace(far(name, 5, tmp_path / "cut").dataset, until_ts=2**62)
     reason = SparkEngine().unsupported(replace(given, dataset=cut))

@@ -19,7 +19,7 @@ from streamlab.workloads.model import (
     Stream,
 )
 from streamlab.workloads.model.answers.output_order import inferred_output
-from streamlab.workloads.model.dgs.cross_key_events import Concerned
+from streamlab.workloads.model.dgs.cross_key_events import StateList
 from streamlab.workloads.model.dgs.dependence import independent_parts, keys_together
 from streamlab.workloads.model.dgs.plan_interpreter import run_plan
 from streamlab.workloads.model.dgs.reference import KeyedRun
@@ -197,7 +197,7 @@ def test_balanced_keeps_the_keys_of_a_group_with_one_worker():
 
 def test_a_group_without_keys_is_refused():
     data = one_stream((0, READ, 0, 1), (1, HOUSE, 2, 0), keys=4)
-    where = "group 2, which none of the 4 keys is in"
+    where = "group 2, but none of the 4 keys is in it"
     with pytest.raises(ModelError, match=where):
         answer_of(PLUGS, data)
     request = PlanRequest(program=PLUGS, alphabet=data.alphabet, streams=profile(data), workers=2)
@@ -207,14 +207,14 @@ def test_a_group_without_keys_is_refused():
 
 def test_an_event_of_every_key_has_key_0():
     data = one_stream((0, SLICE, 1, 0), keys=4)
-    with pytest.raises(ModelError, match="concerns every key, and an event with key 1"):
+    with pytest.raises(ModelError, match="an event with key 1, but it concerns every key"):
         answer_of(PLUGS, data)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keyed": False}, "has events across keys .house., and is not keyed"),
+        ({"keyed": False}, "has events across keys .house., but is not keyed"),
         ({"across": (PLUGS.across[0],) * 2}, "share a name"),
         (
             {"across": (PLUGS.across[0], replace(PLUGS.across[1], kinds=("house",)))},
@@ -261,7 +261,7 @@ def test_groups_far_apart_take_no_more_memory_than_near_ones():
 
 
 def test_members_end_where_they_end():
-    members = Concerned([4, 7], ["a", "b"])
+    members = StateList([4, 7], ["a", "b"])
     assert list(members) == ["a", "b"]
     assert [members.key(i) for i in range(len(members))] == [4, 7]
     with pytest.raises(IndexError, match="index -1 of 2 members"):
@@ -276,7 +276,7 @@ def test_what_a_run_holds_goes_on_elsewhere():
     for event in events[:6]:
         first.process(event, out)
     second = KeyedRun(PLUGS, 4)
-    second.hold(pickle.loads(pickle.dumps(first.held())))
+    second.restore(pickle.loads(pickle.dumps(first.state())))
     for event in events[6:]:
         second.process(event, out)
     assert rows(out.columns(PLUGS.output)) == rows(answer_of(PLUGS, data))

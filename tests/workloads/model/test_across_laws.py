@@ -53,7 +53,7 @@ def test_more_outputs_than_declared_are_found():
 
     found = broken(with_update(1, twice), "time")
     assert found.where == "slice"
-    assert found.law == "an event puts out 2 records, 1 are declared"
+    assert found.law == "an event emits 2 records, 1 are declared"
 
 
 @pytest.mark.full
@@ -62,7 +62,7 @@ def test_an_output_of_the_wrong_width_is_found():
         out.emit(event.ts, 0)
 
     found = broken(with_update(0, narrow), "time")
-    assert found.law == "an output has another number of fields than 5"
+    assert found.law == "an output does not have the declared 5 fields"
 
 
 @pytest.mark.full
@@ -74,7 +74,7 @@ def test_a_fork_that_loses_what_an_event_across_keys_reads_is_found():
     program = replace(PLUGS, parallel=(replace(PLUGS.parallel[0], fork=fork),))
     found = broken(program, "plans")
     assert found.law == "a plan gives another answer than the events in sequence"
-    assert any(line.startswith("in sequence, and not with") for line in found.lines)
+    assert any(line.startswith("only in sequence") for line in found.lines)
 
 
 @pytest.mark.parametrize("shown", [plan_text, plan_dot])

@@ -96,7 +96,7 @@ def test_an_operator_whose_ties_do_not_commute_is_caught():
 
     report = check(pipeline(replace(BY_KEY, apply=apply, ties_commute=True)), examples=200)
     assert ("ties", "by_key") in conditions(report)
-    assert "what is forwarded for a record depends on the order of ties" in report.render()
+    assert "the output for a record depends on the order of ties" in report.render()
 
 
 @pytest.mark.full

@@ -27,7 +27,7 @@ def moved(new, items, cut, process):
     for item in items[:cut]:
         process(first, item)
     second = new(rows.append)
-    second.hold(pickle.loads(pickle.dumps(first.held())))
+    second.restore(pickle.loads(pickle.dumps(first.state())))
     for item in items[cut:]:
         process(second, item)
     return rows

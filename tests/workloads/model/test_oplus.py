@@ -321,7 +321,7 @@ def test_columns_that_are_not_what_a_query_reads_are_refused():
     data = naive.input_of([[Tuple(0, 0, (1,), 1)]], 1)
     (stream,) = data.streams
     query = naive.query(naive.counting(Window(advance=1, size=1)))
-    for name, message in (("value", "value holds lists"), ("keys", "keys holds no lists")):
+    for name, message in (("value", "value holds lists"), ("keys", "keys holds single values")):
         other = "keys" if name == "value" else "value"
         swapped = replace(stream, payload={**stream.payload, name: stream.payload[other]})
         with pytest.raises(ModelError, match=f"stream s0: column {message}"):

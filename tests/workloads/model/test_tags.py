@@ -23,14 +23,14 @@ def stream(tags, kinds=(0, 1)):
 def test_a_tag_outside_the_alphabet_is_refused(rows, tag):
     tags = np.arange(rows, dtype=np.int32) % 6
     tags[-1] = tag
-    says = rf"^stream s: row {rows - 1} has tag {tag}, and with 3 keys there are the tags 0 to 5"
+    says = rf"^stream s: row {rows - 1} has tag {tag}, but with 3 keys tags are 0 to 5"
     with pytest.raises(ModelError, match=says + RULE):
         Input(alphabet=KINDS, streams=(stream([0]), stream(tags)))
 
 
 def test_a_tag_of_a_kind_that_its_stream_does_not_carry_is_refused():
-    says = "^stream s: row 2 has tag 5, which is kind update of key 2, and the stream carries view"
-    with pytest.raises(ModelError, match=says + " only" + RULE):
+    says = "^stream s: row 2 has tag 5, which is kind update of key 2, but the stream carries only"
+    with pytest.raises(ModelError, match=says + " view" + RULE):
         Input(alphabet=KINDS, streams=(stream([0, 4, 5, 1], kinds=(0,)),))
 
 
@@ -49,5 +49,5 @@ def test_a_dataset_is_not_written_with_a_tag_outside_its_alphabet(tmp_path):
         {"ts": np.arange(4), "tag": np.array([0, 1, 2, 3], dtype=np.int32)},
         {"ts": np.arange(4, 6), "tag": np.array([5, 6], dtype=np.int32)},
     ]
-    with pytest.raises(DatasetError, match="^stream s: row 5 has tag 6, and with 3 keys" + ".*"):
+    with pytest.raises(DatasetError, match="^stream s: row 5 has tag 6, but with 3 keys" + ".*"):
         write_stream(tmp_path, "s", (0, 1), TYPES, blocks, KINDS)

@@ -181,7 +181,7 @@ def test_a_row_before_an_earlier_one_is_shown_with_the_time_that_it_came_after()
     moved = [*BASE[:4], BASE[9], *BASE[4:9], *BASE[10:]]
     difference = compare(columns(BASE), columns(moved), SORTED_BAG, limit=2)
     assert (difference.out_of_order, difference.wrong) == (5, 0)
-    assert "row 5: (ts=4, kind=0, key=5, value=0.0), after one of time 9" in difference.render()
+    assert "row 5: (ts=4, kind=0, key=5, value=0.0), after a row of time 9" in difference.render()
     assert "and 3 more" in difference.render()
     assert compare(columns(BASE), columns(moved), BAG).equal
 

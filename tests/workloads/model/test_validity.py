@@ -111,7 +111,7 @@ def test_a_tag_that_occurs_but_has_no_owner_is_refused():
     lacking = inner(leaf(VALUE_0), leaf(VALUE_1), tags=frozenset())
     with pytest.raises(PlanError, match=r"barrier \(stream barrier\) occurs .* no node"):
         check_plan(plan(lacking), streams)
-    with pytest.raises(PlanError, match="it is made for"):
+    with pytest.raises(PlanError, match="it is for streams"):
         check_plan(plan(GOOD), streams[:2])
 
 

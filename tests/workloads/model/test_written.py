@@ -41,12 +41,12 @@ BOTH = [lambda a: 0, lambda a: 1], [lambda a, b=1: a if b else None, lambda: (la
 '''
 TELL = """
 import hashlib, pathlib, runpy, sys
-written = runpy.run_path(sys.argv[1])["written"]
+source_identity = runpy.run_path(sys.argv[1])["source_identity"]
 found = {}
 exec(compile(pathlib.Path(sys.argv[2]).read_text(), sys.argv[2], "exec"), found)
 functions = found["plain"], found["cached"].__wrapped__, found["Kind"].method
 for function in (*functions, *found["BOTH"][0], *found["BOTH"][1], found["BOTH"][1][1]()):
-    told = b"".join(written(function.__code__))
+    told = b"".join(source_identity(function.__code__))
     print(told.startswith(b"(True"), hashlib.sha256(told).hexdigest())
 """
 

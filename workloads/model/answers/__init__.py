@@ -1,1 +1,1 @@
-"""Compares answers: data-trace equality, floats, the order that outputs must keep."""
+"""Compares answers as data traces, with tolerances for floats."""

@@ -1,4 +1,4 @@
-"""What is wrong with an output: rows that are missing, duplicate, out of order, or wrong."""
+"""Classifies the differences of two outputs: missing, duplicate, out-of-order and wrong rows."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ Fault = Literal["missing", "duplicate", "out of order", "wrong"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One row that differs.
+    """Describes one row that differs.
 
     Attributes:
-        fault: what is the matter.
-        text: the row, in words.
-        position: its place in the actual output, or for a missing row in the expected one.
+        fault: Kind of the fault.
+        text: The row, in words.
+        position: Its index in the actual output; for a missing row, in the expected output.
     """
 
     fault: Fault
@@ -32,20 +32,20 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The difference of two outputs as data traces.
+    """Counts the differences of two outputs as data traces.
 
     Attributes:
-        expected_rows, actual_rows: lengths of both.
-        missing: expected rows that are not there.
-        duplicate: rows that are there more often than expected.
-        out_of_order: rows whose place among the rows that they depend on is another than expected,
-            counted after the rows of the other kinds have been set aside. Where records must leave
-            in order of time, when no others are: rows timed before an earlier row.
-        wrong: rows that nothing expected equals; a missing row with the same time and tag is
-            counted here once, not as missing.
-        rounded: of `wrong`, rows that differ from the expected one in the last bits of floats only.
-        examples: some of them.
-        deviations: how far floats were from the expected ones where they need not be equal.
+        expected_rows, actual_rows: Lengths of both outputs.
+        missing: Expected rows without an equal actual row.
+        duplicate: Rows that occur more often than expected.
+        out_of_order: Rows in another place than expected among the rows that they depend on, after
+            removing rows with other faults. If there are none and records must leave in order of time:
+            rows timed before an earlier row.
+        wrong: Rows that equal no expected row. A wrong row replaces a missing row of the same time and
+            tag, which is then not counted as missing.
+        rounded: The part of `wrong` that differs from the expected row only in the last bits of floats.
+        examples: Some of the differing rows.
+        deviations: Largest differences of float fields that need not be equal, by name.
     """
 
     expected_rows: int
@@ -66,11 +66,11 @@ class Difference:
 
     @property
     def equal(self) -> bool:
-        """Whether both are the same data trace."""
+        """Whether both outputs are the same data trace."""
         return not (self.missing or self.duplicate or self.out_of_order or self.wrong)
 
     def render(self) -> str:
-        """Return the difference as text of several lines, one for each example."""
+        """Return the difference as text, with one line for each example."""
         if self.equal:
             return f"equal: {self.actual_rows:,} rows"
         counts = (
@@ -97,17 +97,16 @@ def classify(
     common: int,
     limit: int,
 ) -> Difference:
-    """Name the faults in the part where two outputs differ.
+    """Classify the rows in the part where two outputs differ.
 
     Args:
-        expected: the part expected.
-        actual: the part found.
-        relation: the dependence relation.
-        whole: all that is expected; a row beyond what is expected in the part is duplicate when it
-            is expected anywhere.
-        first_row: where the part begins in both outputs.
-        common: number of rows outside the part.
-        limit: most examples.
+        expected: The expected part.
+        actual: The actual part.
+        relation: The dependence relation.
+        whole: The whole expected output; an excess row is a duplicate if it occurs anywhere in it.
+        first_row: Row at which the part begins in both outputs.
+        common: Number of rows outside the part.
+        limit: Maximum number of examples.
     """
     left, _ = row_hashes(expected)
     right, _ = row_hashes(actual)
@@ -135,18 +134,18 @@ def classify(
         )
         for row in np.flatnonzero(duplicate)[:limit].tolist()
     ]
-    wanted = {int(odd[j]): int(left_only[i]) for i, j in enumerate(replaced_by) if j >= 0}
+    replaced = {int(odd[j]): int(left_only[i]) for i, j in enumerate(replaced_by) if j >= 0}
     for row in odd[:limit].tolist():
         text = f"row {first_row + row}: {in_words(actual, row)}"
-        if row in wanted:
-            text += f", expected {in_words(expected, wanted[row])}"
-            text += in_last_bits(expected, wanted[row], actual, row)
+        if row in replaced:
+            text += f", expected {in_words(expected, replaced[row])}"
+            text += in_last_bits(expected, replaced[row], actual, row)
         else:
             text += ", nothing expected at that time and tag"
         examples.append(Example(fault="wrong", text=text, position=first_row + row))
-    kept_left = np.delete(np.arange(len(left)), left_only)
-    kept_right = np.delete(np.arange(len(right)), right_only)
-    moved, moved_from = _displaced(expected, actual, relation, kept_left, kept_right)
+    common_left = np.delete(np.arange(len(left)), left_only)
+    common_right = np.delete(np.arange(len(right)), right_only)
+    moved, moved_from = _displaced(expected, actual, relation, common_left, common_right)
     for row, home in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
         text = f"row {first_row + row}: {in_words(actual, row)}, expected as row {first_row + home}"
         examples.append(Example(fault="out of order", text=text, position=first_row + row))
@@ -163,7 +162,7 @@ def classify(
 
 
 def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
-    """Return at most `limit` examples, each fault in turn, so that none hides the others."""
+    """Return at most `limit` examples, taking faults in turn so that no fault hides another."""
     turns: Counter[Fault] = Counter()
     ranked = []
     for example in examples:
@@ -174,19 +173,19 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
 
 
 def _unmatched(these: HashArray, those: HashArray) -> IntArray:
-    """Return, ascending, the last occurrences in `these` of what `those` has less often."""
+    """Return, ascending, the rows of `these` in excess of `those`: last occurrences of a value."""
     values, counts = np.unique(these, return_counts=True)
     other_values, other_counts = np.unique(those, return_counts=True)
     at = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
     allowed = np.zeros(len(values), dtype=np.int64)
     if len(other_values):
-        known = other_values[at] == values
-        allowed[known] = other_counts[at[known]]
+        shared = other_values[at] == values
+        allowed[shared] = other_counts[at[shared]]
     over = counts > allowed
     values, allowed = values[over], allowed[over]
     if not len(values):
         return np.empty(0, dtype=np.int64)
-    # Only rows with an excess value are looked at from here on: most often few of very many.
+    # From here on only rows with an excess value count, usually few of very many.
     rank = np.minimum(np.searchsorted(values, these), len(values) - 1)
     rows = np.flatnonzero(values[rank] == these)
     rank = rank[rows]
@@ -199,53 +198,53 @@ def _unmatched(these: HashArray, those: HashArray) -> IntArray:
 
 
 def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
-    """Return which of the row hashes occur in `columns`, which is read in chunks."""
-    wanted, inverse = np.unique(hashes, return_inverse=True)
-    found = np.zeros(len(wanted), dtype=np.bool_)
-    if len(wanted):
+    """Return which row hashes occur in `columns`; reads these in chunks."""
+    values, inverse = np.unique(hashes, return_inverse=True)
+    occurs = np.zeros(len(values), dtype=np.bool_)
+    if len(values):
         for begin in range(0, len(columns["ts"]), CHUNK):
             chunk = {name: column[begin : begin + CHUNK] for name, column in columns.items()}
             here = row_hashes(chunk)[0]
-            at = np.minimum(np.searchsorted(wanted, here), len(wanted) - 1)
-            found[at[wanted[at] == here]] = True
-    return found[inverse]
+            at = np.minimum(np.searchsorted(values, here), len(values) - 1)
+            occurs[at[values[at] == here]] = True
+    return occurs[inverse]
 
 
 def _rounded(
-    expected: Columns, actual: Columns, wanted: IntArray, odd: IntArray, replaced_by: IntArray
+    expected: Columns, actual: Columns, replaced: IntArray, odd: IntArray, replaced_by: IntArray
 ) -> int:
     """Return how many wrong rows differ in the last bits of floats only."""
-    found = odd[replaced_by[replaced_by >= 0]]
-    pairs = ((expected[name][wanted], actual[name][found]) for name in expected)
-    near = np.ones(len(found), dtype=np.bool_)
-    for one, other in pairs:
-        near &= nearly(one, other)
+    wrong = odd[replaced_by[replaced_by >= 0]]
+    pairs = ((expected[name][replaced], actual[name][wrong]) for name in expected)
+    near = np.ones(len(wrong), dtype=np.bool_)
+    for left, right in pairs:
+        near &= nearly(left, right)
     return int(near.sum())
 
 
-def nearly(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which values are equal, or are floats that have half of their digits in common."""
-    same = one == other
-    if one.dtype.kind == "f":
+def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which values are equal, or are floats that agree in half of their digits."""
+    same = left == right
+    if left.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
-            size = np.maximum(np.abs(one), np.abs(other))
+            size = np.maximum(np.abs(left), np.abs(right))
             same |= np.isfinite(size) & (
-                np.abs(one - other) <= np.sqrt(np.finfo(one.dtype).eps) * size
+                np.abs(left - right) <= np.sqrt(np.finfo(left.dtype).eps) * size
             )
-            same |= np.isnan(one) & np.isnan(other)
+            same |= np.isnan(left) & np.isnan(right)
     return np.asarray(same, dtype=np.bool_)
 
 
 def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> str:
-    """Return by how much the floats of a row differ if only last bits differ, else ""."""
+    """Return in words how much the floats of a row differ if only last bits differ, else ""."""
     places = slice(row, row + 1), slice(other, other + 1)
     parts = []
     for name, column in expected.items():
-        one, two = column[places[0]], actual[name][places[1]]
-        if not nearly(one, two).all():
+        left, right = column[places[0]], actual[name][places[1]]
+        if not nearly(left, right).all():
             return ""
-        if column.dtype.kind == "f" and one[0] != two[0] and not np.isnan(one[0]):
-            gap, size = abs(float(one[0]) - float(two[0])), max(abs(one[0]), abs(two[0]))
+        if column.dtype.kind == "f" and left[0] != right[0] and not np.isnan(left[0]):
+            gap, size = abs(float(left[0]) - float(right[0])), max(abs(left[0]), abs(right[0]))
             ulps = round(gap / float(np.spacing(size)))
             parts.append(f"{name} differs by {ulps:,} ulp ({gap / float(size):.2g} of it)")
     return f": {', '.join(parts)}" if parts else ""
@@ -259,15 +258,15 @@ def _places(columns: Columns, relation: Relation, rows: IntArray) -> HashArray:
     ]
 
 
-def _pair(wanted: HashArray, found: HashArray) -> IntArray:
-    """Return for each wanted place an equal found one, each used once; -1 when there is none."""
-    result = np.full(len(wanted), -1, dtype=np.int64)
-    by_wanted, by_found = np.argsort(wanted, kind="stable"), np.argsort(found, kind="stable")
+def _pair(left: HashArray, right: HashArray) -> IntArray:
+    """Return for each left place the index of an equal right one, each used once; -1 without one."""
+    result = np.full(len(left), -1, dtype=np.int64)
+    by_left, by_right = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
     i = j = 0
-    while i < len(by_wanted) and j < len(by_found):
-        a, b = wanted[by_wanted[i]], found[by_found[j]]
+    while i < len(by_left) and j < len(by_right):
+        a, b = left[by_left[i]], right[by_right[j]]
         if a == b:
-            result[by_wanted[i]] = by_found[j]
+            result[by_left[i]] = by_right[j]
         i, j = i + int(a <= b), j + int(b <= a)
     return result
 
@@ -275,12 +274,12 @@ def _pair(wanted: HashArray, found: HashArray) -> IntArray:
 def _displaced(
     expected: Columns, actual: Columns, relation: Relation, left: IntArray, right: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the rows of `actual` whose level is not as expected, and where they were expected."""
+    """Return the rows of `actual` with an unexpected level, and their expected rows."""
     left_hash, left_level_hash = _level_hashes(expected, relation, left)
     right_hash, right_level_hash = _level_hashes(actual, relation, right)
     moved = _unmatched(right_level_hash, left_level_hash)
     home = _unmatched(left_level_hash, right_level_hash)
-    # Both sides hold the same rows, so what moved is the same multiset: sort both to pair them.
+    # Both sides hold the same rows, so the moved rows are equal multisets; sort both to pair them.
     moved = moved[np.argsort(right_hash[moved], kind="stable")]
     home = home[np.argsort(left_hash[home], kind="stable")]
     by_row = np.argsort(moved, kind="stable")
@@ -290,10 +289,10 @@ def _displaced(
 def _level_hashes(
     columns: Columns, relation: Relation, rows: IntArray
 ) -> tuple[HashArray, HashArray]:
-    kept = {name: column[rows] for name, column in columns.items()}
+    selected = {name: column[rows] for name, column in columns.items()}
     plain: list[HashArray] = [np.empty(0, dtype=np.uint64)]
     levelled: list[HashArray] = [np.empty(0, dtype=np.uint64)]
-    for chunk, level in levels(kept, relation):
+    for chunk, level in levels(selected, relation):
         plain.append(row_hashes(chunk)[0])
         levelled.append(row_hashes({**chunk, "level": level})[0])
     return np.concatenate(plain), np.concatenate(levelled)

@@ -1,8 +1,8 @@
-"""Matches the rows of an answer with expected rows that differ in the last bits of floats only.
+"""Matches the rows of an answer with expected rows whose floats are within their tolerances.
 
-Rows match when their other fields are equal and each float is within its tolerance. Each expected
-row is matched once. A matched row gets the expected floats: the comparison of traces that follows
-then sees equal rows, and judges everything else as it does without floats.
+Rows match if their other fields are equal and each float is within its tolerance. Each expected row
+matches at most one row. Matched rows get the expected floats, so that the comparison of traces that
+follows sees equal rows.
 """
 
 from dataclasses import dataclass, field
@@ -19,20 +19,20 @@ Floats = npt.NDArray[np.float64]
 
 MOST_PAIRS = 1 << 22
 MOST_GROUPS = 10_000
-"""Where the order of floats does not match all rows of a group with equal other fields, every
-matching is tried: for groups of up to MOST_PAIRS pairs, and up to MOST_GROUPS groups."""
+"""If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed:
+for groups of up to MOST_PAIRS pairs, and up to MOST_GROUPS groups."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Deviation:
-    """The largest differences of a field between matched rows."""
+    """Holds the largest differences of a field between matched rows; `share` is of the allowed one."""
 
     relative: float = 0.0
     absolute: float = 0.0
     share: float = 0.0
 
     def take(self, difference: Floats, scale: Floats, allowed: Floats) -> None:
-        """Update the maxima with differences."""
+        """Update the maxima with the differences of more rows."""
         some = difference > 0
         if some.any():
             gap = difference[some]
@@ -42,8 +42,8 @@ class Deviation:
 
 
 @dataclass(slots=True, kw_only=True)
-class Matched:
-    """An answer after matching: its columns, and how far its floats were from the expected."""
+class FloatMatch:
+    """Holds an answer after matching, and the deviations of its floats by field."""
 
     columns: Columns
     deviations: dict[str, Deviation] = field(default_factory=dict)
@@ -51,25 +51,25 @@ class Matched:
 
 def match_floats(
     expected: Columns, actual: Columns, relation: Relation, tolerances: Tolerances, magnitude: float
-) -> Matched:
-    """Return an answer with the expected floats where they are within their tolerances.
+) -> FloatMatch:
+    """Return an answer with its floats replaced by expected ones within their tolerances.
 
     Args:
-        expected: the right answer.
-        actual: the answer to judge, with the same columns.
-        relation: the dependence relation of both.
-        tolerances: by field; exact ones may be missing.
-        magnitude: a typical magnitude of the input's floats, for fields whose values all cancel.
+        expected: The right answer.
+        actual: The answer to judge, with the same columns.
+        relation: The dependence relation of both.
+        tolerances: Tolerances by field; exact ones may be missing.
+        magnitude: A typical magnitude of the input's floats, for fields whose values all cancel.
     """
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)
     if len(expected["ts"]) == len(actual["ts"]) and matcher.matches_in_place():
-        return Matched(columns=expected, deviations=matcher.deviations)
-    # By level first: rows that depend on each other stay in their order. The other rows are matched
-    # without levels, so that a missing row does not make all rows after it wrong.
+        return FloatMatch(columns=expected, deviations=matcher.deviations)
+    # The first round matches by level, so that dependent rows keep their order. The second round
+    # ignores levels, so that a missing row does not make all rows after it wrong.
     for with_levels in (True, False):
         matcher.match_groups(with_levels=with_levels)
-    return Matched(columns=matcher.snapped(), deviations=matcher.deviations)
+    return FloatMatch(columns=matcher.snapped(), deviations=matcher.deviations)
 
 
 class _Matcher:
@@ -85,28 +85,29 @@ class _Matcher:
         self._loose, self._magnitude = loose, magnitude
         self._rest = [name for name in expected if name not in loose]
         self._typical: dict[str, Floats] = {}
-        self._of = np.full(len(actual["ts"]), -1, dtype=np.int64)
+        # The expected row of each actual row; -1: unmatched.
+        self._partner = np.full(len(actual["ts"]), -1, dtype=np.int64)
         self.deviations = {name: Deviation() for name in loose}
 
     def matches_in_place(self) -> bool:
-        """Match each row with the expected one at its place; return whether all do."""
+        """Match each row with the expected row at its place; return whether all match."""
         rows = len(self._expected["ts"])
         for begin in range(0, rows, CHUNK):
             part = slice(begin, begin + CHUNK)
             for name in self._rest:
                 if not _same(self._expected[name][part], self._actual[name][part]).all():
                     return False
-        every = [np.arange(begin, min(begin + CHUNK, rows)) for begin in range(0, rows, CHUNK)]
-        if not all(self._within(these, these).all() for these in every):
+        chunks = [np.arange(begin, min(begin + CHUNK, rows)) for begin in range(0, rows, CHUNK)]
+        if not all(self._within(chunk, chunk).all() for chunk in chunks):
             return False
-        for these in every:
-            self._take(these, these)
+        for chunk in chunks:
+            self._take(chunk, chunk)
         return True
 
     def match_groups(self, *, with_levels: bool) -> None:
-        """Match rows that have no partner yet, within groups of equal other fields."""
-        left = np.setdiff1d(np.arange(len(self._expected["ts"])), self._of)
-        right = np.flatnonzero(self._of < 0)
+        """Match rows without a partner, within groups of equal other fields."""
+        left = np.setdiff1d(np.arange(len(self._expected["ts"])), self._partner)
+        right = np.flatnonzero(self._partner < 0)
         if not len(left) or not len(right):
             return
         left, left_hash = self._grouped(self._expected, left, with_levels)
@@ -115,47 +116,47 @@ class _Matcher:
             left_hash, return_index=True, return_inverse=True, return_counts=True
         )
         low, high = (np.searchsorted(right_hash, hashes, side) for side in ("left", "right"))
-        # In the order of their floats, the first of a group with the first, and so on.
+        # Pair the rows of a group in the order of their floats, the first with the first, and so on.
         partner = low[group] + np.arange(len(left)) - begin[group]
-        there = np.flatnonzero(partner < high[group])
-        fits = self._within(left[there], right[partner[there]])
-        odd = np.unique(group[there[~fits]])
+        paired = np.flatnonzero(partner < high[group])
+        fits = self._within(left[paired], right[partner[paired]])
+        odd = np.unique(group[paired[~fits]])
         pairs = count[odd] * (high[odd] - low[odd])
         odd = odd[(pairs > 1) & (pairs <= MOST_PAIRS)][:MOST_GROUPS]
-        plain = there[fits & ~np.isin(group[there], odd)]
+        plain = paired[fits & ~np.isin(group[paired], odd)]
         self._take(left[plain], right[partner[plain]])
-        for one in odd.tolist():
-            here, those = slice(begin[one], begin[one] + count[one]), slice(low[one], high[one])
+        for g in odd.tolist():
+            here, those = slice(begin[g], begin[g] + count[g]), slice(low[g], high[g])
             self._take(*self._best(left[here], right[those]))
 
     def _grouped(
         self, columns: Columns, rows: IntArray, with_levels: bool
     ) -> tuple[IntArray, HashArray]:
-        """Return rows by a hash of their other fields, then by their floats; and the hashes."""
+        """Return rows sorted by a hash of their other fields, then by their floats; and the hashes."""
         hashes = self._hashes(columns, with_levels)[rows]
         floats = [columns[name][rows] for name in reversed([*self._loose])]
         order = np.lexsort((*floats, hashes))
         return rows[order], hashes[order]
 
     def snapped(self) -> Columns:
-        """Return the answer with the floats of expected rows in matched ones."""
-        mine = np.flatnonzero(self._of >= 0)
+        """Return the answer with the expected floats in matched rows."""
+        matched = np.flatnonzero(self._partner >= 0)
         columns = dict(self._actual)
         for name in self._loose:
             columns[name] = columns[name].copy()
-            columns[name][mine] = self._expected[name][self._of[mine]]
+            columns[name][matched] = self._expected[name][self._partner[matched]]
         return columns
 
     def _take(self, left: IntArray, right: IntArray) -> None:
         """Make pairs of rows partners."""
-        self._of[right] = left
+        self._partner[right] = left
         for name, deviation in self.deviations.items():
             some = ~_same(self._expected[name][left], self._actual[name][right])
             if some.any():
                 deviation.take(*self._compared(name, left[some], right[some]))
 
     def _best(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
-        """Return a matching with the most pairs."""
+        """Return a maximum matching."""
         from scipy.sparse import csr_array  # heavy
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -163,19 +164,19 @@ class _Matcher:
             len(left), len(right)
         )
         partner = maximum_bipartite_matching(csr_array(fits), perm_type="column")
-        found = np.flatnonzero(partner >= 0)
-        return left[found], right[partner[found]]
+        matched = np.flatnonzero(partner >= 0)
+        return left[matched], right[partner[matched]]
 
     def _within(self, left: IntArray, right: IntArray) -> Bools:
-        """Return which pairs of rows have all their floats within the tolerances."""
+        """Return which pairs of rows have all floats within the tolerances."""
         result = np.ones(len(left), dtype=np.bool_)
         for name in self._loose:
-            one, other = self._expected[name][left], self._actual[name][right]
-            same = _same(one, other)
+            expected, actual = self._expected[name][left], self._actual[name][right]
+            same = _same(expected, actual)
             if not same.all():
                 difference, _, allowed = self._compared(name, left, right)
                 with np.errstate(invalid="ignore"):
-                    same |= np.isfinite(one) & np.isfinite(other) & (difference <= allowed)
+                    same |= np.isfinite(expected) & np.isfinite(actual) & (difference <= allowed)
             result &= same
         return result
 
@@ -183,39 +184,39 @@ class _Matcher:
         self, name: str, left: IntArray, right: IntArray
     ) -> tuple[Floats, Floats, Floats]:
         """Return difference, scale and allowed difference of a field for pairs of rows."""
-        one = self._expected[name][left].astype(np.float64)
-        other = self._actual[name][right].astype(np.float64)
+        expected = self._expected[name][left].astype(np.float64)
+        actual = self._actual[name][right].astype(np.float64)
         bound = self._loose[name]
-        scale = np.maximum(np.abs(one), np.abs(other))
+        scale = np.maximum(np.abs(expected), np.abs(actual))
         if bound.events:
             if name not in self._typical:
                 self._typical[name] = self._typical_of(name)
             scale = np.maximum(scale, self._typical[name][left])
         with np.errstate(invalid="ignore", over="ignore"):
-            difference = np.abs(one - other)
+            difference = np.abs(expected - actual)
             allowed = np.maximum(bound.relative * scale, bound.absolute)
         return difference, scale, allowed
 
     def _typical_of(self, name: str) -> Floats:
-        """Return for each expected row the median magnitude of its key's values that are not 0.
+        """Return for each expected row the median magnitude of its key's nonzero values.
 
-        Where that is only rounding noise of the input's numbers, return their magnitude.
+        If the median is only rounding noise of the input's numbers, return their magnitude.
         """
         values = np.abs(self._expected[name].astype(np.float64))
         keys = self._relation.keys(self._expected)
-        known = np.flatnonzero((values > 0) & np.isfinite(values))
-        order = known[np.lexsort((values[known], keys[known]))]
-        found, first, count = np.unique(keys[order], return_index=True, return_counts=True)
+        nonzero = np.flatnonzero((values > 0) & np.isfinite(values))
+        order = nonzero[np.lexsort((values[nonzero], keys[nonzero]))]
+        groups, first, count = np.unique(keys[order], return_index=True, return_counts=True)
         result = np.full(len(values), self._magnitude)
-        if len(found):
+        if len(groups):
             medians = values[order[first + (count - 1) // 2]]
-            at = np.minimum(np.searchsorted(found, keys), len(found) - 1)
-            result = np.where(found[at] == keys, medians[at], self._magnitude)
+            at = np.minimum(np.searchsorted(groups, keys), len(groups) - 1)
+            result = np.where(groups[at] == keys, medians[at], self._magnitude)
         noise = self._magnitude * HALF_OF_THE_DIGITS
         return np.where(result < noise, self._magnitude, result)
 
     def _hashes(self, columns: Columns, with_levels: bool) -> HashArray:
-        """Return a hash of the other fields of each row, and of its level."""
+        """Return a hash of each row's other fields, with its level if `with_levels`."""
         if not with_levels:
             return row_hashes({name: columns[name] for name in self._rest})[0]
         parts = [np.empty(0, dtype=np.uint64)]
@@ -225,8 +226,8 @@ class _Matcher:
         return np.concatenate(parts)
 
 
-def _same(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]) -> Bools:
-    same: Bools = np.equal(one, other)
-    if one.dtype.kind == "f":
-        same |= np.isnan(one) & np.isnan(other)
+def _same(left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> Bools:
+    same: Bools = np.equal(left, right)
+    if left.dtype.kind == "f":
+        same |= np.isnan(left) & np.isnan(right)
     return same

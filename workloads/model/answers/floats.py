@@ -1,14 +1,14 @@
-"""Decides which floats of an answer must be equal bit for bit, and by how much others may differ.
+"""Decides which floats of an answer must be equal bit for bit, and how much others may differ.
 
-Rounding makes the result of a float sum depend on the order of its additions. A pipeline fixes that
-order, and so does any program without floats in a state; their answers are exact. Where joins or
-aggregates may combine floats in any grouping, the difference of two answers is bounded instead.
+Rounding makes a float sum depend on the order of its additions. Pipelines fix that order, and
+programs without floats in a state have no such sums: their answers are exact. If joins or aggregates
+may combine floats in any grouping, the difference of two answers is bounded instead.
 
 Two sums of n numbers x, in any order, differ by at most (n - 1) 2^-52 sum(|x|) to first order
 (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 4.2: each is
-within (n - 1) 2^-53 sum(|x|) of the true sum). For numbers of one sign sum(|x|) is the sum itself.
-Numbers of both signs may cancel: their bound is that of a sum of typical size, which can be too
-small. Then declare a tolerance, or use `streamlab.workloads.model.exact_sum`.
+within (n - 1) 2^-53 sum(|x|) of the true sum). For numbers of one sign, sum(|x|) is the sum itself.
+Numbers of both signs may cancel; their bound is that of a sum of typical size, which can be too
+small. In that case declare a tolerance, or use `streamlab.workloads.model.exact_sum`.
 """
 
 import math
@@ -28,17 +28,17 @@ AnyProgram = DGSProgram | Query | Pipeline | Dataflow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """By how much a float may differ from the expected one: the larger of both bounds.
+    """Bounds the difference of a float from the expected one by the larger of two bounds.
 
-    NaN equals NaN only, an infinity equals itself only, and -0.0 equals 0.0, whatever the bounds.
+    NaN equals only NaN, an infinity equals only itself, and -0.0 equals 0.0, whatever the bounds.
 
     Attributes:
-        relative: a share of the larger magnitude of the two.
-        absolute: in the unit of the field.
-        events: of a derived bound, the input's events; 0: the bound is declared. The relative part
-            is then of a typical magnitude where that is larger: the median of the expected values
-            that are not 0, of the row's key where the output has one; where half of the digits of
-            the input's floats are above it, of theirs.
+        relative: Share of the larger magnitude of the two.
+        absolute: Bound in the unit of the field.
+        events: Number of input events of a derived bound; 0 for a declared bound. A derived bound
+            takes its relative part of a typical magnitude, if that is larger: the median of the nonzero
+            expected values (per key, if the output has keys). A median that is only rounding noise of
+            the input's floats is replaced by their magnitude.
     """
 
     relative: float = 0.0
@@ -46,10 +46,10 @@ class Tolerance:
     events: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse an invalid bound.
+        """Check both bounds.
 
         Raises:
-            ModelError: a bound is negative or not finite.
+            ModelError: A bound is negative or not finite.
         """
         for name in ("relative", "absolute"):
             value = getattr(self, name)
@@ -75,40 +75,40 @@ class Tolerance:
 EXACT = Tolerance()
 
 HALF_OF_THE_DIGITS = 2.0**-26
-"""Of a float of 64 bits, relative."""
+"""Relative difference of 64-bit floats that agree in half of their digits."""
 
 Tolerances = Mapping[str, Tolerance]
-"""Of the float fields of an output, by name."""
+"""Tolerances of an output's float fields, by name."""
 
 
 def tolerances_of(program: AnyProgram, declared: Tolerances, events: int) -> dict[str, Tolerance]:
     """Return the tolerance of each float field of a program's output.
 
     Args:
-        program: the program that computes the output.
-        declared: the tolerances that the workload declares; they take precedence.
-        events: number of input events, which is the most numbers that a sum may have.
+        program: The program that computes the output.
+        declared: Tolerances that the workload declares; they take precedence.
+        events: Number of input events, an upper limit on the terms of a sum.
     """
     output = program.output
     names = [name for name in output.names or () if output[name].kind == "f"]
     fixed = not names or order_is_fixed(program)
     return {
-        name: declared.get(name, EXACT if fixed else derived(output[name], events))
+        name: declared.get(name, EXACT if fixed else derive_tolerance(output[name], events))
         for name in names
     }
 
 
-def derived(dtype: np.dtype[np.generic], events: int) -> Tolerance:
-    """Return the bound for a sum of `events` numbers; half of the digits must agree in any case."""
+def derive_tolerance(dtype: np.dtype[np.generic], events: int) -> Tolerance:
+    """Return the bound for a sum of `events` numbers, which never allows less than half of the digits."""
     unit = float(np.finfo(np.float32 if dtype.itemsize <= 4 else np.float64).eps)
     return Tolerance(relative=min(events * unit, math.sqrt(unit)), events=max(events, 1))
 
 
 def check_declared(program: AnyProgram, declared: Tolerances) -> None:
-    """Refuse tolerances of fields that are not floats.
+    """Check that tolerances are declared for float fields only.
 
     Raises:
-        ModelError: there is such a tolerance; the message names its field and the float fields.
+        ModelError: A tolerance names another field.
     """
     output = program.output
     floats = [name for name in output.names or () if output[name].kind == "f"]
@@ -121,14 +121,13 @@ def check_declared(program: AnyProgram, declared: Tolerances) -> None:
 
 
 def order_is_fixed(program: AnyProgram) -> bool:
-    """Return whether a model fixes the order of all operations on floats in a program's states.
+    """Return whether the model fixes the order of all float operations in a program's states.
 
-    - Of a program with dependency-guided synchronization: nothing is forked, and all events of a
-      key depend on each other.
-    - Of a query: the first operator takes tuples in total order; those behind it take records of
-      one time in any order.
-    - Of a pipeline: always, but where an operator takes the records of one time in any order.
-    - Of a typed dataflow graph: aggregates of blocks have no floats.
+    - DGS program: yes, if it has no forks and all events of a key depend on each other.
+    - Query: yes, if only the first operator has floats in its state; later operators take records of
+      equal time in any order.
+    - Pipeline: yes, unless an operator with floats in its state takes records of equal time in any order.
+    - Typed dataflow graph: yes, if aggregates of blocks have no floats.
     """
     if isinstance(program, DGSProgram):
         kinds, dependent = program.key_kinds(), program.dependent_kinds()

@@ -1,7 +1,7 @@
-"""Canonical forms of data traces, in bounded memory: Foata levels and multiset fingerprints.
+"""Computes canonical forms of data traces in bounded memory: Foata levels and multiset fingerprints.
 
 A trace is a sequence up to swaps of adjacent independent items. The *level* of an item is 1 + the
-highest level of an earlier item that it depends on (1 without one). Two sequences are the same
+highest level of the earlier items that it depends on (1 without any). Two sequences are the same
 trace if and only if they have the same multiset of (level, item) pairs (Cartier and Foata 1969):
 levels order dependent items, and items of one level are independent.
 """
@@ -20,23 +20,23 @@ from streamlab.workloads.model.workload import OutputType
 HashArray = npt.NDArray[np.uint64]
 
 CHUNK = 1 << 20
-"""Rows at a time: some tens of MiB of intermediate columns, whatever the size of the trace."""
+"""Rows per step; limits intermediate columns to some tens of MiB, whatever the size of the trace."""
 
 MAX_DENSE_KEYS = 1 << 24
-"""Span of keys up to which per-key tables are indexed directly; 128 MiB for each kind at most."""
+"""Largest span of keys for which per-key tables are indexed directly; at most 128 MiB per kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A dependence relation on (kind, key), as tables.
+    """Holds a dependence relation on (kind, key) as tables.
 
     Attributes:
         same: bool[k, k], dependence within one key.
         other: bool[k, k], dependence between different keys.
-        kind_field, key_field: as in `OutputType`.
-        key_values: the keys that occur, ascending; None when `key - first_key` is a small index.
-        first_key: lowest key.
-        n_keys: number of key indices.
+        kind_field, key_field: As in `OutputType`.
+        key_values: The keys that occur, ascending; None if `key - first_key` is a small index.
+        first_key: Lowest key.
+        n_keys: Number of key indices.
     """
 
     same: npt.NDArray[np.bool_]
@@ -49,13 +49,13 @@ class Relation:
 
     @classmethod
     def of(cls, output: OutputType, *sides: Columns) -> "Relation":
-        """Tabulate the relation of an output type for the keys in `sides`.
+        """Return the relation of an output type for the keys in `sides`.
 
         Raises:
-            ModelError: the relation does not treat all keys alike, so tables cannot hold it.
+            ModelError: The relation does not treat all keys alike, so tables cannot hold it.
         """
         k = len(output.kinds)
-        # One more kind, independent of everything, stands for kinds that do not exist.
+        # An additional kind, independent of everything, represents kinds that do not exist.
         same = np.zeros((k + 1, k + 1), dtype=np.bool_)
         other = np.zeros((k + 1, k + 1), dtype=np.bool_)
         for a in range(k):
@@ -98,7 +98,7 @@ class Relation:
                             raise ModelError(
                                 f"the output dependence of {output.kinds[a]} and "
                                 f"{output.kinds[b]} differs between keys ({x}, {y}) and (0, 1); "
-                                "it may depend on whether keys are equal, not on which they are"
+                                "it may depend on whether keys are equal, but not on their values"
                             )
 
     def _key(self, index: int) -> int:
@@ -127,7 +127,7 @@ class Relation:
 
 
 def levels(columns: Columns, relation: Relation) -> Iterator[tuple[Columns, IntArray]]:
-    """Yield the rows chunk by chunk with their levels."""
+    """Yield the rows with their levels, in chunks."""
     from streamlab.workloads.model.answers.foata_loops import advance  # heavy: compiled
 
     k = len(relation.same)
@@ -144,10 +144,9 @@ def levels(columns: Columns, relation: Relation) -> Iterator[tuple[Columns, IntA
 
 
 def fingerprint(columns: Columns, relation: Relation) -> tuple[int, int]:
-    """Return two 64-bit sums that equal traces share.
+    """Return two 64-bit sums that are equal for equal traces.
 
-    Errs one way: different traces collide with a probability of about 2**-128 for inputs that were
-    not built to collide; equal traces never differ.
+    Different traces collide with a probability of about 2**-128, unless they were built to collide.
     """
     first = second = 0
     for chunk, level in levels(columns, relation):
@@ -170,7 +169,7 @@ def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
 
 
 def bits(column: npt.NDArray[np.generic]) -> HashArray:
-    """Return each value as 64 bits such that equal values, and all NaNs, have equal bits."""
+    """Return each value as 64 bits; equal values, and all NaNs, have equal bits."""
     if column.dtype.kind == "f":
         # Adding 0.0 makes -0.0 equal to 0.0.
         wide = column.astype(np.float64) + 0.0

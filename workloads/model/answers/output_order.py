@@ -1,7 +1,7 @@
-"""What a program alone says of its answer: which outputs must come in which order.
+"""Derives from a program which of its outputs must keep their order.
 
-It is never stricter than the program's laws, so that no right answer is refused; where a program
-does not say in which order its outputs come, only their content is compared.
+The result is never stricter than the program's laws, so no right answer is rejected. If a program
+does not fix the order of its outputs, only their content is compared.
 """
 
 import ast
@@ -24,21 +24,19 @@ Kinds = frozenset[int]
 def inferred_output(program: Program, key_field: str | None = None) -> OutputType:
     """Return the type of a program's output.
 
-    - A pipeline's outputs are a sequence.
-    - A query's leave in order of time; those of one time come in any order.
-    - A typed dataflow graph's have the type of what leaves it: in order for each key, or in none.
-      Where all are given at markers and timed by them they leave in order of time, too: those of a
-      block before those of the next.
-    - Of a program with dependency-guided synchronization outputs are in order, for each key of a
-      keyed one, when the kinds that emit depend on each other; else, and with events across keys,
-      they are in no order.
+    - Pipeline: one sequence.
+    - Query: in order of time; outputs of equal time come in any order.
+    - Typed dataflow graph: the type of its last link, ordered per key or unordered. If all outputs
+      are emitted at markers and carry their time, they leave in order of time too.
+    - DGS program: in order (per key, if keyed) if all kinds that emit depend on each other; otherwise,
+      and with events across keys, in no order.
 
     Args:
-        program: it.
-        key_field: the output field that holds the key of a keyed program; None: `key`.
+        program: The program.
+        key_field: Output field that holds the key of a keyed program; None means `key`.
 
     Raises:
-        ModelError: it cannot be told; the message says what to give.
+        ModelError: The type cannot be derived; the message names the argument to pass.
     """
     names = program.output.names or ()
     if key_field is not None and key_field not in names:
@@ -63,37 +61,37 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
     if key_field not in names:
         raise ModelError(
             f"program {program.name} is keyed, and its output ({', '.join(names)}) has no field "
-            "key: say which field holds it (key_field=...), or what depends on what (output=...)"
+            "key: name the field that holds it (key_field=...), or pass the output type (output=...)"
         )
     return OutputType(kinds=(program.name,), depends=same_key, key_field=key_field)
 
 
 def always(first: Tag, second: Tag) -> bool:
-    """Outputs are one sequence."""
+    """Return True: outputs are one sequence."""
     return True
 
 
 def never(first: Tag, second: Tag) -> bool:
-    """Outputs are in no order."""
+    """Return False: outputs are in no order."""
     return False
 
 
 def same_key(first: Tag, second: Tag) -> bool:
-    """Outputs are a sequence for each key."""
+    """Return whether the keys are equal: outputs are a sequence for each key."""
     return first.key == second.key
 
 
 def _of_query(query: Query) -> OutputType:
-    """Return the type: what is emitted on a tuple is later than it by up to a window advance."""
+    """Return the type; an output emitted on a tuple is later than it by up to a window advance."""
     early = [operator for operator in query.operators if operator.emits_on_update]
     if not early:
         return OutputType(kinds=(query.name,), depends=never, sorted=True)
     window = early[0].window
     if len(query.operators) > 1 or window.size % window.advance:
         raise ModelError(
-            f"query {query.name}: operator {early[0].name} emits on update, behind others or in "
-            "windows whose size is no multiple of their advance, so that it cannot be told how "
-            "much later than its cause an output is timed: say so (output=OutputType(...))"
+            f"query {query.name}: operator {early[0].name} emits on update, after other operators or "
+            "in windows whose size is no multiple of their advance; the delay of an output after its "
+            "cause cannot be derived: declare it (output=OutputType(...))"
         )
     return OutputType(
         kinds=(query.name,),
@@ -105,23 +103,23 @@ def _of_query(query: Query) -> OutputType:
 
 
 def _of_dataflow(flow: Dataflow) -> OutputType:
-    given, by_marker = flow.vertices[-1].type, _timed_by_markers(flow.vertices[-1])
-    if not given.ordered:
+    link, by_marker = flow.vertices[-1].type, _timed_by_markers(flow.vertices[-1])
+    if not link.ordered:
         return OutputType(kinds=(flow.name,), depends=never, sorted=by_marker)
-    if given.key is None:
+    if link.key is None:
         return OutputType(kinds=(flow.name,), depends=always, sorted=by_marker)
-    return OutputType(kinds=(flow.name,), depends=same_key, key_field=given.key, sorted=by_marker)
+    return OutputType(kinds=(flow.name,), depends=same_key, key_field=link.key, sorted=by_marker)
 
 
 def _timed_by_markers(vertex: Vertex) -> bool:
-    """Return whether a vertex is seen to give pairs at markers only, each with the marker's time.
+    """Return whether a vertex provably emits only at markers, with the marker's time.
 
-    It is read from the functions: `on_item` gives nothing, `on_marker` by `out.emit` with `m.ts`.
+    Reads the source: `on_item` must not use `out`, and `on_marker` only calls `out.emit` with `m.ts`.
     """
     operator = vertex.operator
     if operator is None or operator.on_marker is None:
         return False
-    if operator.on_item is not None and not _gives_nothing(operator.on_item):
+    if operator.on_item is not None and not _emits_nothing(operator.on_item):
         return False
     function = _definition(operator.on_marker)
     if function is None:
@@ -145,33 +143,33 @@ def _timed_by_markers(vertex: Vertex) -> bool:
     return timed and not other and not changed
 
 
-def _gives_nothing(function: Callable[..., Any]) -> bool:
-    found = _definition(function)
-    if found is None:
+def _emits_nothing(function: Callable[..., Any]) -> bool:
+    tree = _definition(function)
+    if tree is None:
         return False
-    out = found.args.args[-1].arg
-    return not any(isinstance(node, ast.Name) and node.id == out for node in ast.walk(found))
+    out = tree.args.args[-1].arg
+    return not any(isinstance(node, ast.Name) and node.id == out for node in ast.walk(tree))
 
 
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
-    """Return a function as it was written; None: that is not known, or it has others in it."""
+    """Return a function's syntax tree; None without source or with nested functions."""
     function = getattr(function, "py_func", function)
     try:
-        found = ast.parse(dedent(inspect.getsource(function))).body[0]
+        tree = ast.parse(dedent(inspect.getsource(function))).body[0]
     except (OSError, SyntaxError, TypeError, ValueError):
         return None
-    within = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    if not isinstance(found, ast.FunctionDef) or found.args.vararg is not None:
+    nested = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    if not isinstance(tree, ast.FunctionDef) or tree.args.vararg is not None:
         return None
-    if sum(isinstance(node, within) for node in ast.walk(found)) > 1:
+    if sum(isinstance(node, nested) for node in ast.walk(tree)) > 1:
         return None
-    return found
+    return tree
 
 
 def emitting_kinds(program: DGSProgram) -> Kinds:
-    """Return the kinds of events on which a program may emit; too many rather than too few.
+    """Return the kinds of events on which a program may emit, or a superset.
 
-    It is read from `update`: what stands below `if event.kind == KIND` belongs to that kind.
+    Reads the source of `update`: statements below `if event.kind == KIND` belong to that kind.
     """
     every = frozenset(range(len(program.kinds)))
     return frozenset().union(*(_emitting(state.update, every) for state in program.states))
@@ -180,40 +178,41 @@ def emitting_kinds(program: DGSProgram) -> Kinds:
 def _emitting(update: Callable[..., Any], every: Kinds) -> Kinds:
     function = _definition(update)
     try:
-        known = inspect.getclosurevars(getattr(update, "py_func", update))
+        variables = inspect.getclosurevars(getattr(update, "py_func", update))
     except (TypeError, ValueError):
         return every
     if function is None or len(function.args.args) != 3:
         return every
     _, event, out = (argument.arg for argument in function.args.args)
-    return _Reader(event, out, {**known.globals, **known.nonlocals}).emitting(function.body, every)
+    names = {**variables.globals, **variables.nonlocals}
+    return _Reader(event, out, names).emitting(function.body, every)
 
 
 class _Reader:
-    """Reads of which kinds an event can be at a statement that uses the emitter."""
+    """Finds the kinds that an event can have at statements that use the emitter."""
 
-    def __init__(self, event: str, out: str, known: dict[str, Any]) -> None:
-        self._event, self._out, self._known = event, out, known
+    def __init__(self, event: str, out: str, names: dict[str, Any]) -> None:
+        self._event, self._out, self._names = event, out, names
 
     def emitting(self, statements: Sequence[ast.stmt], kinds: Kinds) -> Kinds:
-        found: Kinds = frozenset()
+        emitting: Kinds = frozenset()
         for statement in statements:
             if not isinstance(statement, ast.If):
-                found |= kinds if self._uses(statement) else frozenset()
+                emitting |= kinds if self._uses(statement) else frozenset()
                 continue
             if self._uses(statement.test):
-                found |= kinds
+                emitting |= kinds
             yes, no = self._split(statement.test, kinds)
-            found |= self.emitting(statement.body, yes) | self.emitting(statement.orelse, no)
+            emitting |= self.emitting(statement.body, yes) | self.emitting(statement.orelse, no)
             if isinstance(statement.body[-1], ast.Return):
                 kinds = no
-        return found
+        return emitting
 
     def _uses(self, node: ast.AST) -> bool:
         return any(isinstance(n, ast.Name) and n.id == self._out for n in ast.walk(node))
 
     def _split(self, test: ast.expr, kinds: Kinds) -> tuple[Kinds, Kinds]:
-        """Return the kinds for which a condition can be true, and those for which it can fail."""
+        """Return the kinds for which a condition can be true, and those for which it can be false."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             yes, no = self._split(test.operand, kinds)
             return no, yes
@@ -225,11 +224,11 @@ class _Reader:
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and self._is_kind(test.left):
             kind = self._constant(test.comparators[0])
             if isinstance(kind, int):
-                its, others = kinds & {kind}, kinds - {kind}
+                equal, others = kinds & {kind}, kinds - {kind}
                 if isinstance(test.ops[0], ast.Eq):
-                    return its, others
+                    return equal, others
                 if isinstance(test.ops[0], ast.NotEq):
-                    return others, its
+                    return others, equal
         return kinds, kinds
 
     def _is_kind(self, node: ast.expr) -> bool:
@@ -243,4 +242,4 @@ class _Reader:
     def _constant(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return node.value
-        return self._known.get(node.id) if isinstance(node, ast.Name) else None
+        return self._names.get(node.id) if isinstance(node, ast.Name) else None

@@ -1,10 +1,9 @@
-"""Data-trace equality of outputs (Data-Trace Types, section 3), with a readable difference.
+"""Compares outputs as data traces (Data-Trace Types, section 3), with a readable difference.
 
-Two outputs are the same data trace when one can be turned into the other by swapping adjacent rows
-whose tags do not depend on each other. Three steps, each only when the one before does not settle
-it: element by element; by fingerprints of the canonical form; and a classification of the rows that
-differ. Where an output must be in order of time, that is asked for as well. Floats that need not be
-equal bit for bit are matched first, see `float_match`.
+Two outputs are the same data trace if swaps of adjacent rows with independent tags turn one into the
+other. The comparison runs in three steps, each only if the one before is not conclusive: row by row;
+by fingerprints of the canonical form; and a classification of the rows that differ. Time order is
+checked too if the output type demands it. Floats with a tolerance are matched first, see `float_match`.
 """
 
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from streamlab.workloads.model.answers.difference import Difference, classify, spread
-from streamlab.workloads.model.answers.float_match import Matched, match_floats
+from streamlab.workloads.model.answers.float_match import FloatMatch, match_floats
 from streamlab.workloads.model.answers.floats import Tolerances
 from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint
 from streamlab.workloads.model.answers.time_order import late_examples, late_rows
@@ -25,7 +24,7 @@ from streamlab.workloads.model.workload import OutputType
 __all__ = ["Difference", "compare"]
 
 NONE: Tolerances = MappingProxyType({})
-"""Floats are equal bit for bit."""
+"""Demands equal floats bit for bit."""
 
 
 def compare(
@@ -40,19 +39,19 @@ def compare(
     """Compare two outputs as data traces.
 
     Args:
-        expected: the right answer, as columns of equal length.
-        actual: the answer to judge, with the same columns and types.
-        output: which rows depend on each other, and whether `actual` must be in order of time.
-        limit: most example rows in the difference.
-        tolerances: of float fields that need not be equal bit for bit (`floats.tolerances_of`).
-        magnitude: of the input's floats, typically; called when floats differ.
+        expected: The right answer, as columns of equal length.
+        actual: The answer to judge, with the same columns and types.
+        output: Dependence of rows, and whether `actual` must be in order of time.
+        limit: Maximum number of example rows in the difference.
+        tolerances: Tolerances of float fields that need not be equal bit for bit (`floats.tolerances_of`).
+        magnitude: Returns a typical magnitude of the input's floats; called only if floats differ.
 
     Returns:
-        The difference; its `equal` is true when both are the same trace. A wrong answer passes with
-        a probability of about 2**-128 (see `foata.fingerprint`); a right one is never refused.
+        The difference; its `equal` is true if both are the same trace. A wrong answer passes with a
+        probability of about 2**-128 (see `foata.fingerprint`); a right one always passes.
 
     Raises:
-        ModelError: columns are missing, of unequal length, or of another type.
+        ModelError: Columns are missing, of unequal length, or of another type.
     """
     _check_columns(expected, actual, output)
     columns, deviations = actual, {}
@@ -75,7 +74,7 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
     shorter = min(rows, len(next(iter(actual.values()))))
     if begin == shorter and rows == len(next(iter(actual.values()))):
         return Difference(expected_rows=rows, actual_rows=rows)
-    # Traces cancel: x u y and x v y are the same trace exactly when u and v are.
+    # Traces cancel: x u y and x v y are the same trace if and only if u and v are.
     end = _common_suffix(expected, actual, shorter - begin)
     left, right = _slice(expected, begin, end), _slice(actual, begin, end)
     relation = Relation.of(output, left, right)
@@ -93,10 +92,10 @@ def _matched(
     output: OutputType,
     tolerances: Tolerances,
     magnitude: Callable[[], float],
-) -> Matched:
-    """Return the answer with the expected floats where they are within their tolerances."""
+) -> FloatMatch:
+    """Return the answer with its floats replaced by expected ones within their tolerances."""
     if _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"]):
-        return Matched(columns=actual)
+        return FloatMatch(columns=actual)
     relation = Relation.of(output, expected, actual)
     return match_floats(expected, actual, relation, tolerances, magnitude())
 
@@ -116,7 +115,10 @@ def _check_columns(expected: Columns, actual: Columns, output: OutputType) -> No
         )
     for name in (output.kind_field, output.key_field):
         if name is not None and name not in expected:
-            raise ModelError(f"the output type names the field {name}; there is no such column")
+            raise ModelError(
+                f"the output type names the field {name}; the output has no such column, "
+                f"but {', '.join(expected)}"
+            )
     for name, column in expected.items():
         if actual[name].dtype != column.dtype:
             raise ModelError(
@@ -142,7 +144,7 @@ def _common_prefix(expected: Columns, actual: Columns) -> int:
 
 
 def _common_suffix(expected: Columns, actual: Columns, most: int) -> int:
-    """Return how many last rows are equal, at most `most`."""
+    """Return the number of equal last rows, at most `most`."""
     done = 0
     while done < most:
         size = min(CHUNK, most - done)

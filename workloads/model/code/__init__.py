@@ -1,1 +1,1 @@
-"""Looks into users' functions: fingerprints, sources, constants."""
+"""Inspects users' functions: fingerprints, sources, constants."""

@@ -1,7 +1,7 @@
-"""The whole numbers that a program's functions mention: what inputs that try them should hold.
+"""Collects the integer constants of a program's functions, so that generated inputs can include them.
 
-A function that looks for item 10001, or for gaps above 3,600 s, does next to nothing on small
-random numbers. With what it compares to, and the numbers beside it, both of its branches are taken.
+A function that looks for item 10001, or for gaps above 3,600 s, does almost nothing on small random
+numbers. Inputs that contain its constants and their neighbours take both of its branches.
 """
 
 from collections.abc import Iterator
@@ -15,20 +15,20 @@ from streamlab.workloads.model.dataflow import Dataflow
 from streamlab.workloads.model.pipeline.program import Pipeline
 
 MOST = 64
-"""Of the constants of one program, the smallest are taken: others are mostly masks."""
+"""Largest number of constants of a program, smallest first; larger ones are mostly masks."""
 
 
 @memo(16)
 def constants(program: Pipeline | Dataflow) -> tuple[int, ...]:
-    """Return the constants of all functions and of what these call or read, ascending.
+    """Return the constants of a program's functions and of the functions and values they use, ascending.
 
-    Whole numbers above 3, which small random numbers do not reach, and below 2^31.
+    Only integers of a magnitude above 3, which small random numbers do not reach, and below 2^31.
     """
-    found: set[int] = set()
-    seen: set[int] = set()
+    values: set[int] = set()
+    visited: set[int] = set()
     for function in _functions(program):
-        found |= {value for value in _of_value(function, seen) if 3 < abs(value) < 2**31}
-    return tuple(sorted(sorted(found, key=abs)[:MOST]))
+        values |= {value for value in _of_value(function, visited) if 3 < abs(value) < 2**31}
+    return tuple(sorted(sorted(values, key=abs)[:MOST]))
 
 
 def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
@@ -41,22 +41,22 @@ def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
             yield from vertex.operator.functions.values()
 
 
-def _of_value(value: Any, seen: set[int]) -> Iterator[int]:
+def _of_value(value: Any, visited: set[int]) -> Iterator[int]:
     value = getattr(value, "py_func", value)  # a Numba dispatcher wraps a function
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         yield int(value)
     elif isinstance(value, tuple | frozenset):
         for item in value:
-            yield from _of_value(item, seen)
+            yield from _of_value(item, visited)
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size <= MOST:
         yield from value.ravel().tolist()
-    elif isinstance(value, FunctionType) and id(value) not in seen:
-        seen.add(id(value))
-        yield from _of_value(value.__defaults__ or (), seen)
+    elif isinstance(value, FunctionType) and id(value) not in visited:
+        visited.add(id(value))
+        yield from _of_value(value.__defaults__ or (), visited)
         for cell in value.__closure__ or ():
-            yield from _of_value(cell.cell_contents, seen)
+            yield from _of_value(cell.cell_contents, visited)
         for name in _names(value.__code__):
-            yield from _of_value(value.__globals__.get(name), seen)
+            yield from _of_value(value.__globals__.get(name), visited)
         yield from _of_code(value.__code__)
 
 

@@ -1,18 +1,17 @@
-"""Fingerprints of code: equal only if running it would do the same.
+"""Computes fingerprints of code, which are equal only if the code does the same.
 
-Functions are taken with what they call and with the constants that they read, wherever these stand;
-their own place and their comments count for nothing. Two forms of it:
+A fingerprint covers a function, the functions that it calls and the constants that it reads, but not
+their place in a file or their comments. There are two forms:
 
-- `fingerprint` of one function, by its bytecode, for compiled code. A function that reads something
-  whose value cannot be told has none.
-- `code_of` anything: a program, a generator, an oracle. Functions are told by their source where it
-  is there (`source.py`). What cannot be told function by function is told by more than is read: a
-  module or class by the source of its whole file and of the modules that it imports, a package that
-  is installed beside it by its version and the checksums of its files as installed, other objects
-  by what they hold.
+- `fingerprint` hashes the bytecode of one function, for compiled code. It raises if the function reads
+  a value that has no stable fingerprint.
+- `code_of` hashes anything: a program, a generator, an oracle. It hashes a function's source if
+  available (`source.py`). Of other values it hashes more than is read: for a module or class the source
+  of its file and of the modules that this imports; for an installed package its version and the
+  checksums of its files; for other objects their content.
 
-What code reads while it runs (a file, the network, the environment) is not seen, nor a module that
-it imports by a name that it has computed.
+Neither covers what code reads while it runs (files, network, environment), nor modules that it imports
+by a computed name.
 """
 
 import ast
@@ -35,11 +34,11 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.model.code.location import shown_file
-from streamlab.workloads.model.code.source import compiled, written
+from streamlab.workloads.model.code.location import display_path
+from streamlab.workloads.model.code.source import bytecode_identity, source_identity
 
 STABLE_MODULES = frozenset({"math", "numpy"})
-"""Modules whose attributes change with their version only; others may hold a user's constants."""
+"""Modules whose attributes change only with their version; others may hold a user's constants."""
 
 _OURS = "streamlab"
 _SHARED = (
@@ -49,7 +48,7 @@ _SHARED = (
     "streamlab.engines",
     "streamlab.lab",
 )
-"""What programs and oracles are written in; where one of its functions is read, that counts."""
+"""Packages that programs and oracles use as a library: only the functions that are read count."""
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders in which packages are installed."""
@@ -58,37 +57,37 @@ _PLAIN = bool | int | float | complex | str | bytes | None | np.generic
 
 
 class UnstableError(Exception):
-    """The function depends on a value that has no stable fingerprint."""
+    """Reports a function that depends on a value without a stable fingerprint."""
 
 
 def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
-    """Return a hex digest of a function, what it calls and the constants it reads.
+    """Return a hex digest of a function, the functions it calls and the constants it reads.
 
     Args:
-        function: the function; or one that Numba has compiled.
-        places: whether the files and lines count of which its errors speak.
+        function: A Python function, or one compiled by Numba.
+        places: Whether to include the files and lines that its errors name.
 
     Raises:
-        UnstableError: it reads a global or closure variable of a kind that cannot be fingerprinted.
+        UnstableError: It reads a global or closure variable of a kind that cannot be fingerprinted.
     """
     walk = _Placed() if places else _Exact()
-    _plain(function)  # or it is refused
+    _plain(function)  # raises if it is no Python function
     return _digest(walk.value("function", function, ""))
 
 
 def code_of(*values: object) -> str:
-    """Return a hex digest of functions, or of what is made of functions, with all that they read.
+    """Return a hex digest of functions, or of objects that hold functions, with all that they read.
 
-    It is the same in every installation of the lab, under every version of Python, if the packages
-    that are read are the same and the source of all functions is there. It may differ between two
-    runs where what is read cannot be told apart otherwise.
+    The digest is the same in every installation and Python version if the packages that are read are
+    the same and the source of all functions is available. It may differ between two runs if a
+    function reads an object without a stable content.
     """
     walk = _Whole()
     return _digest(piece for value in values for piece in walk.value("", value, ""))
 
 
 def names_of(code: CodeType) -> set[str]:
-    """Return the names that a function's code reads: globals, and attributes."""
+    """Return the names of the globals and attributes that a function's code reads."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -96,12 +95,12 @@ def names_of(code: CodeType) -> set[str]:
     return names
 
 
-def is_a_users(module: str, file: str | None) -> bool:
-    """Tell whether a module is neither Python's nor the lab's nor of an installed package."""
+def is_user_module(module: str, file: str | None) -> bool:
+    """Return whether a module is the user's: not Python's, the lab's or an installed package's."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names or top == _OURS:
         return False
-    # Not by Path: a user's workload has thousands of modules looked at.
+    # Path would be too slow: a user's workload may import thousands of modules.
     return _INSTALLED.isdisjoint((file or "").split(os.sep))  # noqa: PTH206
 
 
@@ -114,29 +113,30 @@ def _digest(pieces: Iterator[bytes]) -> str:
 
 
 def _plain(function: Callable[..., Any]) -> FunctionType:
-    plain = getattr(function, "py_func", function)  # a Numba dispatcher wraps one
+    plain = getattr(function, "py_func", function)  # unwraps a Numba dispatcher
     if not isinstance(plain, FunctionType):
         raise UnstableError(f"{function!r} is not a Python function")
     return plain
 
 
 class _Exact:
-    """Walks over a function and what it reads, and refuses what it cannot tell."""
+    """Walks over a function and the values it reads; raises at values without a stable fingerprint."""
 
     def __init__(self) -> None:
-        self._met: dict[int, tuple[int, object]] = {}  # ids are theirs while they are
+        # Numbers of visited values by id; holding the values keeps their ids unique.
+        self._visited: dict[int, tuple[int, object]] = {}
 
     def again(self, value: object) -> Iterator[bytes]:
-        """Yield which one it is of those that were met before; it may refer to itself."""
-        if id(value) in self._met:
-            yield f"again {self._met[id(value)][0]}".encode()
+        """Yield the number of a visited value, else nothing; values may refer to themselves."""
+        if id(value) in self._visited:
+            yield f"again {self._visited[id(value)][0]}".encode()
         else:
-            self._met[id(value)] = (len(self._met), value)
+            self._visited[id(value)] = (len(self._visited), value)
 
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
-        """Yield what tells a function that code of the module `home` calls."""
-        if seen := list(self.again(function)):
-            yield from seen
+        """Yield the identity of a function that code of the module `home` calls."""
+        if repeated := list(self.again(function)):
+            yield from repeated
             return
         home = function.__module__ or ""
         yield from self.code(function.__code__)
@@ -153,11 +153,11 @@ class _Exact:
             yield from self.value(name, cell.cell_contents, home)
 
     def code(self, code: CodeType) -> Iterator[bytes]:
-        """Yield what tells a function's code."""
-        yield from compiled(code)
+        """Yield the identity of a function's code."""
+        yield from bytecode_identity(code)
 
     def value(self, name: str, value: object, home: str) -> Iterator[bytes]:
-        """Yield what tells a value that code of the module `home` reads as `name`."""
+        """Yield the identity of a value that code of the module `home` reads as `name`."""
         if isinstance(value, _PLAIN):
             yield repr(value).encode()
         elif isinstance(value, tuple):
@@ -170,7 +170,7 @@ class _Exact:
         elif isinstance(value, ModuleType) and value.__name__ in STABLE_MODULES:
             yield repr((value.__name__, getattr(value, "__version__", None))).encode()
         elif isinstance(value, FunctionType) or hasattr(value, "py_func"):
-            yield repr(getattr(value, "targetoptions", None)).encode()  # fastmath and its like
+            yield repr(getattr(value, "targetoptions", None)).encode()  # such as fastmath
             yield from self.function(_plain(value), home)  # type: ignore[arg-type]
         else:
             yield from self.other(name, value, home)
@@ -180,31 +180,31 @@ class _Exact:
 
 
 class _Placed(_Exact):
-    """Tells functions apart that are the same but for where they stand."""
+    """Includes the place of functions, so that equal functions in other places differ."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from super().code(code)
-        yield os.fsencode(f"{shown_file(code.co_filename)}:{code.co_firstlineno}")
+        yield os.fsencode(f"{display_path(code.co_filename)}:{code.co_firstlineno}")
         yield code.co_linetable
 
 
 class _Whole(_Exact):
-    """Walks over anything, and takes in more than is read where it cannot tell."""
+    """Walks over any value; hashes more than is read where it cannot tell what is read."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
-        yield from written(code)
+        yield from source_identity(code)
 
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
         module = function.__module__ or ""
         if not _is_foreign(module, home):
-            if id(function) not in self._met:
+            if id(function) not in self._visited:
                 for imported in _imported(function):
                     yield from self._imported(imported, module)
             yield from super().function(function, home)
-        elif seen := list(self.again(function)):
-            yield from seen
-        else:  # it may hold what a user gave to it
-            yield _called(function, module)
+        elif repeated := list(self.again(function)):
+            yield from repeated
+        else:  # a library's closure may hold a user's values
+            yield _reference(function, module)
             for cell in function.__closure__ or ():
                 yield from self.value("", cell.cell_contents, module)
 
@@ -228,14 +228,14 @@ class _Whole(_Exact):
                 yield from self.value(part.name, getattr(value, part.name), home)
         elif hasattr(value, "__wrapped__"):
             yield from self.value(name, value.__wrapped__, home)
-        elif seen := list(self.again(value)):
-            yield from seen
+        elif repeated := list(self.again(value)):
+            yield from repeated
         else:
             yield from self._object(name, value, home)
 
     def _collection(self, name: str, value: Any, home: str) -> Iterator[bytes]:
-        if seen := list(self.again(value)):
-            yield from seen
+        if repeated := list(self.again(value)):
+            yield from repeated
             return
         if isinstance(value, list):
             yield from self.value(name, tuple(value), home)
@@ -247,20 +247,20 @@ class _Whole(_Exact):
             yield repr(sorted(map(repr, value))).encode()
 
     def _imported(self, name: str, home: str) -> Iterator[bytes]:
-        """Yield what tells a module that is imported, whether it has been loaded by now or not."""
-        if _is_foreign_name(name, home) or _is_what_all_share(name):
-            yield _called(None, name)
+        """Yield the identity of an imported module, whether or not it has been loaded."""
+        if _is_foreign_name(name, home) or _is_shared(name):
+            yield _reference(None, name)
             return
-        module = _module_named(name)
+        module = _load(name)
         if module is not None:
             yield from self._module(module, home)
 
     def _module(self, module: ModuleType, home: str) -> Iterator[bytes]:
-        if _is_foreign(module.__name__, home) or _is_what_all_share(module.__name__):
-            yield _called(None, module.__name__)
+        if _is_foreign(module.__name__, home) or _is_shared(module.__name__):
+            yield _reference(None, module.__name__)
             return
-        if seen := list(self.again(module)):
-            yield from seen
+        if repeated := list(self.again(module)):
+            yield from repeated
             return
         file = getattr(module, "__file__", None)
         source = Path(file).read_bytes() if file and Path(file).is_file() else b""
@@ -269,7 +269,7 @@ class _Whole(_Exact):
             yield from self._imported(name, module.__name__)
         for name, value in list(vars(module).items()):
             if name.startswith("__"):
-                continue  # how it was loaded, which differs from one installation to another
+                continue  # import metadata, which differs between installations
             used = value if isinstance(value, ModuleType) else _module_of(value)
             if used is not None and used is not module:
                 yield from self._module(used, module.__name__)
@@ -282,13 +282,13 @@ class _Whole(_Exact):
 
     def _object(self, name: str, value: object, home: str) -> Iterator[bytes]:
         yield from self._class(type(value), home)
-        held = getattr(value, "__dict__", None)
-        if isinstance(held, dict):
-            yield from self._collection(name, held, home)
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            yield from self._collection(name, attributes, home)
             return
         try:
             yield pickle.dumps(value)
-        except Exception:  # whatever an object does that cannot be told: its class has been
+        except Exception:  # an object may raise anything; its class is already part of the digest
             yield b"untold"
 
 
@@ -302,49 +302,49 @@ def _imported(function: FunctionType) -> Iterator[str]:
 
 
 def _full_name(name: str, package: str) -> str | None:
-    """Return the full name of what is imported; None: there is none, and importing it will fail."""
+    """Return the full name of an imported module; None if importing it will fail."""
     try:
         return resolve_name(name, package)
     except ImportError:  # more dots than packages, or no package
         return None
 
 
-def _module_named(name: str) -> ModuleType | None:
-    """Return a module of a user's or the lab's, which is imported now; None: there is none."""
+def _load(name: str) -> ModuleType | None:
+    """Import a module of the user or the lab; return None if that fails."""
     try:
         return import_module(name)
-    except Exception:  # whatever a module does when it is imported; running it will tell
+    except Exception:  # a module may raise anything; running the workload will report it
         return None
 
 
 def _imports_within(code: CodeType) -> Set[str]:
-    found, level = set(), 0
+    names, level = set(), 0
     for before, now in pairwise(dis.get_instructions(code)):
         if before.opname == "LOAD_CONST" and isinstance(before.argval, int):
             level = before.argval
         if now.opname == "IMPORT_NAME":
-            found.add("." * level + now.argval)
+            names.add("." * level + now.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found |= _imports_within(constant)
-    return found
+            names |= _imports_within(constant)
+    return names
 
 
 def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the full names of what a module's source imports, and may be modules."""
+    """Return the full names of the imports in a module's source; some may be no modules."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return ()
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             name = _full_name("." * node.level + (node.module or ""), package)
             if name is not None:
-                found.update((name, *(f"{name}.{alias.name}" for alias in node.names)))
-    return tuple(sorted(found))
+                names.update((name, *(f"{name}.{alias.name}" for alias in node.names)))
+    return tuple(sorted(names))
 
 
 def _module_of(value: object) -> ModuleType | None:
@@ -352,12 +352,12 @@ def _module_of(value: object) -> ModuleType | None:
     return sys.modules.get(name) if isinstance(name, str) else None
 
 
-def _is_what_all_share(module: str) -> bool:
+def _is_shared(module: str) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in _SHARED)
 
 
 def _is_foreign(module: str, home: str) -> bool:
-    """Tell whether a module is Python's, or of an installed package that `home` is not of."""
+    """Return whether a module is Python's, or of an installed package other than that of `home`."""
     top = module.partition(".")[0]
     if top == home.partition(".")[0] or top == _OURS:
         return False
@@ -369,7 +369,7 @@ def _is_foreign(module: str, home: str) -> bool:
 
 @functools.cache
 def _is_foreign_name(module: str, home: str) -> bool:
-    """Tell the same of a module that may not have been loaded."""
+    """Return the same for a module that may not have been loaded."""
     top = module.partition(".")[0]
     if module in sys.modules or top == home.partition(".")[0] or top == _OURS:
         return _is_foreign(module, home)
@@ -379,24 +379,24 @@ def _is_foreign_name(module: str, home: str) -> bool:
         spec = find_spec(top)
     except (ImportError, ValueError):  # a module without a specification
         return False
-    return spec is not None and not is_a_users(top, spec.origin)
+    return spec is not None and not is_user_module(top, spec.origin)
 
 
-def _called(value: object, module: str) -> bytes:
-    """Return the full name of something, and what tells the package that has it."""
+def _reference(value: object, module: str) -> bytes:
+    """Return the full name of a value, with the version and files of its package."""
     top, *below = module.split(".")
     name = getattr(value, "__qualname__", None)
-    if top in sys.stdlib_module_names:  # its private modules differ from version to version
+    if top in sys.stdlib_module_names:  # private modules differ between Python versions
         return repr((top, [part for part in below if not part.startswith("_")], name)).encode()
     files = "" if top in STABLE_MODULES or top == _OURS else _installed(top)
-    # What a package says of itself is known once it has been loaded; its files are there before.
+    # A package's __version__ is available only after loading it; its files are there before.
     version = None if files else getattr(sys.modules.get(top), "__version__", None)
     return repr((module, name, str(version), files)).encode()
 
 
 @functools.cache
 def _installed(package: str) -> str:
-    """Return a digest of a package's files, as its record has them; empty where it has none."""
+    """Return a digest of a package's files from its RECORD; empty without one."""
     lines = [
         line
         for name in sorted(set(packages_distributions().get(package, ())))

@@ -1,7 +1,7 @@
-"""What a program's functions must be: plain ones, whose work is done when they return.
+"""Checks that a program's functions are plain functions, which do their work when called.
 
-Calling a coroutine function or a generator function does nothing yet, so that every law would hold
-of a program of such, and every answer would be empty.
+Calling a coroutine or generator function does nothing yet: every law would hold for a program of such
+functions, and every answer would be empty.
 """
 
 import inspect
@@ -18,10 +18,14 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
 
 
 def require_plain(where: str, **functions: object) -> None:
-    """Check the functions of a program, given by their roles; None stands for one that is absent.
+    """Check the functions of a program.
+
+    Args:
+        where: Place for messages, e.g. `operator count`.
+        functions: Functions by role; None for an absent one.
 
     Raises:
-        ProgramError: one is no function, or calling it would not do its work.
+        ProgramError: A value is no function, or calling it would not do its work.
     """
     for role, function in functions.items():
         if function is None:
@@ -41,5 +45,5 @@ def require_plain(where: str, **functions: object) -> None:
 
 
 def _forms(function: Any) -> tuple[object, ...]:
-    """Return what may tell a function's kind: itself, what Numba wraps, an object's `__call__`."""
+    """Return the objects that may reveal a function's kind: itself, Numba's original, its `__call__`."""
     return function, getattr(function, "py_func", None), function.__call__

@@ -1,10 +1,10 @@
-"""Keeps what a function has returned, and takes arguments that cannot be kept as well.
+"""Caches the results of a function, and accepts unhashable arguments too.
 
-Strategies above all: Hypothesis validates each that it has not met before, which takes longer than
-to draw from it, so those for a program are made once.
+Mostly for Hypothesis strategies: validating a new strategy takes longer than drawing from it, so the
+strategies of a program are made once.
 
-Programs are made by users: a list where a tuple would do, or a function that is an object of a
-class with `==`, has no hash, and is no mistake.
+Programs may validly hold unhashable values, such as a list in place of a tuple, or a callable object
+of a class with `==`.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 
 def memo(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator as `lru_cache(most)`; without a hash the function is called again."""
+    """Return a decorator like `lru_cache(most)` that does not cache calls with unhashable arguments."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        kept = lru_cache(maxsize=most)(function)
+        cached = lru_cache(maxsize=most)(function)
 
         @wraps(function)
         def call(*args: P.args, **named: P.kwargs) -> R:
@@ -27,7 +27,7 @@ def memo(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 hash((args, tuple(named.values())))
             except TypeError:
                 return function(*args, **named)
-            return kept(*args, **named)  # type: ignore[arg-type]  # they have a hash
+            return cached(*args, **named)  # type: ignore[arg-type]  # they are hashable
 
         return call
 

@@ -1,6 +1,6 @@
-"""Tells what a function does: by its source where that is there, or by its bytecode.
+"""Identifies functions by their source, or by their bytecode if the source is missing.
 
-Bytecode is another in every version of Python; the syntax tree of the source is not.
+Bytecode differs between Python versions; the syntax tree of the source does not.
 """
 
 import ast
@@ -12,57 +12,58 @@ from types import CodeType
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Place = tuple[str, int]
-"""A function's name and first line, or its first decorator's. Lambdas may share one."""
+"""A function's name and its first line or that of its first decorator. Lambdas may share a place."""
 
 _EMPTY = "Constant(value='')"
 
 
-def compiled(code: CodeType) -> Iterator[bytes]:
-    """Yield what tells a function by its bytecode."""
+def bytecode_identity(code: CodeType) -> Iterator[bytes]:
+    """Yield the identity of a function by its bytecode."""
     yield code.co_code
     yield code.co_exceptiontable
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     yield repr((code.co_names, code.co_varnames, code.co_freevars, counts)).encode()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from compiled(constant)
-        elif isinstance(constant, frozenset):  # its order hangs on the hashes of texts
+            yield from bytecode_identity(constant)
+        elif isinstance(constant, frozenset):  # its order depends on the hashes of strings
             yield repr(sorted(map(repr, constant))).encode()
         else:
             yield repr(constant).encode()
 
 
-def written(code: CodeType) -> Iterator[bytes]:
-    """Yield what tells a function by its syntax tree, without place and comments.
+def source_identity(code: CodeType) -> Iterator[bytes]:
+    """Yield the identity of a function by its syntax tree, without place and comments.
 
-    Its bytecode tells it where the source is not there, or is not what runs: a file that has been
-    edited since, which shows because it is compiled again here.
+    Falls back to the bytecode if the source is missing or differs from the running code, as in a file
+    that has been edited since; compiling the source again reveals that.
     """
     try:
-        known = _functions(Path(code.co_filename).read_bytes())
-        runs = list(compiled(code))
-        alike = known[code.co_name, code.co_firstlineno]
-        text = next(_text(node) for node, found in alike if list(compiled(found)) == runs)
+        functions = _functions(Path(code.co_filename).read_bytes())
+        running = list(bytecode_identity(code))
+        candidates = functions[code.co_name, code.co_firstlineno]
+        text = next(_text(node) for node, c in candidates if list(bytecode_identity(c)) == running)
         yield repr((__debug__, text)).encode()
     except (OSError, SyntaxError, ValueError, LookupError, StopIteration, RecursionError):
-        yield from compiled(code)
+        yield from bytecode_identity(code)
 
 
 @lru_cache(maxsize=256)
 def _functions(source: bytes) -> dict[_Place, list[tuple[_Function, CodeType]]]:
     """Return the functions of a source by place, each as a tree and as code."""
     tree = ast.parse(source)
-    there = [(_place(node), node) for node in ast.walk(tree) if isinstance(node, _Function)]
-    codes, times = _by_place(tree), Counter(at for at, _ in there)
-    found = {at: [(node, code) for code in codes[at]] for at, node in there}
-    alike = [(at, node) for at, node in there if times[at] > 1]
-    for number, (at, node) in enumerate(alike, 1):  # outer ones first; each to lines of its own
+    nodes = [(_place(node), node) for node in ast.walk(tree) if isinstance(node, _Function)]
+    codes, times = _by_place(tree), Counter(at for at, _ in nodes)
+    functions = {at: [(node, code) for code in codes[at]] for at, node in nodes}
+    shared = [(at, node) for at, node in nodes if times[at] > 1]
+    # Move functions that share a place to distinct lines, outer ones first, and compile again.
+    for number, (at, node) in enumerate(shared, 1):
         ast.increment_lineno(node, number * len(source) - node.lineno)
-        found[at] = []
-    codes = _by_place(tree) if alike else {}
-    for at, node in alike:
-        found[at] += [(node, code) for code in codes[_place(node)]]
-    return found
+        functions[at] = []
+    codes = _by_place(tree) if shared else {}
+    for at, node in shared:
+        functions[at] += [(node, code) for code in codes[_place(node)]]
+    return functions
 
 
 def _place(node: _Function) -> _Place:
@@ -72,29 +73,29 @@ def _place(node: _Function) -> _Place:
 
 
 def _by_place(tree: ast.Module) -> dict[_Place, list[CodeType]]:
-    found = defaultdict(list)
-    for code in _within(compile(tree, "", "exec", dont_inherit=True)):
-        found[code.co_name, code.co_firstlineno].append(code)
-    return found
+    codes = defaultdict(list)
+    for code in _nested(compile(tree, "", "exec", dont_inherit=True)):
+        codes[code.co_name, code.co_firstlineno].append(code)
+    return codes
 
 
-def _within(code: CodeType) -> Iterator[CodeType]:
+def _nested(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _within(constant)
+            yield from _nested(constant)
 
 
 def _text(node: object) -> str:
-    """Return a syntax tree as text, without what only some versions of Python have.
+    """Return a syntax tree as text that is the same in all Python versions.
 
-    That is fields which are empty, and empty texts within f-strings (3.12).
+    Leaves out empty fields, and empty strings within f-strings (3.12).
     """
     if isinstance(node, ast.JoinedStr):
         return f"JoinedStr({[_text(part) for part in node.values if _text(part) != _EMPTY]})"
     if isinstance(node, ast.AST):
-        held = [(n, value) for n, value in ast.iter_fields(node) if value is not None]
-        parts = (f"{name}={_text(value)}" for name, value in held if value != [])
+        fields = [(n, value) for n, value in ast.iter_fields(node) if value is not None]
+        parts = (f"{name}={_text(value)}" for name, value in fields if value != [])
         return f"{type(node).__name__}({', '.join(parts)})"
     if isinstance(node, list):
         return f"[{', '.join(map(_text, node))}]"

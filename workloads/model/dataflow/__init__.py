@@ -1,4 +1,4 @@
-"""Typed dataflow: graphs of operators whose edges have data-trace types.
+"""Defines typed dataflow: graphs of operators whose edges have data-trace types.
 
 Source: Data-Trace Types for Distributed Stream Processing Systems (PLDI 2019), sections 3 and 4.
 """

@@ -1,4 +1,4 @@
-"""Vertices whose functions are watched at each call: for the laws that say what these may do."""
+"""Wraps the functions of vertices to check at each call that they obey their template's laws."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from streamlab.workloads.model.streams.records import RecordType
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """What a function's arguments are.
+    """Describes the arguments of a function.
 
     Attributes:
-        names: of all, as the template calls them.
-        reads: the records that it may read and not change.
-        changes: the records that it changes or fills.
+        names: All names, as in the template.
+        reads: The records that it may only read.
+        changes: The records that it changes or fills.
     """
 
     names: tuple[str, ...]
@@ -49,14 +49,11 @@ _UNORDERED = {
 }
 
 
-def watched(vertex: Vertex) -> Vertex:
-    """Return a vertex whose functions raise where they do what a function may not.
+def check_purity(vertex: Vertex) -> Vertex:
+    """Return the vertex with functions that raise BrokenLawError if they are not pure.
 
-    That is: to change a record that it only may read, or to do something else when it is called
-    again with the same arguments.
-
-    Raises:
-        BrokenLawError: from the functions of what is returned.
+    A function is not pure if it changes a record that it may only read, or if a second call with the
+    same arguments has another result.
     """
     operator = vertex.operator
     assert operator is not None, "sources and SORT have no functions"
@@ -69,18 +66,18 @@ def watched(vertex: Vertex) -> Vertex:
         aggregate = RecordType("aggregate", operator.aggregate)
         records |= dict.fromkeys(("a", "x", "y", "into", "agg"), aggregate)
         roles = _UNORDERED
-    made: dict[str, Any] = {
-        role: _watching(role, function, roles[role], records)
+    wrapped: dict[str, Any] = {
+        role: _checked(role, function, roles[role], records)
         for role, function in operator.functions.items()
     }
-    return replace(vertex, operator=replace(operator, **made))
+    return replace(vertex, operator=replace(operator, **wrapped))
 
 
-def _watching(
+def _checked(
     role: str, function: Function, arguments: _Arguments, records: dict[str, RecordType]
 ) -> Function:
-    def call(*given: Any) -> None:
-        named = dict(zip(arguments.names, given, strict=True))
+    def call(*values: Any) -> None:
+        named = dict(zip(arguments.names, values, strict=True))
         before = _copies(named, arguments, records)
         emitted: list[tuple[Any, ...]] = []
         _call(function, named, emitted)
@@ -107,35 +104,31 @@ def _watching(
     return call
 
 
-def keeping_keys(vertex: Vertex) -> Vertex:
-    """Return a vertex whose functions raise where they give another key than the one at hand.
-
-    Raises:
-        BrokenLawError: from the functions of what is returned.
-    """
+def check_keys(vertex: Vertex) -> Vertex:
+    """Return the vertex with functions that raise BrokenLawError if they emit another key than their own."""
     operator = vertex.operator
     assert isinstance(operator, OpKeyedOrdered), "others may change keys"
-    made: dict[str, Any] = {
-        role: _keeping(role, function, str(operator.reads.key))
+    wrapped: dict[str, Any] = {
+        role: _key_checked(role, function, str(operator.reads.key))
         for role, function in operator.functions.items()
         if role != "initial_state"
     }
-    return replace(vertex, operator=replace(operator, **made))
+    return replace(vertex, operator=replace(operator, **wrapped))
 
 
-def _keeping(role: str, function: Function, name: str) -> Function:
-    def call(s: Any, key: int, what: Any, out: Any) -> None:
-        def emit(given: Any, *fields: Any) -> None:
-            if given != key:
+def _key_checked(role: str, function: Function, name: str) -> Function:
+    def call(s: Any, key: int, element: Any, out: Any) -> None:
+        def emit(emitted_key: Any, *fields: Any) -> None:
+            if emitted_key != key:
                 lines = (
-                    f"{role} at {name} {key}, {what}",
-                    f"  gives an item of {name} {given}: {fields}",
-                    "only an OpStateless changes keys; SORT behind it puts them in order again",
+                    f"{role} at {name} {key}, {element}",
+                    f"  emits an item of {name} {emitted_key}: {fields}",
+                    "only an OpStateless changes keys; SORT after it restores their order",
                 )
-                raise BrokenLawError("an OpKeyedOrdered gives an item of another key", lines)
-            out.emit(given, *fields)
+                raise BrokenLawError("an OpKeyedOrdered emits an item of another key", lines)
+            out.emit(emitted_key, *fields)
 
-        function(s, key, what, _Out(emit))
+        function(s, key, element, _Out(emit))
 
     return call
 
@@ -153,14 +146,15 @@ def _call(function: Function, named: dict[str, Any], emitted: list[tuple[Any, ..
 def _copies(
     named: dict[str, Any], arguments: _Arguments, records: dict[str, RecordType]
 ) -> dict[str, Any]:
-    own = (*arguments.reads, *arguments.changes)
+    copied = (*arguments.reads, *arguments.changes)
     return {
-        name: records[name].copy(value) if name in own else value for name, value in named.items()
+        name: records[name].copy(value) if name in copied else value
+        for name, value in named.items()
     }
 
 
-def _same(of: RecordType, a: Any, b: Any) -> bool:
-    return near(of.values(a), of.values(b))
+def _same(record: RecordType, a: Any, b: Any) -> bool:
+    return near(record.values(a), record.values(b))
 
 
 def _lines(role: str, named: dict[str, Any], records: dict[str, RecordType]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Shows a graph and its deployment: what there is to draw, as text, and as Graphviz source."""
+"""Describes a graph and its deployment as pictures, and renders them as text and Graphviz source."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
 from streamlab.workloads.model.dataflow.types import TraceType
 
 MOST_FIELDS = 4
-"""Fields of a type in a label; the others are counted."""
+"""Largest number of field names in a label; further fields are counted."""
 
 MEANING = {
-    Route.ROUND_ROBIN: "round robin: dealt in turn; a stateless operator may be at any item",
-    Route.HASH: "hash: by key; an instance has all items of its keys, from all instances before it",
-    Route.FORWARD: "forward: by a call, to the same worker; it may, or has these keys already",
+    Route.ROUND_ROBIN: "round robin: to each instance in turn; any may process any item",
+    Route.HASH: "hash: by key; an instance gets all items of its keys, from all instances before it",
+    Route.FORWARD: "forward: by a call on the same worker, which may process these items",
     Route.MERGED: "merged: all to the only instance, aligned by markers",
 }
 PARTIALS = (
-    "partial: adds up what its instance sees of a block and gives that at the marker; combine is "
+    "partial: aggregates its instance's items of a block and emits that at the marker; combine is "
     "associative and commutative"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A node of a picture: its name and kind, how far down it stands, below all that it reads."""
+    """Describes a node of a picture: its name and kind, and its level below all that it reads."""
 
     lines: tuple[str, str]
     level: int
@@ -34,16 +34,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrow:
-    """An edge of a picture, between boxes."""
+    """Describes an edge of a picture, between two boxes."""
 
-    before: int
-    behind: int
+    source: int
+    target: int
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Boxes and arrows; the answer, of a type, leaves some of the boxes, and the last."""
+    """Holds boxes and arrows; the answer, of type `answer`, leaves the boxes `answers`."""
 
     title: str
     boxes: tuple[Box, ...]
@@ -52,16 +52,16 @@ class Picture:
     answer: str
 
 
-def short(of: TraceType) -> str:
-    """Return a type in few words."""
-    fields = of.fields[:MOST_FIELDS]
-    more = len(of.fields) - len(fields)
+def type_label(link: TraceType) -> str:
+    """Return a type in few words, e.g. `U(plug, ts load +3)`."""
+    fields = link.fields[:MOST_FIELDS]
+    more = len(link.fields) - len(fields)
     rest = f" +{more}" if more else ""
-    return f"{'O' if of.ordered else 'U'}({of.key or 'unit'}, {' '.join(fields)}{rest})"
+    return f"{'O' if link.ordered else 'U'}({link.key or 'unit'}, {' '.join(fields)}{rest})"
 
 
-def before(flow: Dataflow) -> Picture:
-    """Return the picture of a graph as it was written."""
+def graph_picture(flow: Dataflow) -> Picture:
+    """Return the picture of a graph as written."""
     levels: list[int] = []
     boxes, arrows = [], []
     for index, vertex in enumerate(flow.vertices):
@@ -69,7 +69,7 @@ def before(flow: Dataflow) -> Picture:
         lines = (vertex.name, _kind(vertex))
         boxes.append(Box(lines=lines, level=levels[-1], is_source=vertex.is_source))
         arrows += [
-            Arrow(before=i, behind=index, lines=(short(flow.vertices[i].type),))
+            Arrow(source=i, target=index, lines=(type_label(flow.vertices[i].type),))
             for i in vertex.inputs
         ]
     return Picture(
@@ -77,74 +77,81 @@ def before(flow: Dataflow) -> Picture:
         boxes=tuple(boxes),
         arrows=tuple(arrows),
         answers=(len(boxes) - 1,),
-        answer=short(flow.vertices[-1].type),
+        answer=type_label(flow.vertices[-1].type),
     )
 
 
-def behind(of: Deployment) -> Picture:
-    """Return the picture of a deployment: units with their instances, and how pairs reach them."""
+def deployment_picture(deployment: Deployment) -> Picture:
+    """Return the picture of a deployment: its units, their instances, and the routes between them."""
     levels: list[int] = []
     boxes, arrows = [], []
-    for index, unit in enumerate(of.units):
+    for index, unit in enumerate(deployment.units):
         levels.append(1 + max((levels[i] for i in unit.inputs), default=-1))
         lines = (unit.name, f"x {unit.degree}")
         boxes.append(Box(lines=lines, level=levels[-1], is_source=unit.vertex.is_source))
         arrows += [
-            Arrow(before=i, behind=index, lines=(_given(of.units[i]), unit.route.value))
+            Arrow(
+                source=i,
+                target=index,
+                lines=(_output_label(deployment.units[i]), unit.route.value),
+            )
             for i in unit.inputs
         ]
-    word = "worker" if of.workers == 1 else "workers"
+    word = "worker" if deployment.workers == 1 else "workers"
+    system = "" if deployment.sound else ", as a system without types"
     return Picture(
-        title=f"{of.workers} {word}" + ("" if of.sound else ", as a system without types"),
+        title=f"{deployment.workers} {word}{system}",
         boxes=tuple(boxes),
         arrows=tuple(arrows),
-        answers=of.answers,
-        answer=short(of.flow.vertices[-1].type),
+        answers=deployment.answers,
+        answer=type_label(deployment.flow.vertices[-1].type),
     )
 
 
-def _given(unit: Unit) -> str:
-    """Return the type of what a unit gives; partial aggregates are of no type of the graph."""
+def _output_label(unit: Unit) -> str:
+    """Return the output type of a unit; partial aggregates have no type of the graph."""
     if unit.part is Part.PARTIAL:
         return f"aggregates of {unit.gives.key or 'unit'}"
-    return short(unit.gives)
+    return type_label(unit.gives)
 
 
-def deployment_text(of: Deployment) -> str:
-    """Return a graph before and after it is deployed, as text."""
-    graph = before(of.flow)
+def deployment_text(deployment: Deployment) -> str:
+    """Return a graph and its deployment as text."""
+    graph = graph_picture(deployment.flow)
     lines = [graph.title]
     lines += _rows(graph)
-    deployed = behind(of)
+    deployed = deployment_picture(deployment)
     lines.append(deployed.title)
     lines += _rows(deployed)
-    routes = {unit.route for unit in of.units if unit.inputs}
+    routes = {unit.route for unit in deployment.units if unit.inputs}
     lines += [f"  {meaning}" for route, meaning in MEANING.items() if route in routes]
-    if any(unit.part is Part.PARTIAL for unit in of.units):
+    if any(unit.part is Part.PARTIAL for unit in deployment.units):
         lines.append(f"  {PARTIALS}")
     return "\n".join(lines)
 
 
-def in_words(of: Deployment) -> str:
-    """Return a deployment in one line: its units, how they are reached, their instances."""
-    hows = {route: f"{route.value} to " for route in Route} | {Route.FORWARD: ""}
-    return " -> ".join(f"{hows[unit.route]}{unit.name} x {unit.degree}" for unit in of.units)
+def in_words(deployment: Deployment) -> str:
+    """Return a deployment in one line: routes, units and numbers of instances."""
+    prefixes = {route: f"{route.value} to " for route in Route} | {Route.FORWARD: ""}
+    return " -> ".join(
+        f"{prefixes[unit.route]}{unit.name} x {unit.degree}" for unit in deployment.units
+    )
 
 
-def _rows(of: Picture) -> Iterator[str]:
-    """Yield a line for each box: what it is, what it reads, and over what."""
-    names, kinds = zip(*(box.lines for box in of.boxes), strict=True)
+def _rows(picture: Picture) -> Iterator[str]:
+    """Yield a line for each box: its name, kind and inputs."""
+    names, kinds = zip(*(box.lines for box in picture.boxes), strict=True)
     width = max(map(len, names))
     wide = max(map(len, kinds))
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         reads = [
-            f"{names[arrow.before]} ({', '.join(arrow.lines)})"
-            for arrow in of.arrows
-            if arrow.behind == index
+            f"{names[arrow.source]} ({', '.join(arrow.lines)})"
+            for arrow in picture.arrows
+            if arrow.target == index
         ]
         line = f"  {name:<{width}}  {kind:<{wide}}"
         yield (f"{line}  <- {', '.join(reads)}" if reads else line).rstrip()
-    answers = ", ".join(f"{names[box]} ({of.answer})" for box in of.answers)
+    answers = ", ".join(f"{names[box]} ({picture.answer})" for box in picture.answers)
     yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"
 
 
@@ -154,17 +161,18 @@ def _kind(vertex: Vertex) -> str:
     return "source" if vertex.is_source else "by ts"
 
 
-def deployment_dot(of: Deployment) -> str:
-    """Return a graph before and after it is deployed, as Graphviz source."""
+def deployment_dot(deployment: Deployment) -> str:
+    """Return a graph and its deployment as Graphviz source."""
     import graphviz
 
     graph = graphviz.Digraph(
-        of.flow.name,
+        deployment.flow.name,
         graph_attr={"rankdir": "LR"},
         node_attr={"shape": "box", "fontname": "sans-serif", "fontsize": "11"},
         edge_attr={"fontname": "sans-serif", "fontsize": "9"},
     )
-    for number, picture in enumerate((before(of.flow), behind(of))):
+    pictures = graph_picture(deployment.flow), deployment_picture(deployment)
+    for number, picture in enumerate(pictures):
         with graph.subgraph(name=f"cluster_{number}") as cluster:
             cluster.attr(label=picture.title, style="dashed")
             for index, box in enumerate(picture.boxes):
@@ -172,10 +180,10 @@ def deployment_dot(of: Deployment) -> str:
                 style = "rounded" if box.is_source else ""
                 cluster.node(f"n{number}_{index}", label=label, style=style)
             cluster.node(f"n{number}_answer", label="answer", shape="plaintext")
-            last = [Arrow(before=i, behind=-1, lines=(picture.answer,)) for i in picture.answers]
+            last = [Arrow(source=i, target=-1, lines=(picture.answer,)) for i in picture.answers]
             for arrow in (*picture.arrows, *last):
-                to = "answer" if arrow.behind < 0 else arrow.behind
+                to = "answer" if arrow.target < 0 else arrow.target
                 label = graphviz.escape("\n".join(arrow.lines))
-                cluster.edge(f"n{number}_{arrow.before}", f"n{number}_{to}", label=label)
+                cluster.edge(f"n{number}_{arrow.source}", f"n{number}_{to}", label=label)
     source: str = graph.source
     return source

@@ -1,21 +1,21 @@
-"""Draws a graph before and after it is deployed, as SVG with matplotlib: no Graphviz is needed.
+"""Draws a graph and its deployment as SVG with matplotlib, without Graphviz.
 
-The graph stands on the left and its deployment on the right, boxes below those that they read.
+The graph is on the left and its deployment on the right; boxes are below those that they read.
 """
 
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from streamlab.workloads.model.dataflow.drawing import Picture, before, behind
+from streamlab.workloads.model.dataflow.drawing import Picture, deployment_picture, graph_picture
 from streamlab.workloads.model.dataflow.plan import Deployment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LETTER_IN = 0.075
-"""Width of a letter at 8 points."""
+"""Width of a letter at 8 points, in inches."""
 LINE_IN = 0.17
-"""Height of a line at 8 points."""
+"""Height of a line at 8 points, in inches."""
 LEVEL_GAP_IN = 0.6
 SLOT_GAP_IN = 0.3
 TITLE_IN = 0.5
@@ -23,16 +23,17 @@ TITLE_IN = 0.5
 Spot = tuple[float, float]
 
 
-def deployment_svg(of: Deployment) -> str:
+def deployment_svg(deployment: Deployment) -> str:
     """Return both pictures as SVG text; the same deployment gives the same text."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    placed = [_Placed(picture) for picture in (before(of.flow), behind(of))]
+    pictures = graph_picture(deployment.flow), deployment_picture(deployment)
+    placed = [_Placed(picture) for picture in pictures]
     width = sum(picture.width for picture in placed)
     height = max(picture.height for picture in placed)
-    # A fixed salt: matplotlib would otherwise name clip paths at random.
+    # Without a fixed salt, matplotlib names clip paths at random.
     with mpl.rc_context({"svg.hashsalt": "plan", "svg.fonttype": "none"}):
         figure = Figure(figsize=(width, height))
         FigureCanvasSVG(figure)
@@ -50,48 +51,51 @@ def deployment_svg(of: Deployment) -> str:
 
 
 class _Placed:
-    """A picture with a place for each box, in inches from its upper left corner."""
+    """Places each box of a picture, in inches from its upper left corner."""
 
-    def __init__(self, of: Picture) -> None:
-        self._of = of
-        words = [line for arrow in of.arrows for line in arrow.lines]
-        names = [line for box in of.boxes for line in box.lines]
-        longest = max(map(len, [*words, *names, of.answer]))
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+        words = [line for arrow in picture.arrows for line in arrow.lines]
+        names = [line for box in picture.boxes for line in box.lines]
+        longest = max(map(len, [*words, *names, picture.answer]))
         slot = LETTER_IN * longest + SLOT_GAP_IN
-        self._half = LINE_IN * max(len(box.lines) for box in of.boxes) / 2 + 0.06
+        self._half = LINE_IN * max(len(box.lines) for box in picture.boxes) / 2 + 0.06
         self._step = 2 * self._half + LEVEL_GAP_IN
-        levels = [box.level for box in of.boxes]
+        levels = [box.level for box in picture.boxes]
         most = max(levels.count(level) for level in levels)
-        self.width = max(most * slot, LETTER_IN * 1.3 * len(of.title)) + 0.4
+        self.width = max(most * slot, LETTER_IN * 1.3 * len(picture.title)) + 0.4
         self.height = TITLE_IN + self._step * (max(levels) + 1) + 0.5
         self.spots: list[Spot] = [(0.0, 0.0)] * len(levels)
         for level in range(max(levels) + 1):
             boxes = [index for index, at in enumerate(levels) if at == level]
-            # Below the middle of what they read, so that few arrows cross.
+            # Place boxes below the middle of their inputs, so that few arrows cross.
             boxes.sort(key=self._middle_above)
             for place, index in enumerate(boxes):
                 x = self.width / 2 + slot * (place - (len(boxes) - 1) / 2)
                 self.spots[index] = (x, TITLE_IN + self._half + level * self._step)
 
     def _middle_above(self, box: int) -> float:
-        above = [self.spots[arrow.before][0] for arrow in self._of.arrows if arrow.behind == box]
+        above = [
+            self.spots[arrow.source][0] for arrow in self._picture.arrows if arrow.target == box
+        ]
         return sum(above) / max(1, len(above))
 
     def draw(self, axes: "Axes", left: float) -> None:
-        """Draw it, its left side at `left`."""
+        """Draw the picture with its left side at `left`."""
         middle = left + self.width / 2
-        axes.text(middle, 0.2, self._of.title, ha="center", va="center", fontsize=10)
-        for arrow in self._of.arrows:
-            far = self._of.boxes[arrow.behind].level - self._of.boxes[arrow.before].level > 1
-            ends = self.spots[arrow.before], self.spots[arrow.behind]
+        axes.text(middle, 0.2, self._picture.title, ha="center", va="center", fontsize=10)
+        for arrow in self._picture.arrows:
+            boxes = self._picture.boxes
+            far = boxes[arrow.target].level - boxes[arrow.source].level > 1
+            ends = self.spots[arrow.source], self.spots[arrow.target]
             self._arrow(axes, left, ends, arrow.lines, far=far)
         x, y = self.spots[-1]
         end = y + self._step - self._half + 0.1
-        for answer in self._of.answers:
+        for answer in self._picture.answers:
             ends = self.spots[answer], (x, end + self._half)
-            self._arrow(axes, left, ends, (self._of.answer,), far=False)
+            self._arrow(axes, left, ends, (self._picture.answer,), far=False)
         axes.text(left + x, end + 0.12, "answer", ha="center", va="center", fontsize=8)
-        for (x, y), box in zip(self.spots, self._of.boxes, strict=True):
+        for (x, y), box in zip(self.spots, self._picture.boxes, strict=True):
             axes.text(
                 left + x,
                 y,
@@ -116,7 +120,7 @@ class _Placed:
         *,
         far: bool,
     ) -> None:
-        """Draw an arrow with its words; one over several levels goes around what is between."""
+        """Draw an arrow with its words; bend it if it spans several levels, to avoid other boxes."""
         (x, y), (to_x, to_y) = ends
         bend = 0.0 if not far else 0.35 if x <= to_x else -0.35
         axes.annotate(
@@ -131,7 +135,7 @@ class _Placed:
             },
             zorder=1,
         )
-        # The middle of the arc, which matplotlib bends by so much of the distance.
+        # The middle of the arc: matplotlib bends it by this share of the distance.
         aside = bend * (to_y - self._half - y) / 2
         axes.text(
             left + (x + to_x) / 2 - aside,

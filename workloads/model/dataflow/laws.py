@@ -1,11 +1,11 @@
-"""The laws that `check` tests on typed dataflow graphs, each as a function that raises.
+"""Defines the laws that `check` tests on typed dataflow graphs.
 
-Each draws an input of the graph, runs a vertex or the whole on it by the interpreter, and raises a
-counterexample when the law does not hold. What a vertex is given is what reaches it; inputs that a
-vertex before it cannot process are left out, and are for the law `emits` of that one.
+Each law draws an input of the graph, runs a vertex or the whole graph on it with the interpreter, and
+raises a counterexample if it does not hold. A vertex is tested on the elements that reach it. Inputs
+that an earlier vertex cannot process are skipped; the law `emits` of that vertex reports them.
 
-Deployments rest on them: Theorem 4.2 says that operators that follow their template are consistent,
-which a template cannot see to alone.
+Deployments rely on these laws: operators that follow their template are consistent (Theorem 4.2), but
+a template cannot enforce that.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from streamlab.workloads.model.dataflow.call_recording import keeping_keys, watched
+from streamlab.workloads.model.dataflow.call_recording import check_keys, check_purity
 from streamlab.workloads.model.dataflow.operators import (
     FlowOperator,
     OpKeyedOrdered,
@@ -40,7 +40,7 @@ from streamlab.workloads.model.dataflow.vertex_reference import (
     Marker,
     Take,
     VertexRun,
-    filled,
+    new_record,
     start,
 )
 from streamlab.workloads.model.dgs.laws import BrokenLawError
@@ -51,34 +51,34 @@ from streamlab.workloads.model.streams.records import RecordType
 from streamlab.workloads.model.streams.strategies import elements, equivalents
 
 MAX_ITEMS = 10
-"""Most items of an input."""
+"""Largest number of items of an input."""
 MAX_INSTANCES = 3
 MAX_COMBINED = 3
-"""Most items of an aggregate that the laws of monoids are tested on."""
+"""Largest number of items of an aggregate in the laws of monoids."""
 
 
-def keys_are_kept(flow: Dataflow, index: int, draw: Draw) -> None:
-    """Keys: what an OpKeyedOrdered gives has the key of the item or state at hand.
+def keys_are_preserved(flow: Dataflow, index: int, draw: Draw) -> None:
+    """Keys: an OpKeyedOrdered emits only items of the key of the current item or state.
 
-    Its instances give what is in order for each of their keys, and only of those.
+    Then the output of each instance is in order for each of its keys.
     """
     data = _reaching(flow, index, draw)
-    with _of_this_law_only():
-        _run_alone(keeping_keys(flow.vertices[index]), data)
+    with _this_law_only():
+        _run_alone(check_keys(flow.vertices[index]), data)
 
 
 def functions_are_pure(flow: Dataflow, index: int, draw: Draw) -> None:
-    """Pure: functions change only what they fill, and do the same for the same arguments.
+    """Pure: functions change only the records that they fill, and repeat for equal arguments.
 
-    Whoever runs them may do so in any thread, and for any instance.
+    Then any thread may run them, for any instance.
     """
     data = _reaching(flow, index, draw)
-    with _of_this_law_only():
-        _run_alone(watched(flow.vertices[index]), data)
+    with _this_law_only():
+        _run_alone(check_purity(flow.vertices[index]), data)
 
 
 def outputs_are_declared(flow: Dataflow, index: int, draw: Draw) -> None:
-    """Emits: no call gives more than `max_outputs` pairs, and what it gives fits its type."""
+    """Emits: no call emits more than `max_outputs` pairs, and these fit the output type."""
     _run_alone(flow.vertices[index], _reaching(flow, index, draw))
 
 
@@ -114,19 +114,19 @@ def combine_associates(
 
 
 def vertex_is_consistent(flow: Dataflow, index: int, draw: Draw) -> None:
-    """Consistent: a vertex gives equivalent outputs for equivalent inputs (Definition 3.5)."""
+    """Consistent: a vertex has equivalent outputs for equivalent inputs (Definition 3.5)."""
     _consistent(
         of_vertex(flow.vertices[index], flow.reads(index)), _reaching(flow, index, draw), draw
     )
 
 
 def graph_is_consistent(flow: Dataflow, draw: Draw) -> None:
-    """Consistent: the whole gives equivalent outputs for equivalent inputs."""
+    """Consistent: the graph has equivalent outputs for equivalent inputs."""
     _consistent(of_graph(flow), draw(elements(flow, max_size=MAX_ITEMS)), draw)
 
 
 def graph_is_monotone(flow: Dataflow, draw: Draw) -> None:
-    """Monotone: the answer to a part is a prefix of the answer to all (Definition 3.6)."""
+    """Monotone: the answer to a prefix of the input is a prefix of the answer (Definition 3.6)."""
     data = draw(elements(flow, max_size=MAX_ITEMS))
     f = of_graph(flow)
     cut = draw(st.integers(0, len(data)))
@@ -141,11 +141,11 @@ def graph_is_monotone(flow: Dataflow, draw: Draw) -> None:
             "gives in all:",
             *_words(f, whole),
         )
-        raise BrokenLawError("what was given is taken back when more comes", lines)
+        raise BrokenLawError("later input takes back earlier output", lines)
 
 
 def runs_repeat(flow: Dataflow, draw: Draw) -> None:
-    """Repeat: the same input gives the same answer; functions keep nothing outside the states."""
+    """Repeat: the same input gives the same answer, so functions keep nothing outside the states."""
     data = draw(elements(flow, max_size=MAX_ITEMS))
     f = of_graph(flow)
     first, again = _run(f, data), _run(f, data)
@@ -161,29 +161,29 @@ def runs_repeat(flow: Dataflow, draw: Draw) -> None:
 
 
 def deployments_do_not_matter(flow: Dataflow, draw: Draw) -> None:
-    """Split: every deployment gives the sequential answer, as a data trace (Corollary 4.4)."""
+    """Split: every deployment gives the sequential answer as a data trace (Corollary 4.4)."""
     data = draw(elements(flow, max_size=MAX_ITEMS))
     workers = draw(st.integers(1, MAX_INSTANCES))
     f = of_graph(flow)
     expected = _run(f, data)
     streams = [draw(st.integers(1, workers)) for _ in flow.kinds]
     chosen = deploy(flow, workers, streams=streams, partials=draw(st.booleans()))
-    found = outputs(chosen, data, lambda n: draw(st.integers(0, n - 1)) if n > 1 else 0)
-    if not close(trace(f.gives, found), trace(f.gives, expected)):
+    actual = outputs(chosen, data, lambda n: draw(st.integers(0, n - 1)) if n > 1 else 0)
+    if not close(trace(f.gives, actual), trace(f.gives, expected)):
         lines = (
             *_input_words(flow, data),
             "one instance of each:",
             *_words(f, expected),
-            f"{workers} workers, as many streams as {', '.join(map(str, streams))}:",
-            *_words(f, found),
+            f"{workers} workers, streams by kind {', '.join(map(str, streams))}:",
+            *_words(f, actual),
         )
         raise BrokenLawError("the answer depends on the number of instances", lines)
 
 
-OF_MONOIDS = (("associative", combine_associates), ("commutative", combine_commutes))
+MONOID_LAWS = (("associative", combine_associates), ("commutative", combine_commutes))
 """The laws of aggregates that rounding breaks."""
 
-OF_GRAPHS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
+GRAPH_LAWS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
     ("consistent", graph_is_consistent),
     ("monotone", graph_is_monotone),
     ("repeat", runs_repeat),
@@ -192,12 +192,12 @@ OF_GRAPHS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
 """The laws of whole graphs."""
 
 
-def of_vertex_alone(
+def vertex_laws(
     operator: FlowOperator,
 ) -> Iterator[tuple[str, Callable[[Dataflow, int, Draw], None]]]:
-    """Yield the laws of a vertex; where one fails, those behind it mostly do so too."""
+    """Yield the laws of a vertex; if one fails, later ones mostly fail too."""
     if isinstance(operator, OpKeyedOrdered):
-        yield "keys", keys_are_kept
+        yield "keys", keys_are_preserved
     yield "pure", functions_are_pure
     yield "emits", outputs_are_declared
     if isinstance(operator, OpKeyedUnordered):
@@ -208,9 +208,9 @@ def of_vertex_alone(
 
 
 class _Monoid:
-    """The aggregates of a vertex: those that items which reach it add up to.
+    """Draws and combines aggregates of the items that reach a vertex.
 
-    With a `rounding`, the floats of items are tenths, and it records differences.
+    With a `rounding`, the floats of items are tenths, and `rounding` records differences.
     """
 
     def __init__(
@@ -221,8 +221,8 @@ class _Monoid:
         self._operator = operator
         self._type = RecordType("aggregate", operator.aggregate)
         self._reads = operator.reads
-        seen = _reaching(flow, index, draw)
-        self._items: list[Item] = [e for e in seen if not isinstance(e, Marker)]
+        data = _reaching(flow, index, draw)
+        self._items: list[Item] = [e for e in data if not isinstance(e, Marker)]
         assume(self._items)
         self._rounding = rounding
         if rounding is not None:
@@ -234,42 +234,42 @@ class _Monoid:
         items = draw(st.lists(st.sampled_from(self._items), min_size=1, max_size=MAX_COMBINED))
         words = [item_words(self._reads, item) for item in items]
         self._lines.append(f"an aggregate is of {' and '.join(words)}")
-        found = self._take(items[0])
+        total = self._take(items[0])
         for item in items[1:]:
-            found = self.both(found, self._take(item))
-        return found
+            total = self.both(total, self._take(item))
+        return total
 
     def _take(self, item: Item) -> Record:
-        made = self._type.zeroed()
+        aggregate = self._type.zeroed()
         with _rejecting():
-            self._operator.take(made, *item)
-        return made
+            self._operator.take(aggregate, *item)
+        return aggregate
 
     def identity(self) -> Record:
         """Return the neutral element."""
-        return filled(self._type, self._operator.identity)
+        return new_record(self._type, self._operator.identity)
 
     def both(self, x: Record, y: Record) -> Record:
-        """Return the combination of two; of copies, as they are used again."""
-        made = self._type.zeroed()
+        """Return the combination of copies of two aggregates."""
+        combined = self._type.zeroed()
         with _rejecting():
-            self._operator.combine(self._type.copy(x), self._type.copy(y), made)
-        return made
+            self._operator.combine(self._type.copy(x), self._type.copy(y), combined)
+        return combined
 
-    def require(self, law: str, left: Record, right: Record, **of: Record) -> None:
-        """Raise when two aggregates differ by more than rounding."""
+    def require(self, law: str, left: Record, right: Record, **operands: Record) -> None:
+        """Raise BrokenLawError if two aggregates differ by more than rounding."""
         values = self._type.values(left), self._type.values(right)
         if near(*values) if self._rounding is None else self._rounding.equal(*values):
             return
         lines = [*self._lines]
-        lines += [f"{name}: {self._type.words(record)}" for name, record in of.items()]
+        lines += [f"{name}: {self._type.words(record)}" for name, record in operands.items()]
         lines += [f"left side: {self._type.words(left)}", f"right side: {self._type.words(right)}"]
         raise BrokenLawError(law, tuple(lines))
 
 
 @contextmanager
 def _rejecting() -> Iterator[None]:
-    """Leave an example out when a function raises: that is for the law `emits`."""
+    """Skip an example if a function raises; the law `emits` reports that."""
     try:
         yield
     except BrokenLawError:
@@ -279,8 +279,8 @@ def _rejecting() -> Iterator[None]:
 
 
 @contextmanager
-def _of_this_law_only() -> Iterator[None]:
-    """Look no further when a function raises: that is for the law `emits`."""
+def _this_law_only() -> Iterator[None]:
+    """Ignore exceptions of functions other than BrokenLawError; the law `emits` reports those."""
     try:
         yield
     except BrokenLawError:
@@ -292,7 +292,7 @@ def _of_this_law_only() -> Iterator[None]:
 def _run(f: Transduction, data: list[Element]) -> list[Element]:
     with _rejecting():
         return f.lifted(data)
-    return []  # not reached: such an example is left out
+    return []  # not reached: the example is skipped
 
 
 def _run_alone(vertex: Vertex, data: list[Element]) -> None:
@@ -313,56 +313,57 @@ def _consistent(f: Transduction, u: list[Element], draw: Draw) -> None:
             *_words(f, right),
         )
         raise BrokenLawError(
-            f"inputs that are the same trace of {f.reads} give different traces of {f.gives}", lines
+            f"inputs that are the same trace of {f.reads} have different outputs of {f.gives}",
+            lines,
         )
 
 
 def _reaching(flow: Dataflow, index: int, draw: Draw) -> list[Element]:
-    """Return what reaches a vertex for a drawn input."""
+    """Return the elements that reach a vertex for a drawn input."""
     data = draw(elements(flow, max_size=MAX_ITEMS))
-    seen: list[Element] = []
-    run = GraphRun(flow, _lost, begin=_up_to(flow.vertices[index], seen))
+    record: list[Element] = []
+    run = GraphRun(flow, _discard, begin=_recording(flow.vertices[index], record))
     with _rejecting():
         for element in data:
             if isinstance(element, Marker):
                 run.marker(element)
             else:
                 run.item(*element)
-    return seen
+    return record
 
 
-def _up_to(vertex: Vertex, seen: list[Element]) -> Callable[[Vertex, Take], VertexRun]:
-    """Return what starts the vertices of a graph, but keeps what reaches one."""
+def _recording(vertex: Vertex, record: list[Element]) -> Callable[[Vertex, Take], VertexRun]:
+    """Return a function that starts the vertices of a graph up to `vertex`, and records its input."""
     reached = False
 
-    def begin(of: Vertex, give: Take) -> VertexRun:
+    def begin(current: Vertex, give: Take) -> VertexRun:
         nonlocal reached
-        if of is vertex:
+        if current is vertex:
             reached = True
-            return _Seen(of, give, seen)
-        return VertexRun(of, give) if reached else start(of, give)
+            return _Recorder(current, give, record)
+        return VertexRun(current, give) if reached else start(current, give)
 
     return begin
 
 
-class _Seen(VertexRun):
-    def __init__(self, vertex: Vertex, give: Take, seen: list[Element]) -> None:
+class _Recorder(VertexRun):
+    def __init__(self, vertex: Vertex, give: Take, record: list[Element]) -> None:
         super().__init__(vertex, give)
-        self._seen = seen
+        self._record = record
 
     def item(self, key: int, value: Any) -> None:
-        self._seen.append((key, value))
+        self._record.append((key, value))
 
     def marker(self, m: Marker) -> None:
-        self._seen.append(m)
+        self._record.append(m)
 
 
-def _lost(key: int, value: Any) -> None:
-    """Take what nobody asks for."""
+def _discard(key: int, value: Any) -> None:
+    """Drop an item."""
 
 
-def _words(f: Transduction, given: list[Element]) -> list[str]:
-    return [f"  {line}" for line in trace(f.gives, given).lines()] or ["  nothing"]
+def _words(f: Transduction, output: list[Element]) -> list[str]:
+    return [f"  {line}" for line in trace(f.gives, output).lines()] or ["  nothing"]
 
 
 def _element_words(f: Transduction, data: list[Element]) -> list[str]:
@@ -370,7 +371,7 @@ def _element_words(f: Transduction, data: list[Element]) -> list[str]:
 
 
 def _input_words(flow: Dataflow, data: list[Element]) -> list[str]:
-    """Return an input of the graph in words, a line for each event and marker."""
+    """Return an input of the graph in words, one line per event or marker."""
     reads = sources(flow)
     lines = []
     for element in data:

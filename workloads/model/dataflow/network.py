@@ -1,10 +1,9 @@
 """Interprets networks of instances under any interleaving of their channels.
 
-A node merges what it reads (MRG), does something, and splits what it gives (RR, HASH), which is the
-fused form `MRG; op; HASH` that a deployment of a graph has (Data-Trace Types, Corollary 4.4).
-Channels are first in, first out. A node takes from any channel that has something, in whatever
-order it is told, but not beyond a marker until that marker has come on all its channels: they are
-aligned.
+A node merges its inputs (MRG), runs its vertex, and splits its output (RR, HASH). This is the fused
+form `MRG; op; HASH` of a deployed graph (Data-Trace Types, Corollary 4.4). Channels are first in,
+first out. A node takes from any channel with elements, in the order that the caller chooses. It takes
+nothing behind a marker until that marker has arrived on all its channels: markers align channels.
 """
 
 from collections import deque
@@ -18,25 +17,25 @@ from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, Ve
 from streamlab.workloads.model.operators.key_buckets import hash_key
 
 Choose = Callable[[int], int]
-"""Returns a number below the one that it is given: which of so many channels is served next."""
+"""`choose(n)` returns a number in [0, n): the channel to serve next."""
 
 
 class Route(Enum):
-    """How the pairs that leave an instance find those of its reader; markers go to all of them."""
+    """Names how pairs go from an instance to the instances of a reader; markers go to all of them."""
 
     FORWARD = "forward"
     """To the instance of the same number."""
     ROUND_ROBIN = "round robin"
-    """To each in turn: RR of the paper."""
+    """To each instance in turn: RR of the paper."""
     HASH = "hash"
-    """To the one that has the key: HASH of the paper."""
+    """To the instance that owns the key: HASH of the paper."""
     MERGED = "merged"
-    """To the only one there is: MRG of the paper."""
+    """To the only instance: MRG of the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """A splitter: channels to the instances of one reader."""
+    """Describes a splitter: channels to the instances of one reader."""
 
     route: Route
     to: tuple[int, ...]
@@ -44,12 +43,12 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node of a network.
+    """Describes a node of a network.
 
     Attributes:
-        name: how messages call it.
-        begin: starts it; what it is given takes what leaves it. None: it hands items on.
-        wires: what it gives goes into each of these; none: it is what leaves the network.
+        name: Name for messages.
+        begin: Starts the node, with a function that takes its output; None: it forwards items.
+        wires: Wires that each get its output; without any, its output leaves the network.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Node:
 
 
 def place(key: int, instances: int) -> int:
-    """Return which of so many instances has a key."""
+    """Return the index of the instance that owns a key."""
     return hash_key(key) % instances
 
 
@@ -69,16 +68,16 @@ def run(
     *,
     period: int | None = None,
 ) -> dict[int, list[Element]]:
-    """Return what leaves the network at each node without wires.
+    """Return the output of each node without wires.
 
     Args:
-        nodes: the network; without cycles.
-        feeds: what comes from outside, to which node.
-        choose: decides the interleaving.
-        period: None: markers are those of the feeds, and go with the items. Otherwise the unsound
-            form, that of an untyped system (section 2 of the paper): the markers of the feeds are
-            dropped, none go between nodes but by FORWARD, and each node without such an input takes
-            its own whenever an item that it sees has reached the next multiple of the period.
+        nodes: The network, without cycles.
+        feeds: The input of nodes from outside, by node.
+        choose: Decides the interleaving.
+        period: None: the markers of the feeds flow with the items. Otherwise the network runs as an
+            untyped system would (section 2 of the paper), which is unsound: the markers of the feeds
+            are dropped, and markers pass between nodes by FORWARD only. A node without a FORWARD input
+            makes its own marker when an item has reached the next multiple of the period.
     """
     network = _Network(nodes, feeds, period)
     while ready := network.ready():
@@ -116,19 +115,19 @@ class _Network:
         ]
 
     def _wired(self, index: int, node: Node) -> tuple[Take, Callable[[Marker], None]]:
-        """Make the channels that leave a node; return what sends items and markers into them."""
+        """Make a node's output channels; return functions that send items and markers into them."""
         if not node.wires:
             left = self.left.setdefault(index, [])
             return lambda key, value: left.append((key, value)), left.append
         sends: list[Take] = []
         marked: list[_Channel] = []
         for wire in node.wires:
-            made = [_Channel(to, deque()) for to in wire.to]
-            for channel in made:
+            channels = [_Channel(to, deque()) for to in wire.to]
+            for channel in channels:
                 self._into[channel.to].append(channel)
             if self._period is None or wire.route is Route.FORWARD:
-                marked += made
-            sends.append(_splitter(wire.route, made))
+                marked += channels
+            sends.append(_splitter(wire.route, channels))
 
         def item(key: int, value: object) -> None:
             for send in sends:
@@ -141,11 +140,11 @@ class _Network:
         return item, marker
 
     def ready(self) -> list[_Channel]:
-        """Return the channels that may be served: not those that are a marker ahead of others."""
+        """Return the channels that may be served: with elements, and not a marker ahead of others."""
         return [c for c in self._channels if c.waiting and c.markers == self._markers[c.to]]
 
     def serve(self, channel: _Channel) -> None:
-        """Give the next of a channel to its reader."""
+        """Pass the next element of a channel to its reader."""
         element, node = channel.waiting.popleft(), channel.to
         if isinstance(element, Marker):
             channel.markers += 1
@@ -155,7 +154,7 @@ class _Network:
             return
         key, value = element
         if self._period is not None and node not in self._follows:
-            self._take_own_markers(node, value.ts, self._period)
+            self._make_markers(node, value.ts, self._period)
         run = self._runs[node]
         (self._out[node][0] if run is None else run.item)(key, value)
 
@@ -166,7 +165,7 @@ class _Network:
         if self._period is None or self._nodes[node].wires:
             self._out[node][1](m)
 
-    def _take_own_markers(self, node: int, ts: int, period: int) -> None:
+    def _make_markers(self, node: int, ts: int, period: int) -> None:
         due = self._due[node]
         if due is None:
             due = (ts // period + 1) * period
@@ -183,7 +182,7 @@ def _splitter(route: Route, channels: list[_Channel]) -> Take:
     if route is Route.ROUND_ROBIN:
         turns = count()
         return lambda key, value: channels[next(turns) % n].waiting.append((key, value))
-    assert n == 1, "one channel leads to the instance of the same number, or to the only one"
+    assert n == 1, "FORWARD and MERGED have one channel"
     return lambda key, value: channels[0].waiting.append((key, value))
 
 

@@ -1,14 +1,14 @@
-"""OpKeyedUnordered in two parts: partial aggregates of each instance, and what combines them.
+"""Splits an OpKeyedUnordered into partial aggregates of each instance and a combining part.
 
     op = (partial || ... || partial) >> HASH >> (combining || ... || combining)
 
-behind any splitter, where `op` has no `on_item`. A partial instance gives, at a marker, the
-aggregate of each key that it has seen in the block; the combining one puts those together, and
-then does what `op` does at a marker. Both sides combine the same aggregates of items, in other
-groups and another order, so that associativity and commutativity of `combine` make them equal, and
-the identity is neutral where they begin. Fewer pairs cross threads. With `on_item`, which must see
-each item beside its key's state, there is no such form; nor where an aggregate has arrays, which no
-pair can hold.
+This holds after any splitter, if `op` has no `on_item`, and lets fewer pairs cross threads. At a marker
+a partial instance emits the aggregate of each key in its block. The combining instance combines those
+and then runs `op`'s marker step. Both forms combine the same aggregates of items in other groups and
+another order, which is equal because `combine` is associative and commutative.
+
+Operators with `on_item` have no such form, because `on_item` needs each item with its key's state.
+Aggregates with arrays have none either, because a pair cannot hold arrays.
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ from streamlab.workloads.model.dataflow.vertex_reference import (
     Take,
     UnorderedRun,
     VertexRun,
-    filled,
+    new_record,
 )
 from streamlab.workloads.model.dgs.program import Record
 from streamlab.workloads.model.streams.records import RecordType
 
 
 def has_parts(vertex: Vertex) -> bool:
-    """Return whether a vertex has this form."""
+    """Return whether a vertex can be split."""
     operator = vertex.operator
     if not isinstance(operator, OpKeyedUnordered) or operator.on_item is not None:
         return False
@@ -36,7 +36,7 @@ def has_parts(vertex: Vertex) -> bool:
 
 
 def aggregates(vertex: Vertex) -> TraceType:
-    """Return the type of what a block's items of a key add up to, timed as the marker behind it."""
+    """Return the type of a key's aggregate of a block, timed as the marker at its end."""
     operator = vertex.operator
     assert isinstance(operator, OpKeyedUnordered), "see has_parts"
     sums = [(f"sum_{name}", operator.aggregate[name]) for name in operator.aggregate.names or ()]
@@ -44,7 +44,7 @@ def aggregates(vertex: Vertex) -> TraceType:
 
 
 class PartialRun(VertexRun):
-    """Gives `(key, aggregate)` for each key of a block, at its marker."""
+    """Emits `(key, aggregate)` for each key of a block, at its marker."""
 
     def __init__(self, vertex: Vertex, give: Take) -> None:
         """Start without items."""
@@ -58,22 +58,22 @@ class PartialRun(VertexRun):
         """Add an item to the aggregate of its key."""
         so_far = self._block.get(key)
         if so_far is None:
-            so_far = filled(self._type, self._operator.identity)
+            so_far = new_record(self._type, self._operator.identity)
         taken, both = self._type.zeroed(), self._type.zeroed()
         self._operator.take(taken, key, value)
         self._operator.combine(so_far, taken, both)
         self._block[key] = both
 
     def marker(self, m: Marker) -> None:
-        """Give the aggregates of the block."""
+        """Emit the aggregates of the block."""
         block, self._block = self._block, {}
         for key, aggregate in block.items():
             self.give(key, aggregate)
 
 
 class CombiningRun(UnorderedRun):
-    """Takes aggregates for items."""
+    """Combines partial aggregates; its items are aggregates."""
 
     def item(self, key: int, value: Record) -> None:
-        """Take an aggregate of a key's block."""
+        """Add an aggregate of a key's block."""
         self.add(key, value)

@@ -1,18 +1,18 @@
-"""Deployments of a graph: its units, how many instances each has, and how pairs reach them.
+"""Deploys a graph: chooses its units, their numbers of instances, and the routes between them.
 
-The native core runs what `deploy` returns, and `lab plan` shows it. Every deployment equals the
-graph as a data-trace transduction (Data-Trace Types, Corollary 4.4), because it is made by rules
-that keep the meaning (Theorem 4.3 and the table of MRG and HASH):
+The native core runs the result of `deploy`, and `lab plan` shows it. Every deployment equals the
+graph as a data-trace transduction (Data-Trace Types, Corollary 4.4), because `deploy` applies rules
+that preserve the meaning (Theorem 4.3 and the table of MRG and HASH):
 
-    stateless      MRG >> op = (op || ... || op) >> MRG: each instance reads the one before it, and
-                   of several inputs there is a copy behind each; RR where it asks for a degree
+    stateless      MRG >> op = (op || ... || op) >> MRG: each instance reads one instance before it;
+                   with several inputs, each input has its own copy; RR if the vertex sets a degree
     keyed          op = HASH >> (op || ... || op) >> MRG
     SORT           SORT = HASH >> (SORT || ... || SORT) >> MRG
     reordering     MRG >> HASH = (HASH || ... || HASH) >> (MRG || ... || MRG), wires crossed
-    disjoint keys  MRG >> HASH = identity, where instances have the keys that HASH gives them
+    disjoint keys  MRG >> HASH = identity, if instances already have the keys that HASH gives them
     partials       op = (partial || ... || partial) >> HASH >> (combining || ... || combining)
 
-The marker of a stateless operator is passed to all of its instances and processed by one.
+All instances of a stateless operator get each marker; one of them processes it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,28 +27,28 @@ from streamlab.workloads.model.dataflow.types import TraceType
 
 
 class Part(Enum):
-    """What of a vertex a unit does."""
+    """Names the part of a vertex that a unit runs."""
 
     WHOLE = "whole"
     PARTIAL = "partial"
-    """The aggregate of each key of a block, given at the marker: see `partials`."""
+    """Aggregates each key of a block and emits that at the marker: see `partials`."""
     COMBINING = "combining"
-    """What those add up to."""
+    """Combines the partial aggregates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A vertex, or a part or a copy of it, as it is deployed.
+    """Describes a deployed vertex, or a part or a copy of one.
 
     Attributes:
-        name: how messages call it.
-        vertex: what it does, or does a part of.
-        part: which.
-        reads, gives: the types of its pairs; of a source, what it gives.
-        inputs: the units that it reads; none: it is of a source.
-        route: how pairs find their instance, from each of those.
-        degree: how many instances it has.
-        marks: whether its `on_marker` is called; of a stateless vertex's copies that of one.
+        name: Name for messages.
+        vertex: The vertex that it runs.
+        part: The part of the vertex.
+        reads, gives: The types of its input and output pairs; equal for a source.
+        inputs: The units that it reads; empty for a source.
+        route: How pairs from each of those find an instance.
+        degree: Number of instances.
+        marks: Whether its `on_marker` is called; true for only one copy of a stateless vertex.
     """
 
     name: str
@@ -64,14 +64,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A graph as it runs in parallel.
+    """Describes a graph as it runs in parallel.
 
     Attributes:
-        flow: the graph.
-        workers: threads; the most instances that a unit has.
-        units: each behind those that it reads.
-        answers: those whose output is the answer; the last unit is one.
-        sound: False: as a system without types would run it; see `deploy`.
+        flow: The graph.
+        workers: Number of threads, which limits the instances of a unit.
+        units: The units, each after its inputs.
+        answers: The units whose output is the answer; the last unit is among them.
+        sound: False if deployed as a system without types would; see `deploy`.
     """
 
     flow: Dataflow
@@ -101,50 +101,51 @@ def deploy(
     """Return the deployment of a graph.
 
     Args:
-        flow: the graph.
-        workers: threads, each with at most one instance of a unit.
-        streams: how many there are of each kind; None: one of each. A source has as many instances.
-        partials: whether operators that can be are split into partial and combining ones.
-        sound: False: as an untyped system would run it (section 2 of the paper): without SORT, all
-            stateless operators dealt in turn, and without partial aggregates, which need markers.
+        flow: The graph.
+        workers: Number of threads, each with at most one instance of a unit.
+        streams: Number of streams of each kind; None: one of each. A source has an instance per stream,
+            up to `workers`.
+        partials: Whether to split operators into partial and combining units where possible.
+        sound: False deploys as an untyped system would (section 2 of the paper): without SORT, with
+            round robin to all stateless operators, and without partial aggregates, which need markers.
     """
-    deploying = _Deploying(workers, partials=partials and sound, sound=sound)
+    builder = _Builder(workers, partials=partials and sound, sound=sound)
     counts = iter(streams or [1] * len(flow.kinds))
     at: list[tuple[int, ...]] = []
     for vertex in flow.vertices:
         if vertex.is_source:
-            at.append(deploying.source(vertex, next(counts)))
+            at.append(builder.source(vertex, next(counts)))
             continue
         inputs = tuple(unit for before in vertex.inputs for unit in at[before])
         if vertex.is_sort and not sound:
             at.append(inputs)
         elif is_stateless(vertex):
-            at.append(deploying.stateless(vertex, flow.reads(len(at)), inputs))
+            at.append(builder.stateless(vertex, flow.reads(len(at)), inputs))
         else:
-            at.append(deploying.keyed(vertex, flow.reads(len(at)), inputs))
+            at.append(builder.keyed(vertex, flow.reads(len(at)), inputs))
     return Deployment(
-        flow=flow, workers=workers, units=tuple(deploying.units), answers=at[-1], sound=sound
+        flow=flow, workers=workers, units=tuple(builder.units), answers=at[-1], sound=sound
     )
 
 
 def streams_of(flow: Dataflow, kinds: Iterable[tuple[int, ...]]) -> list[int]:
-    """Return how many streams there are of each kind, by the kinds of each stream."""
-    found = list(kinds)
-    return [found.count((kind,)) for kind in range(len(flow.kinds))]
+    """Return the number of streams of each kind, given the kinds of each stream."""
+    streams = list(kinds)
+    return [streams.count((kind,)) for kind in range(len(flow.kinds))]
 
 
 def is_stateless(vertex: Vertex) -> bool:
-    """Return whether any instance may process any item; the others need those of their keys."""
+    """Return whether any instance may process any item."""
     return isinstance(vertex.operator, OpStateless)
 
 
 def has_disjoint_keys(vertex: Vertex) -> bool:
-    """Return whether what different instances give has different keys, those HASH gives them."""
+    """Return whether each instance emits only the keys that HASH assigns to it."""
     return vertex.is_sort or isinstance(vertex.operator, OpKeyedOrdered)
 
 
-class _Deploying:
-    """Adds the units of one vertex after another; methods return those that give its output."""
+class _Builder:
+    """Adds the units of one vertex after another; methods return the units that emit its output."""
 
     def __init__(self, workers: int, *, partials: bool, sound: bool) -> None:
         self._workers = workers
@@ -154,9 +155,9 @@ class _Deploying:
 
     def source(self, vertex: Vertex, streams: int) -> tuple[int, ...]:
         degree = max(1, min(self._workers, streams))
-        given = vertex.type
+        link = vertex.type
         return self._add(
-            Unit(name=vertex.name, vertex=vertex, reads=given, gives=given, degree=degree)
+            Unit(name=vertex.name, vertex=vertex, reads=link, gives=link, degree=degree)
         )
 
     def stateless(
@@ -213,7 +214,7 @@ class _Deploying:
         )
 
     def _forwards(self, whole: Unit) -> bool:
-        """Return whether each instance has all pairs of its keys from the one that it reads."""
+        """Return whether each instance gets all pairs of its keys from a single instance."""
         if len(whole.inputs) != 1:
             return False
         before = self.units[whole.inputs[0]]
@@ -226,5 +227,5 @@ class _Deploying:
 
 
 def _numbered(name: str, number: int) -> str:
-    """Return the name of one of several copies, each behind another input."""
+    """Return the name of the copy for an input, numbered from 0."""
     return name if number == 0 else f"{name} ({number + 1})"

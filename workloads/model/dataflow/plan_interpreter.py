@@ -1,4 +1,4 @@
-"""Runs deployments of a graph under any interleaving of their channels, and their unsound form."""
+"""Interprets deployments of a graph, sound or unsound, under any interleaving of their channels."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -11,54 +11,55 @@ from streamlab.workloads.model.dataflow.traces import Element
 from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, VertexRun, start
 
 
-def outputs(of: Deployment, elements: Iterable[Element], choose: Choose) -> list[Element]:
-    """Return what leaves a deployment, in some order in which that may happen.
+def outputs(deployment: Deployment, elements: Iterable[Element], choose: Choose) -> list[Element]:
+    """Return the output of a deployment, in one of its possible orders.
 
-    The calls by which a worker forwards are channels here, too: every order in which workers may
-    run is one of the interleavings. In the unsound form markers go by such calls alone; other
-    instances have their own, of the times that they see.
+    Forwarding calls within a worker are channels here too, so every order in which workers may run is
+    one of the interleavings. In the unsound form markers pass by such calls only; other instances make
+    their own from the times of their items.
 
     Args:
-        of: the deployment.
-        elements: items of sources, the key of each the index of its source, and markers.
-        choose: decides the interleaving, and which instance of a source has an item.
+        deployment: The deployment.
+        elements: Items of sources, each with the index of its source as key, and markers.
+        choose: Decides the interleaving, and the source instance of each item.
     """
     spreads: list[range] = []
-    for unit in of.units:
+    for unit in deployment.units:
         begin = spreads[-1].stop if spreads else 0
         spreads.append(range(begin, begin + unit.degree))
     sink = spreads[-1].stop
     nodes = []
-    for index, unit in enumerate(of.units):
+    for index, unit in enumerate(deployment.units):
         for i in range(unit.degree):
-            wires = [Wire(route=Route.MERGED, to=(sink,))] if index in of.answers else []
-            for reader in of.readers(index):
-                route, to = of.units[reader].route, spreads[reader]
+            wires = [Wire(route=Route.MERGED, to=(sink,))] if index in deployment.answers else []
+            for reader in deployment.readers(index):
+                route, to = deployment.units[reader].route, spreads[reader]
                 wires.append(Wire(route=route, to=(to[i],) if route is Route.FORWARD else (*to,)))
-            begins = _beginning(unit, first=i == 0 and unit.marks, sound=of.sound)
-            nodes.append(Node(name=f"{unit.name} {i}", begin=begins, wires=tuple(wires)))
+            start_node = _begin(unit, first=i == 0 and unit.marks, sound=deployment.sound)
+            nodes.append(Node(name=f"{unit.name} {i}", begin=start_node, wires=tuple(wires)))
     nodes.append(Node(name="sink"))
-    feeds = _feeds([spreads[unit] for unit in of.sources], elements, choose)
-    return run(nodes, feeds, choose, period=None if of.sound else of.flow.markers)[sink]
+    feeds = _feeds([spreads[unit] for unit in deployment.sources], elements, choose)
+    period = None if deployment.sound else deployment.flow.markers
+    return run(nodes, feeds, choose, period=period)[sink]
 
 
 def _feeds(
     sources: list[range], elements: Iterable[Element], choose: Choose
 ) -> dict[int, list[Element]]:
-    """Return what each instance of a source gives; markers are of all of them."""
-    found: dict[int, list[Element]] = {node: [] for source in sources for node in source}
+    """Return the elements of each source instance; all instances have all markers."""
+    feeds: dict[int, list[Element]] = {node: [] for source in sources for node in source}
     for element in elements:
         if isinstance(element, Marker):
-            for fed in found.values():
-                fed.append(element)
+            for feed in feeds.values():
+                feed.append(element)
         else:
             kind, value = element
             source = sources[kind]
-            found[source[choose(len(source))]].append((0, value))
-    return found
+            feeds[source[choose(len(source))]].append((0, value))
+    return feeds
 
 
-def _beginning(unit: Unit, *, first: bool, sound: bool) -> Callable[[Take], VertexRun]:
+def _begin(unit: Unit, *, first: bool, sound: bool) -> Callable[[Take], VertexRun]:
     vertex, operator = unit.vertex, unit.vertex.operator
     if unit.part is Part.PARTIAL:
         return lambda give: PartialRun(vertex, give)
@@ -66,7 +67,7 @@ def _beginning(unit: Unit, *, first: bool, sound: bool) -> Callable[[Take], Vert
         assert isinstance(operator, OpKeyedUnordered), "see has_parts"
         return lambda give: CombiningRun(vertex, operator, give)
     if sound and not first and isinstance(operator, OpStateless):
-        # A marker goes through all instances, and one of them processes it.
+        # All instances get a marker; one of them processes it.
         silent = replace(vertex, operator=replace(operator, on_marker=None))
         return lambda give: start(silent, give)
     return lambda give: start(vertex, give)

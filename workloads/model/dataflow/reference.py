@@ -1,7 +1,6 @@
-"""Runs typed dataflow graphs sequentially, by the interpretation of their vertices.
+"""Runs typed dataflow graphs sequentially, by interpreting their vertices.
 
-Several inputs are merged by taking items as they come; a marker is given to a vertex when all that
-it reads have passed it.
+A vertex with several inputs takes items as they come, and a marker once all inputs have passed it.
 """
 
 from collections.abc import Callable
@@ -15,11 +14,11 @@ from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.streams.records import record_type
 
 MOST_MARKERS = 1 << 30
-"""Most markers of an input: more are a period in the wrong unit of time."""
+"""Largest number of markers of an input; more mean that the period has the wrong unit of time."""
 
 
 class GraphRun:
-    """A graph that is running: give it items of its sources, and markers."""
+    """Runs a graph on items of its sources and markers."""
 
     def __init__(
         self, flow: Dataflow, give: Take, begin: Callable[[Vertex, Take], VertexRun] = start
@@ -27,9 +26,9 @@ class GraphRun:
         """Start all vertices without state.
 
         Args:
-            flow: what to run.
-            give: takes each item that leaves the graph.
-            begin: starts a vertex.
+            flow: The graph.
+            give: Takes each item that leaves the graph.
+            begin: Starts a vertex.
         """
         self._runs = [begin(vertex, give) for vertex in flow.vertices]
         for index, run in enumerate(self._runs[:-1]):
@@ -37,10 +36,10 @@ class GraphRun:
         self._takes = [self._runs[index].item for index in flow.sources]
 
     def item(self, kind: int, value: Any) -> None:
-        """Take an item of the source of a kind.
+        """Process an item of the source of a kind.
 
         Raises:
-            ProgramError: an operator gave what its type does not hold.
+            ProgramError: An operator emitted a value that does not fit its output type.
         """
         self._takes[kind](0, value)
 
@@ -51,14 +50,14 @@ class GraphRun:
 
 
 class FlowRun:
-    """A graph that is running. Give it all events in total order, then its end."""
+    """Runs a graph on events: call `process` with all events in total order, then `finish`."""
 
     def __init__(self, flow: Dataflow, emit: Callable[[tuple[Any, ...]], None]) -> None:
         """Start all vertices without state.
 
         Args:
-            flow: what to run.
-            emit: takes each record that leaves the graph, a tuple of the fields of its output.
+            flow: The graph.
+            emit: Takes each output record, a tuple of the fields of the graph's output.
         """
         self._period = flow.markers
         self._next: int | None = None
@@ -66,16 +65,16 @@ class FlowRun:
         self._values = [value_of(flow.vertices[index].type) for index in flow.sources]
 
     def process(self, event: Any) -> None:
-        """Take an event (`ts`, `kind`, and the fields of all sources), and the markers before it.
+        """Process the markers before an event, then the event (`ts`, `kind`, the fields of all sources).
 
         Raises:
-            ProgramError: an operator gave what its type does not hold.
+            ProgramError: An operator emitted a value that does not fit its output type.
         """
         self._pass_time(event.ts)
         self._run.item(event.kind, self._values[event.kind](event))
 
     def finish(self, until_ts: int | None) -> None:
-        """Take the markers up to the last instant before `until_ts`; None: there are none."""
+        """Process the markers before `until_ts`; None: no further markers."""
         if until_ts is not None and self._next is not None:
             self._pass_time(until_ts - 1)
 
@@ -85,7 +84,7 @@ class FlowRun:
         if (ts - self._next) // self._period > MOST_MARKERS:
             raise ProgramError(
                 f"{(ts - self._next) // self._period:,} markers up to time {ts}, one every "
-                f"{self._period}: give markers a longer period"
+                f"{self._period}; the limit is {MOST_MARKERS:,}: give markers a longer period"
             )
         while self._next <= ts:
             self._run.marker(Marker(self._next))
@@ -98,7 +97,7 @@ def first_marker(ts: int, period: int) -> int:
 
 
 def to_all(readers: list[Take]) -> Take:
-    """Return what gives items to all that read them."""
+    """Return a function that passes items to all readers."""
     if len(readers) == 1:
         return readers[0]
 
@@ -109,15 +108,17 @@ def to_all(readers: list[Take]) -> Take:
     return give
 
 
-def as_rows(of: TraceType, emit: Callable[[tuple[Any, ...]], None]) -> Take:
-    """Return what makes records of the items that leave the graph."""
-    if of.key is None:
+def as_rows(link: TraceType, emit: Callable[[tuple[Any, ...]], None]) -> Take:
+    """Return a function that emits items of a type as output records."""
+    if link.key is None:
         return lambda _, value: emit(tuple(value))
     return lambda key, value: emit((value[0], key, *value[1:]))
 
 
-def value_of(of: TraceType) -> Callable[[Any], Any]:
-    """Return what makes a source's value of an event, which has the fields of all sources."""
-    make = record_type(of.fields[1:])._make
-    pick = attrgetter(*of.fields)
-    return (lambda event: make((pick(event),))) if len(of.fields) == 1 else lambda e: make(pick(e))
+def value_of(link: TraceType) -> Callable[[Any], Any]:
+    """Return a function that makes a source's value from an event with the fields of all sources."""
+    make = record_type(link.fields[1:])._make
+    pick = attrgetter(*link.fields)
+    if len(link.fields) == 1:
+        return lambda event: make((pick(event),))
+    return lambda event: make(pick(event))

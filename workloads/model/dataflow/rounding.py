@@ -1,9 +1,9 @@
-"""Equality up to rounding, of aggregates and of traces.
+"""Compares aggregates and traces up to rounding.
 
-The laws of monoids are those of real numbers; floating-point addition rounds, and so depends on the
-order in which it is done. Two floats count as equal when they differ by at most a billionth of the
-larger: a sum of a million terms rounds by less. Integers and booleans must be equal exactly. Where
-a program compares a sum to a threshold, rounding may still be seen: it errs towards a violation.
+The laws of monoids hold for real numbers, but floating-point addition rounds and so depends on its
+order. Two floats count as equal if they differ by at most a billionth of the larger; a sum of a million
+terms rounds by less. Integers and booleans must be equal exactly. If a program compares a sum to a
+threshold, rounding may still appear as a violation.
 """
 
 import math
@@ -27,22 +27,22 @@ def near(a: Any, b: Any) -> bool:
 def close(a: Trace, b: Trace) -> bool:
     """Return whether two traces are equal up to rounding.
 
-    Where no order is given, values are compared in the order of their integers, then of their
-    floats: two that differ only within rounding may then be taken for different.
+    Unordered values are paired by their integers, then by their floats, so rounding may pair values
+    wrongly and report a difference.
     """
     if a == b:
         return True
     return a.markers == b.markers and near(_in_order(a), _in_order(b))
 
 
-def _in_order(of: Trace) -> tuple[Any, ...]:
-    if of.of.ordered:
-        return of.blocks
+def _in_order(data: Trace) -> tuple[Any, ...]:
+    if data.type.ordered:
+        return data.blocks
     return tuple(
         tuple(
             (key, tuple(sorted(map(tuple, values), key=_integers_first))) for key, values in block
         )
-        for block in of.blocks
+        for block in data.blocks
     )
 
 

@@ -1,12 +1,11 @@
-"""Data traces of U(K, V) and O(K, V), and transductions of them, as definitions that run.
+"""Defines data traces of U(K, V) and O(K, V), and transductions of them, in executable form.
 
-Source: Data-Trace Types, section 3. What tests of everything else about dataflow graphs refer to:
-slow, and as close to the paper as Python is.
+Source: Data-Trace Types, section 3. Slow and close to the paper: the reference for tests of dataflow
+graphs.
 
-A *sequence* is a list of items, `(key, value)` each, and markers. Two sequences are equivalent when
-one becomes the other by swapping neighbours that do not depend on each other; a *data trace* is a
-class of equivalent sequences. Of these two types a class has a normal form that can be written
-down: between two markers a bag of items, in O(K, V) a sequence for each key.
+A *sequence* is a list of items `(key, value)` and markers. Two sequences are equivalent if swaps of
+independent neighbours turn one into the other; a *data trace* is a class of equivalent sequences. Its
+normal form has, between two markers, a bag of items for U(K, V) and a sequence per key for O(K, V).
 """
 
 import math
@@ -29,43 +28,43 @@ from streamlab.workloads.model.dataflow.vertex_reference import (
 
 Element = Item | Marker
 Block = tuple[tuple[int, tuple[Any, ...]], ...]
-"""Keys in ascending order, each with its values: ascending in U(K, V), as they came in O(K, V)."""
+"""Keys in ascending order, each with its values: ascending in U(K, V), in order of arrival in O(K, V)."""
 
 
-def dependent(of: TraceType, a: Element, b: Element) -> bool:
-    """Return whether two elements depend on each other: D of section 4."""
+def dependent(link: TraceType, a: Element, b: Element) -> bool:
+    """Return whether two elements depend on each other (D of section 4)."""
     if isinstance(a, Marker) or isinstance(b, Marker):
         return True
-    return of.ordered and a[0] == b[0]
+    return link.ordered and a[0] == b[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A data trace; equal traces are equal objects.
+    """Holds a data trace; equal traces are equal objects.
 
     Attributes:
-        of: its type.
-        blocks: what lies before, between and behind the markers: one more than those.
-        markers: their times.
+        type: Its type.
+        blocks: The blocks before, between and after the markers: one more than markers.
+        markers: Times of the markers.
     """
 
-    of: TraceType
+    type: TraceType
     blocks: tuple[Block, ...]
     markers: tuple[int, ...]
 
     def __le__(self, other: "Trace") -> bool:
-        """Return whether this is a prefix of another: some sequence of it is one of the other's."""
+        """Return whether this trace is a prefix of another."""
         n = len(self.markers)
         return (
-            self.of == other.of
+            self.type == other.type
             and self.markers == other.markers[:n]
             and self.blocks[:n] == other.blocks[:n]
-            and _begins(self.of, self.blocks[n], other.blocks[n])
+            and _begins(self.type, self.blocks[n], other.blocks[n])
         )
 
     def then(self, more: Iterable[Element]) -> "Trace":
         """Return the concatenation with the trace of a sequence: [u] . [v] = [uv]."""
-        return trace(self.of, [*self.sequence(), *more])
+        return trace(self.type, [*self.sequence(), *more])
 
     def sequence(self) -> list[Element]:
         """Return one of its sequences."""
@@ -77,18 +76,18 @@ class Trace:
         return elements
 
     def lines(self) -> list[str]:
-        """Return it in words, a line for each block and marker."""
+        """Return the trace in words, one line per item or marker."""
         lines = []
         for index, block in enumerate(self.blocks):
             lines += [
-                item_words(self.of, (key, value)) for key, values in block for value in values
+                item_words(self.type, (key, value)) for key, values in block for value in values
             ]
             if index < len(self.markers):
                 lines.append(f"# {self.markers[index]}")
         return lines
 
 
-def trace(of: TraceType, elements: Iterable[Element]) -> Trace:
+def trace(link: TraceType, elements: Iterable[Element]) -> Trace:
     """Return the data trace of a sequence: its class under the equivalence of its type."""
     blocks: list[dict[int, list[Any]]] = [defaultdict(list)]
     markers: list[int] = []
@@ -99,12 +98,12 @@ def trace(of: TraceType, elements: Iterable[Element]) -> Trace:
         else:
             key, value = element
             blocks[-1][key].append(value)
-    return Trace(of, tuple(_block(of, block) for block in blocks), tuple(markers))
+    return Trace(link, tuple(_block(link, block) for block in blocks), tuple(markers))
 
 
-def equivalent(of: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
-    """Return whether two sequences are of one trace."""
-    return trace(of, u) == trace(of, v)
+def equivalent(link: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
+    """Return whether two sequences belong to the same trace."""
+    return trace(link, u) == trace(link, v)
 
 
 Step = Callable[[Element], None]
@@ -113,13 +112,13 @@ Step = Callable[[Element], None]
 
 @dataclass(frozen=True, slots=True)
 class Transduction:
-    """A data-string transduction, as something that is started and given one element at a time.
+    """Describes a data-string transduction, which processes one element at a time.
 
     Attributes:
-        name: how messages call it.
-        reads, gives: the types X and Y that it is to be consistent with.
-        start: starts it; what is started gives the output of each step to the function that
-            `start` is given, markers included: f of section 3.2.
+        name: Name for messages.
+        reads, gives: Its input and output types X and Y.
+        start: Starts it: f of section 3.2. `start(give)` returns a function that takes each element
+            and passes its output, markers included, to `give`.
     """
 
     name: str
@@ -129,18 +128,18 @@ class Transduction:
 
     def lifted(self, elements: Iterable[Element]) -> list[Element]:
         """Return all output for a sequence: the lifting of f (section 3.2)."""
-        given: list[Element] = []
-        step = self.start(given.append)
+        output: list[Element] = []
+        step = self.start(output.append)
         for element in elements:
             step(element)
-        return given
+        return output
 
-    def denotation(self, of: Trace) -> Trace:
+    def denotation(self, data: Trace) -> Trace:
         """Return the trace of the output for a trace: beta of Definition 3.6, if f is consistent.
 
-        It is computed on one sequence of the trace; `consistent` says whether that matters.
+        It is computed on one sequence of the trace; for a consistent f the choice does not matter.
         """
-        return trace(self.gives, self.lifted(of.sequence()))
+        return trace(self.gives, self.lifted(data.sequence()))
 
     def consistent(self, u: Sequence[Element], v: Sequence[Element]) -> bool:
         """Return whether Definition 3.5 holds for two sequences: u = v implies f(u) = f(v)."""
@@ -150,7 +149,7 @@ class Transduction:
 
 
 def of_vertex(vertex: Vertex, reads: TraceType) -> Transduction:
-    """Return what one vertex does."""
+    """Return the transduction of one vertex."""
 
     def begin(give: Step) -> Step:
         run: VertexRun = start(vertex, _items(give))
@@ -160,7 +159,7 @@ def of_vertex(vertex: Vertex, reads: TraceType) -> Transduction:
 
 
 def of_graph(flow: Dataflow) -> Transduction:
-    """Return what a whole graph does; an item's key is the index of its source."""
+    """Return the transduction of a graph; an item's key is the index of its source."""
 
     def begin(give: Step) -> Step:
         run = GraphRun(flow, _items(give))
@@ -170,12 +169,12 @@ def of_graph(flow: Dataflow) -> Transduction:
 
 
 def sources(flow: Dataflow) -> TraceType:
-    """Return the type of what a graph reads: of all sources, which have their markers in common."""
+    """Return the input type of a graph: that of all sources, which share their markers."""
     return U("kind", of_events(flow.event).value)
 
 
 def stepping(item: Take, marker: Callable[[Marker], None], give: Step) -> Step:
-    """Return what hands items and markers on; a marker leaves behind what it gives rise to."""
+    """Return a step that runs `item` and `marker`; a marker leaves after the outputs that it causes."""
 
     def step(element: Element) -> None:
         if isinstance(element, Marker):
@@ -187,29 +186,29 @@ def stepping(item: Take, marker: Callable[[Marker], None], give: Step) -> Step:
     return step
 
 
-def item_words(of: TraceType, item: Item) -> str:
+def item_words(link: TraceType, item: Item) -> str:
     """Return an item in words, e.g. `plug 7: (ts=3, load=10)`."""
     key, value = item
     fields = ", ".join(f"{name}={field}" for name, field in zip(value._fields, value, strict=True))
-    return f"({fields})" if of.key is None else f"{of.key} {key}: ({fields})"
+    return f"({fields})" if link.key is None else f"{link.key} {key}: ({fields})"
 
 
 def _items(give: Step) -> Take:
     return lambda key, value: give((key, value))
 
 
-def _block(of: TraceType, block: dict[int, list[Any]]) -> Block:
-    found = []
+def _block(link: TraceType, block: dict[int, list[Any]]) -> Block:
+    items = []
     for key in sorted(block):
         values = [_plain(value) for value in block[key]]
-        if not of.ordered:
+        if not link.ordered:
             values.sort(key=lambda value: by_numbers((0, value)))
-        found.append((key, tuple(values)))
-    return tuple(found)
+        items.append((key, tuple(values)))
+    return tuple(items)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in which one NaN equals another: all are one object; -0.0 equals 0.0."""
+    """Return a value whose NaNs are one object, so that they compare equal in tuples."""
     if not any(isinstance(field, float) and math.isnan(field) for field in value):
         return value
     fields = (
@@ -218,16 +217,16 @@ def _plain(value: Any) -> Any:
     return type(value)._make(fields)
 
 
-def _begins(of: TraceType, part: Block, whole: Block) -> bool:
+def _begins(link: TraceType, part: Block, whole: Block) -> bool:
     """Return whether a block is a prefix of another: a smaller bag, or a prefix for each key."""
     values = dict(whole)
-    for key, found in part:
+    for key, prefix in part:
         rest = list(values.get(key, ()))
-        if of.ordered:
-            if rest[: len(found)] != list(found):
+        if link.ordered:
+            if rest[: len(prefix)] != list(prefix):
                 return False
             continue
-        for value in found:
+        for value in prefix:
             if value not in rest:
                 return False
             rest.remove(value)

@@ -1,8 +1,8 @@
-"""The two data-trace types of links between operators: U(K, V) and O(K, V).
+"""Defines the two data-trace types of links between operators: U(K, V) and O(K, V).
 
-Source: Data-Trace Types, section 4. Both are of key-value pairs and of markers, which are linearly
-ordered and separate *blocks* of pairs. The pairs of a block are in no order in U(K, V); in O(K, V)
-those of one key are a sequence.
+Source: Data-Trace Types, section 4. Both carry key-value pairs and markers; markers are in order and
+separate *blocks* of pairs. In U(K, V) the pairs of a block have no order; in O(K, V) the pairs of each
+key are a sequence.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from streamlab.workloads.model.errors import ProgramError
 
 @dataclass(frozen=True, slots=True)
 class TraceType:
-    """The type of a link; made by `U` and `O`.
+    """Describes the type of a link; made by `U` and `O`.
 
     Attributes:
-        ordered: whether the pairs of a key are in order between two markers.
-        key: the name of the type of keys, which are int64; None: the unit type, all have one key.
-        value: structured dtype of values; the first field is `ts` (int64), event time.
+        ordered: Whether the pairs of a key are in order between two markers.
+        key: Name of the key type; keys are int64. None is the unit type, with a single key.
+        value: Structured dtype of values; the first field is `ts` (int64), event time.
 
     Raises:
-        ProgramError: the value's first field is not `ts`, another one is no number, or the name of
-            the type of keys is not one, or a field's.
+        ProgramError: The value's first field is not `ts`, another field is no number, or the name of
+            the key type is no identifier or is a field's.
     """
 
     ordered: bool
@@ -39,17 +39,19 @@ class TraceType:
         for field in names:
             if self.value[field].kind not in "biuf":
                 raise ProgramError(
-                    f"field {field} of a value is of type {self.value[field]}; wanted an integer, "
+                    f"field {field} of a value is of type {self.value[field]}; expected an integer, "
                     "a floating-point number or a boolean"
                 )
         if self.key is None:
             return
         if self.key in names and self.key != "ts":
-            raise ProgramError(f"the type of keys is named {self.key}, and so is a field of values")
+            raise ProgramError(
+                f"the key type and a field of values are both named {self.key}; rename one of them"
+            )
         if not isinstance(self.key, str) or not self.key.isidentifier() or self.key == "ts":
             raise ProgramError(
-                f"the name of the type of keys is {self.key!r}; it names a column: letters, digits "
-                "and underscores, and not ts. None is the unit type"
+                f"the name of the key type is {self.key!r}; it names a column: use letters, digits "
+                "and underscores, and not ts; None is the unit type"
             )
 
     def __str__(self) -> str:
@@ -63,13 +65,13 @@ class TraceType:
 
     @property
     def row(self) -> np.dtype[np.void]:
-        """What a pair is as one record: `ts`, the key unless it is the unit, the other fields."""
+        """Structured dtype of a pair as one record: `ts`, the key unless it is the unit, other fields."""
         key = [] if self.key is None else [(self.key, np.dtype(np.int64))]
         rest = [(name, self.value[name]) for name in self.fields[1:]]
         return np.dtype([("ts", np.dtype(np.int64)), *key, *rest])
 
     def same_pairs(self, other: "TraceType") -> bool:
-        """Return whether both are of the same keys and values, in whatever order."""
+        """Return whether both have the same keys and values, ordered or not."""
         return self.key == other.key and self.value == other.value
 
 
@@ -79,11 +81,11 @@ def U(key: str | None, value: np.dtype[np.void]) -> TraceType:  # noqa: N802, th
 
 
 def O(key: str | None, value: np.dtype[np.void]) -> TraceType:  # noqa: E743, N802, the paper's name
-    """Return the type of pairs that are in order for each key between markers."""
+    """Return the type of pairs that are ordered for each key between markers."""
     return TraceType(True, key, value)
 
 
 def of_events(fields: np.dtype[np.void]) -> TraceType:
-    """Return the type of a source whose events have these fields, `ts` not among them."""
+    """Return the type of a source whose events have these fields, besides `ts`."""
     rest = [(name, fields[name]) for name in fields.names or ()]
     return U(None, np.dtype([("ts", np.dtype(np.int64)), *rest]))

@@ -1,1 +1,1 @@
-"""Programs with dependency-guided synchronization (DGS): program, laws, synchronization plans."""
+"""Defines programs with dependency-guided synchronization (DGS), their laws and their plans."""

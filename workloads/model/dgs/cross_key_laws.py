@@ -1,4 +1,4 @@
-"""The laws that `check` tests on events across keys, beside those of what concerns one key."""
+"""Defines the laws that `check` tests on events across keys, in addition to those of single keys."""
 
 from collections import Counter
 from typing import Any, NoReturn
@@ -21,11 +21,11 @@ from streamlab.workloads.model.streams.total_order import merge
 MOST_KEYS = 4
 MOST_WORKERS = 4
 MOST_EVENTS = 6
-"""Of one stream."""
+"""Largest number of events of one stream."""
 
 
 def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> None:
-    """Time: what an event across keys puts out carries its timestamp, and is not too much."""
+    """Time: an event across keys emits at most the declared records, with its own timestamp."""
     program = semantics.program
     data = draw(inputs(program, max_keys=MOST_KEYS, max_events=MOST_EVENTS))
     groups = across.groups(data.alphabet.keys).tolist()
@@ -40,31 +40,31 @@ def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> No
             continue
         most = across.most_outputs(groups.count(event.key))
         if len(rows) > most:
-            _fail(f"an event puts out {len(rows)} records, {most} are declared", lines, rows)
+            _fail(f"an event emits {len(rows)} records, {most} are declared", lines, rows)
         if any(len(row) != width for row in rows):
-            _fail(f"an output has another number of fields than {width}", lines, rows)
+            _fail(f"an output does not have the declared {width} fields", lines, rows)
         if any(row[0] != event.ts for row in rows):
             law = "an output does not carry the timestamp of the event that caused it"
             _fail(law, lines, rows)
 
 
 def plans_agree(semantics: Semantics, draw: Draw) -> None:
-    """Plans: every plan gives the sequential answer, in whatever order it allows."""
+    """Plans: every plan gives the sequential answer, in any order that it allows."""
     program = semantics.program
     layout = [(program.kinds[0],), *((kind,) for kind in program.kinds)]
     data = draw(inputs(program, layouts=[layout], max_keys=MOST_KEYS, max_events=MOST_EVENTS))
     workers, rng = draw(st.integers(1, MOST_WORKERS)), draw(st.randoms(use_true_random=False))
     plan = choose_plan(program, data.alphabet, profile(data), workers)
-    expected, found = _rows(answer_of(program, data)), _rows(run_plan(plan, data, rng))
-    if expected == found:
+    expected, actual = _rows(answer_of(program, data)), _rows(run_plan(plan, data, rng))
+    if expected == actual:
         return
     events = merge(data, program).events(program)
     raise BrokenLawError(
         "a plan gives another answer than the events in sequence",
         (
             *(f"event {semantics.event_words(event)}" for event in events),
-            f"in sequence, and not with {workers} workers: {sorted((expected - found).elements())}",
-            f"with {workers} workers, and not in sequence: {sorted((found - expected).elements())}",
+            f"only in sequence: {sorted((expected - actual).elements())}",
+            f"only with {workers} workers: {sorted((actual - expected).elements())}",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The dependence graph on implementation tags, and how it falls apart when kinds are taken out."""
+"""Builds the dependence graph on implementation tags, and splits it by removing kinds."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,16 +13,16 @@ from streamlab.workloads.model.streams.stream import IntArray
 from streamlab.workloads.model.streams.tag import Alphabet
 
 MOST_TAGS = 512
-"""Of an unkeyed program with several keys: more pairs of tags than its square are not looked at."""
+"""Largest number of tags of an unkeyed program with several keys for which all pairs are checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """A set of implementation tags taken apart.
+    """Holds a split of a set of implementation tags.
 
     Attributes:
-        removed: the tags of the kinds that had to be taken out.
-        parts: the connected components of what is left; one part when it cannot be split further.
+        removed: The removed tags.
+        parts: The connected components of the rest; a single part if the set cannot be split.
     """
 
     removed: frozenset[ImplTag]
@@ -31,13 +31,13 @@ class Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DependenceGraph:
-    """Implementation tags within one key; edges join dependent ones.
+    """Holds the graph of implementation tags within one key; edges join dependent tags.
 
-    A self-dependent kind that occurs in two streams is an edge between its two tags.
+    A self-dependent kind in two streams has an edge between its two tags.
 
     Attributes:
-        dependent: pairs of kinds that depend on each other, in both orders.
-        rates: events of each tag.
+        dependent: Pairs of kinds that depend on each other, in both orders.
+        rates: Number of events of each tag.
     """
 
     dependent: frozenset[tuple[int, int]]
@@ -45,7 +45,7 @@ class DependenceGraph:
 
     @classmethod
     def of(cls, program: DGSProgram, rates: Mapping[ImplTag, int]) -> "DependenceGraph":
-        """Return the graph of a program on the tags that have a rate (which may be 0)."""
+        """Return the graph of a program on the tags in `rates`; rates may be 0."""
         return cls(dependent=program.dependent_kinds(), rates=rates)
 
     def edge(self, a: ImplTag, b: ImplTag) -> bool:
@@ -53,12 +53,12 @@ class DependenceGraph:
         return (a.kind, b.kind) in self.dependent
 
     def components(self, tags: Iterable[ImplTag]) -> tuple[frozenset[ImplTag], ...]:
-        """Return the connected components of the graph on `tags`, by their smallest tag."""
+        """Return the connected components of the graph on `tags`, ordered by their smallest tag."""
         by_kind: dict[int, list[ImplTag]] = {}
         for tag in tags:
             by_kind.setdefault(tag.kind, []).append(tag)
         left = set(by_kind)
-        found: list[frozenset[ImplTag]] = []
+        components: list[frozenset[ImplTag]] = []
         while left:
             kinds: set[int] = set()
             front = {min(left)}
@@ -67,18 +67,17 @@ class DependenceGraph:
                 left -= front
                 front = {a for a in left if any((a, b) in self.dependent for b in front)}
             members = [tag for kind in kinds for tag in by_kind[kind]]
-            # Two kinds that depend on each other connect all their tags, as does one on itself.
+            # Dependent kinds connect all their tags; so does a self-dependent kind.
             if len(kinds) > 1 or all((kind, kind) in self.dependent for kind in kinds):
-                found.append(frozenset(members))
+                components.append(frozenset(members))
             else:
-                found += [frozenset({tag}) for tag in members]
-        return tuple(sorted(found, key=min))
+                components += [frozenset({tag}) for tag in members]
+        return tuple(sorted(components, key=min))
 
     def split(self, tags: Collection[ImplTag]) -> Split:
-        """Take out the lowest-rate kinds, one by one, until the rest falls apart (Appendix B).
+        """Remove the lowest-rate kinds, one by one, until the rest is disconnected (Appendix B).
 
-        Stops before the last kind: when nothing falls apart, `parts` is the tags of the last kind
-        left.
+        Stops before the last kind: if the rest stays connected, `parts` has the tags of that kind only.
         """
         rest = frozenset(tags)
         parts = self.components(rest)
@@ -92,15 +91,15 @@ class DependenceGraph:
         return Split(removed=frozenset(tags) - rest, parts=parts)
 
     def split_by_tag(self, tags: Collection[ImplTag]) -> Split:
-        """Take out the tags of the lowest rates, one by one, until the rest falls apart.
+        """Remove the lowest-rate tags, one by one, until the rest is disconnected.
 
-        As `split`, but a kind may stay with one stream and go with another (Appendix B).
+        Unlike `split`, it may remove a kind in one stream and not in another (Appendix B).
         """
         rest = sorted(tags, key=lambda tag: (self.rates[tag], tag))
-        for taken in range(len(rest)):
-            parts = self.components(rest[taken:])
+        for n in range(len(rest)):
+            parts = self.components(rest[n:])
             if len(parts) > 1:
-                return Split(removed=frozenset(rest[:taken]), parts=parts)
+                return Split(removed=frozenset(rest[:n]), parts=parts)
         return Split(removed=frozenset(), parts=(frozenset(tags),))
 
     def _cost(
@@ -111,16 +110,16 @@ class DependenceGraph:
         return rate, -degree, kind
 
     def free(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
-        """Return the tags of leaves: those never taken out when splitting goes on to the end."""
+        """Return the tags of leaves: those that remain when the graph is split completely."""
         split = self.split(tags)
         if len(split.parts) < 2:
             return split.parts[0] if split.parts else frozenset()
         return frozenset().union(*(self.free(part) for part in split.parts))
 
     def ordering(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
-        """Return a low-rate set of tags that touches every dependent pair of different streams.
+        """Return a low-rate set of tags that covers every dependent pair of different streams.
 
-        Greedy: the lowest rate per pair touched comes first; what became superfluous goes again.
+        Greedy: adds the tag with the lowest rate per covered pair first, then drops superfluous tags.
         """
         pairs = {
             (a, b) for a in tags for b in tags if a < b and a.stream != b.stream and self.edge(a, b)
@@ -128,8 +127,8 @@ class DependenceGraph:
         cover: list[ImplTag] = []
         left = set(pairs)
         while left:
-            touched = Counter(tag for pair in left for tag in pair)
-            cheapest = min(touched, key=lambda tag: (self.rates[tag] / touched[tag], tag))
+            pair_counts = Counter(tag for pair in left for tag in pair)
+            cheapest = min(pair_counts, key=lambda tag: (self.rates[tag] / pair_counts[tag], tag))
             cover.append(cheapest)
             left = {pair for pair in left if cheapest not in pair}
         for tag in sorted(cover, key=lambda tag: -self.rates[tag]):
@@ -140,11 +139,11 @@ class DependenceGraph:
 
 
 def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
-    """Return the number of each tag's part: events of different parts never depend on each other.
+    """Return the part of each tag: events of different parts never depend on each other.
 
-    By the consistency conditions (Definition 2.3 of the DGS paper) such events commute, with what
-    they put out. So each part can be processed by itself, from a state of its own that is initial
-    at first, and together they give the sequential answer.
+    By the consistency conditions (DGS paper, Definition 2.3) such events and their outputs commute. So
+    each part can be processed separately, from its own initial state, and together the parts give the
+    sequential answer.
 
     Returns:
         int64[tags], numbered from 0 by the smallest tag; the index is the tag as in a tag column.
@@ -154,12 +153,12 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
         return _parts_across(program, alphabet)
     if program.keyed or alphabet.keys == 1:
         graph = DependenceGraph.of(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
-        found = graph.components(graph.rates)
+        components = graph.components(graph.rates)
         of_kind = np.zeros(kinds, dtype=np.int64)
-        for index, part in enumerate(found):
+        for index, part in enumerate(components):
             of_kind[[tag.kind for tag in part]] = index
         keys = np.arange(alphabet.keys, dtype=np.int64)
-        return (keys[:, None] * len(found) + of_kind).ravel()
+        return (keys[:, None] * len(components) + of_kind).ravel()
     tags = kinds * alphabet.keys
     if tags > MOST_TAGS:
         return np.zeros(tags, dtype=np.int64)
@@ -174,42 +173,41 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
 
 
 def _parts_across(program: DGSProgram, alphabet: Alphabet) -> IntArray:
-    """Return the parts of a keyed program with events across keys: keys that these connect."""
+    """Return the parts of a keyed program with events across keys, which connect keys."""
     keys = alphabet.keys
     of_key = connected_keys(program.across, keys)
-    # A tag of a group that no key is in: of the first part, where it is refused.
+    # Tags of a group without keys belong to the first part, which rejects their events.
     parts = np.zeros((keys, len(program.kinds)), dtype=np.int64)
     parts[:, sorted(program.key_kinds())] = of_key[:, None]
     for across in program.across:
         groups = across.groups(keys)
-        within = groups < keys
+        valid = groups < keys
         for kind in program.kind_indices(across.kinds):
-            parts[groups[within], kind] = of_key[within]
+            parts[groups[valid], kind] = of_key[valid]
     return parts.ravel()
 
 
 def keys_together(program: DGSProgram, keys: int) -> IntArray:
-    """Return which keys had better be with one worker, as events across keys concern them.
+    """Return the parts of keys that are best placed on one worker, because events across keys connect them.
 
-    Where such events connect all keys, workers must meet anyway, and groups that connect fewer are
-    what counts.
+    Ignores events that concern every key: for those all workers synchronize in any case.
 
     Returns:
         int64[keys], numbered from 0 by the smallest key.
     """
-    return connected_keys([one for one in program.across if one.group is not None], keys)
+    return connected_keys([across for across in program.across if across.group is not None], keys)
 
 
 def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
-    """Return the number of each key's part: keys that events across keys connect are in one.
+    """Return the part of each key: keys that events across keys connect are in the same part.
 
     Returns:
         int64[keys], numbered from 0 by the smallest key.
     """
     part = np.arange(keys, dtype=np.int64)
-    grouped = [np.unique(one.groups(keys), return_inverse=True)[1] for one in across]
+    grouped = [np.unique(part_of.groups(keys), return_inverse=True)[1] for part_of in across]
     while True:
-        # The least key of a group is the part of all its members, until nothing changes.
+        # Give each group's members its least part, until nothing changes.
         before = part.copy()
         for group in grouped:
             least = np.full(int(group.max()) + 1, keys, dtype=np.int64)

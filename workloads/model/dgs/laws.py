@@ -1,6 +1,6 @@
-"""The laws that `check` tests, each as a function that draws a history and raises a counterexample.
+"""Defines the laws that `check` tests on DGS programs.
 
-A law holds for a program when no history breaks it.
+Each law is a function that draws a history and raises a counterexample if the history breaks the law.
 """
 
 from typing import Any, NoReturn
@@ -30,7 +30,7 @@ class BrokenLawError(Exception):
 
 
 def join_commutes(semantics: Semantics, pair: ForkJoin, draw: Draw) -> None:
-    """C1: join(update(s1, e), s2) = update(join(s1, s2), e), and alike for e on the second part."""
+    """C1: join(update(s1, e), s2) = update(join(s1, s2), e), and the same for e on the second part."""
     wire = draw_wire(draw, semantics, pair.parent)
     predicates = draw_predicates(draw, semantics.program, pair, wire.kinds)
     sides = [side for side in (0, 1) if predicates[side]]
@@ -84,7 +84,7 @@ def join_restores(semantics: Semantics, pair: ForkJoin, draw: Draw) -> None:
             f"join: {semantics.words(pair.parent, joined)}",
             f"expected: {semantics.words(pair.parent, wire.state)}",
         ]
-        _fail("joining what was forked does not give the state back", lines)
+        _fail("join after fork does not restore the state", lines)
 
 
 def events_commute(semantics: Semantics, type_name: str, draw: Draw) -> None:
@@ -94,14 +94,14 @@ def events_commute(semantics: Semantics, type_name: str, draw: Draw) -> None:
     pairs = [(a, b) for a in wire.kinds for b in wire.kinds if (a, b) not in dependent]
     assume(pairs)
     kinds = draw(st.sampled_from(sorted(pairs)))
-    one, two = (draw(semantics.events(frozenset({kind}))) for kind in kinds)
-    left, left_out = _both(semantics, type_name, wire.state, one, two)
-    right, right_out = _both(semantics, type_name, wire.state, two, one)
+    a, b = (draw(semantics.events(frozenset({kind}))) for kind in kinds)
+    left, left_out = _both(semantics, type_name, wire.state, a, b)
+    right, right_out = _both(semantics, type_name, wire.state, b, a)
     if not (
         semantics.equal(type_name, left, right)
         and semantics.same_outputs(left_out, right_out, ordered=False)
     ):
-        first, second = semantics.event_words(one), semantics.event_words(two)
+        first, second = semantics.event_words(a), semantics.event_words(b)
         lines = [
             *wire.history,
             f"{first} and {second} are independent",
@@ -137,22 +137,22 @@ def cut_commutes(semantics: Semantics, draw: Draw) -> None:
     until = draw(st.integers(0, 10))
     whole = semantics.answer(ordered)
     expected = [row for row in whole if row[0] < until]
-    found = semantics.answer([event for event in ordered if event.ts < until])
-    if found != expected:
+    actual = semantics.answer([event for event in ordered if event.ts < until])
+    if actual != expected:
         lines = [
             *(f"event {semantics.event_words(event)}" for event in ordered),
             f"whole answer: {whole}",
             f"cut before {until}: {expected}",
-            f"answer for the cut input: {found}",
+            f"answer for the cut input: {actual}",
         ]
         _fail("the answer for a cut input is not the cut of the answer", lines)
 
 
 def _both(
-    semantics: Semantics, type_name: str, state: Any, one: Any, two: Any
+    semantics: Semantics, type_name: str, state: Any, first: Any, second: Any
 ) -> tuple[Any, list[Any]]:
-    middle, early = semantics.update(type_name, state, one)
-    end, late = semantics.update(type_name, middle, two)
+    middle, early = semantics.update(type_name, state, first)
+    end, late = semantics.update(type_name, middle, second)
     return end, early + late
 
 

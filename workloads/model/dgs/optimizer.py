@@ -1,9 +1,9 @@
-"""Makes synchronization plans (DGS paper, section 3.3); who chooses: `streamlab.workloads.optimizers`.
+"""Makes synchronization plans (DGS paper, section 3.3); `streamlab.workloads.optimizers` selects one.
 
-Tags that need no synchronization become leaves, placed on the worker of their stream; tags that
-others depend on go to the lowest node above everything that they depend on. Keyed programs get one
-tree per key. An unkeyed program whose dependence graph falls apart gets a root without tags: it
-forks the initial state once and never synchronizes.
+Tags that need no synchronization become leaves, placed on the worker of their stream. Tags that others
+depend on go to the lowest node above all their dependent tags. Keyed programs get one tree per key. An
+unkeyed program with a disconnected dependence graph gets a root without tags, which forks the initial
+state once and never synchronizes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,11 +25,11 @@ def choose_plan(
 ) -> Plan:
     """Return a valid plan for at most `workers` workers.
 
-    Greedy, not optimal: it maximises the events that leaves process, not any measured cost. Workers
-    for which there is no independent work stay without leaves.
+    Greedy, not optimal: it maximises the events that leaves process, not a measured cost. Workers
+    without independent work get no leaves.
 
     Raises:
-        PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
+        PlanError: Fewer than one worker, no streams, or kinds that do not fit the program.
     """
     check_arguments(program, alphabet, streams, workers)
     streams = within_keys(program, streams)
@@ -41,12 +41,12 @@ def choose_plan(
 
 
 def reading_streams(program: DGSProgram, streams: Sequence[StreamProfile]) -> list[int]:
-    """Return the streams that leaves are placed with, ascending."""
+    """Return the streams that determine the placement of leaves, ascending."""
     return sorted({tag.stream for tag in _free(_graph(program, streams))})
 
 
 def synchronizing_events(program: DGSProgram, streams: Sequence[StreamProfile]) -> int:
-    """Return how many events no leaf can process: an inner node, or one above trees, owns them."""
+    """Return the number of events that need synchronization, because no leaf owns their tags."""
     leaves = _free(_graph(program, streams))
     of_leaves = sum(int(streams[tag.stream].kind_events[tag.kind]) for tag in leaves)
     return sum(stream.events for stream in streams) - of_leaves
@@ -59,14 +59,14 @@ def plan_for_placement(
     workers: int,
     placement: Placement,
 ) -> Plan:
-    """Return the plan whose leaves are where `placement` puts the streams' keys.
+    """Return the plan that places leaves according to `placement`.
 
     Args:
-        program: what is planned.
-        alphabet: its kinds and keys.
-        streams: what occurs in them.
-        workers: how many there are.
-        placement: the worker of each key in each stream of `reading_streams`.
+        program: The program.
+        alphabet: Its kinds and keys.
+        streams: The profiles of its streams.
+        workers: Number of workers.
+        placement: The worker of each key in each stream of `reading_streams`.
     """
     graph = _graph(program, streams)
     free = _free(graph)
@@ -74,21 +74,21 @@ def plan_for_placement(
     shapes, shape_of = np.unique(np.hstack([placement, occurs]), axis=0, return_inverse=True)
     trees = []
     for index, shape in enumerate(shapes.tolist()):
-        own, of_leaves = graph, free
+        tree_graph, of_leaves = graph, free
         if not all(shape[len(streams) :]):
             rates = {
                 tag: graph.rates[tag] for tag in graph.rates if shape[len(streams) + tag.stream]
             }
-            own = DependenceGraph.of(program, rates)
-            # What elsewhere waits for other tags may be alone here.
-            of_leaves = free & own.rates.keys() or _free(own)
-        # A stream that is only waited for has no place of its own: the tree goes to its key's.
+            tree_graph = DependenceGraph.of(program, rates)
+            # A tag that synchronizes elsewhere may be the only one here.
+            of_leaves = free & tree_graph.rates.keys() or _free(tree_graph)
+        # Streams without a placement use the worker of another stream of the same key.
         places = shape[: len(streams)]
         placed = max(places)
         worker_of = {
             tag: places[tag.stream] if places[tag.stream] >= 0 else placed for tag in of_leaves
         }
-        root = grow(program, own, worker_of, own.split)
+        root = grow(program, tree_graph, worker_of, tree_graph.split)
         keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
         trees.append(Tree(root=root, keys=keys))
     names = tuple(stream.name for stream in streams)
@@ -103,13 +103,14 @@ def grow(
     worker_of: Mapping[ImplTag, int],
     split: Callable[[Collection[ImplTag]], Split],
 ) -> PlanNode:
-    """Return the tree over all tags of a graph, or a single leaf when no fork-join allows more.
+    """Return the tree over all tags of a graph, or a single leaf if no fork-joins fit a larger one.
 
     Args:
-        program: what is planned.
-        graph: of the tags within one key.
-        worker_of: where tags are processed that may be a leaf's; a leaf is on its heaviest one's.
-        split: takes a set of tags apart.
+        program: The program.
+        graph: Dependence graph of the tags within one key.
+        worker_of: The worker of each tag that a leaf may own; a leaf runs on the worker of its tag with
+            the highest rate.
+        split: Splits a set of tags.
     """
     if not graph.rates:  # events across keys only
         return PlanNode(state=program.states[0].name, tags=frozenset(), worker=0)
@@ -128,34 +129,38 @@ def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceG
 def _by_occurrence(
     program: DGSProgram, streams: Sequence[StreamProfile], placement: Placement
 ) -> tuple[Placement, Placement]:
-    """Return where keys are placed, and in which streams their trees look: 1 for these.
+    """Return the placement of keys, and which streams the tree of each key reads (1: it does).
 
-    All, but for programs with events across keys whose keys are parted among streams: there nobody
-    need read a stream for keys that are in others. Who has no events goes with the key before, as
-    the keys of a group are often in a row.
+    A tree reads all streams, unless the program has events across keys and its keys are partitioned
+    among streams: then it reads only streams with its key. Keys without events follow the key before
+    them, because the keys of a group are often consecutive.
     """
-    own = within_keys(program, streams)
-    found = np.stack([stream.key_events > 0 for stream in own], axis=1)
-    heard = np.flatnonzero(found.any(axis=1))
-    if not program.across or not len(heard) or len(np.unique(found[heard], axis=0)) > len(streams):
-        return placement, np.ones(found.shape, np.int32)
-    before = np.searchsorted(heard, np.arange(len(found)), side="right") - 1
-    like = heard[np.maximum(before, 0)]
-    return placement[like], found[like].astype(np.int32)
+    profiles = within_keys(program, streams)
+    occurs = np.stack([stream.key_events > 0 for stream in profiles], axis=1)
+    active = np.flatnonzero(occurs.any(axis=1))
+    if (
+        not program.across
+        or not len(active)
+        or len(np.unique(occurs[active], axis=0)) > len(streams)
+    ):
+        return placement, np.ones(occurs.shape, np.int32)
+    before = np.searchsorted(active, np.arange(len(occurs)), side="right") - 1
+    like = active[np.maximum(before, 0)]
+    return placement[like], occurs[like].astype(np.int32)
 
 
 def _free(graph: DependenceGraph) -> frozenset[ImplTag]:
-    """Return the tags that need no synchronization: those of leaves."""
+    """Return the tags of leaves, which need no synchronization."""
     return frozenset().union(*(graph.free(part) for part in graph.components(graph.rates)))
 
 
 def check_arguments(
     program: DGSProgram, alphabet: Alphabet, streams: Sequence[StreamProfile], workers: int
 ) -> None:
-    """Refuse what no plan can be made of.
+    """Check the arguments for a plan.
 
     Raises:
-        PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
+        PlanError: Fewer than one worker, no streams, or kinds that do not fit the program.
     """
     where = f"plan for program {program.name}"
     if workers < 1:
@@ -171,7 +176,7 @@ def check_arguments(
         if stream.counts.shape != shape:
             raise PlanError(
                 f"{where}: stream {stream.name} has counts of shape {stream.counts.shape}; "
-                f"keys and kinds make {shape}"
+                f"expected (keys, kinds) = {shape}"
             )
 
 
@@ -233,16 +238,16 @@ class _Grower:
         return PlanNode(state="", tags=tags, children=children)
 
     def _typed(self, node: PlanNode, state: str) -> PlanNode | None:
-        """Return the tree with state types, the root's given; None when no fork-joins fit."""
+        """Return the tree with state types, `state` at the root; None if no fork-joins fit."""
         if not node.kinds() <= self.program.kinds_of(self.program.state(state)):
             return None
         if not node.children:
             return replace(node, state=state)
-        one, two = node.children
+        a, b = node.children
         for pair in self.program.parallel:
             if pair.parent != state:
                 continue
-            for left, right in ((one, two), (two, one)):
+            for left, right in ((a, b), (b, a)):
                 first, second = self._typed(left, pair.first), self._typed(right, pair.second)
                 if first is not None and second is not None:
                     return replace(node, state=state, children=(first, second))

@@ -1,9 +1,9 @@
-"""Placement: which worker processes which keys of which stream.
+"""Places keys of streams on workers.
 
-Two regimes. With at least as many reading streams as workers, whole streams go to workers, the
-largest first to the least loaded (LPT; at most 4/3 - 1/(3 workers) of the best possible load,
-Graham 1969). With fewer, every stream gets workers in proportion to its events and a keyed
-program's keys are spread over them, again by LPT.
+With at least as many reading streams as workers, whole streams go to workers, the largest first to the
+least loaded worker (LPT; at most 4/3 - 1/(3 workers) of the best possible load, Graham 1969). With
+fewer streams, each stream gets workers in proportion to its events, and LPT spreads a keyed program's
+keys over them.
 """
 
 import heapq
@@ -16,15 +16,15 @@ from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.model.streams.stream import IntArray
 
 Placement = npt.NDArray[np.int32]
-"""int32[keys, streams]: the worker of each key in each stream; -1 where no leaf reads it."""
+"""int32[keys, streams]: the worker of each key in each stream; -1 if no leaf reads the stream."""
 
 MAX_SHAPES = 256
-"""Most different rows that may arise from spreading each stream's keys on their own. Beyond it,
-streams with equally many workers spread their keys alike, so that there are few tree shapes."""
+"""Largest number of distinct rows if each stream's keys are spread separately. Beyond it, streams with
+equally many workers spread their keys in the same way, which limits the number of tree shapes."""
 
 
 def lpt(loads: Sequence[int] | IntArray, bins: int) -> npt.NDArray[np.int32]:
-    """Assign every load to a bin, the largest first to the least loaded; ties by index."""
+    """Return a bin for each load: the largest load first, to the least loaded bin; ties by index."""
     sizes = np.asarray(loads, dtype=np.int64)
     order = np.argsort(-sizes, kind="stable")
     heap = [(0, 0, bin_index) for bin_index in range(bins)]
@@ -32,13 +32,13 @@ def lpt(loads: Sequence[int] | IntArray, bins: int) -> npt.NDArray[np.int32]:
     for index, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
         load, items, target = heap[0]
         chosen[index] = target
-        # The number of items breaks ties, so that loads of 0 are spread as well.
+        # The number of items breaks ties, which spreads loads of 0 too.
         heapq.heapreplace(heap, (load + size, items + 1, target))
     return chosen
 
 
 def lpt_together(loads: IntArray, bins: int, together: IntArray) -> npt.NDArray[np.int32]:
-    """Assign loads to bins as `lpt`, those of one number in `together` to one."""
+    """Return bins as `lpt` does; loads with the same number in `together` share a bin."""
     total = np.zeros(int(together.max()) + 1, dtype=np.int64)
     np.add.at(total, together, loads)
     return lpt(total, bins)[together]
@@ -55,12 +55,12 @@ def place(
     """Return the worker of every key in every reading stream.
 
     Args:
-        streams: all streams.
-        reading: indices of the streams that leaves are placed with.
-        keys: number of keys; unkeyed programs have 1.
-        workers: number of workers, at least 1.
-        together: int64[keys], numbered from 0: keys of one number are spread as one; None: each by
-            itself.
+        streams: All streams.
+        reading: Indices of the streams that determine the placement of leaves.
+        keys: Number of keys; 1 for unkeyed programs.
+        workers: Number of workers, at least 1.
+        together: int64[keys], numbered from 0: keys with the same number stay on one worker; None: all
+            keys are separate.
     """
     together = np.arange(keys) if together is None else together
     placement = np.full((keys, len(streams)), -1, dtype=np.int32)
@@ -83,7 +83,7 @@ def place(
 
 
 def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
-    """Distribute workers over streams: one each, then to the stream with most events per worker."""
+    """Distribute workers over streams: one each, the rest to the stream with most events per worker."""
     shares = [1] * len(events)
     for _ in range(workers - len(events)):
         able = [i for i in range(len(events)) if shares[i] < most]
@@ -96,9 +96,9 @@ def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
 def _follow(
     placement: Placement, streams: Sequence[StreamProfile], reading: Sequence[int], keep: Placement
 ) -> Placement:
-    """Move each key, in streams without events of it, to the worker of its heaviest stream.
+    """Place each key, in streams without events of it, on the worker of its heaviest stream.
 
-    That costs nothing and saves a leaf. Falls back to `keep` when it makes too many shapes.
+    That costs nothing and saves a leaf. Returns `keep` instead if it makes too many shapes.
     """
     if not len(reading):
         return placement
@@ -109,7 +109,7 @@ def _follow(
     moved = np.where(counts == 0, heaviest[:, None], placed)
     present = counts.any(axis=1)
     if present.any():
-        # Keys without any events go where the first key with events goes.
+        # Keys without events follow the first key with events.
         moved[~present] = moved[int(np.argmax(present))]
     else:
         moved = placed

@@ -1,10 +1,9 @@
-"""Synchronization plans: forests of binary trees that say which node processes which events.
+"""Defines synchronization plans: forests of binary trees that assign tags to nodes.
 
-Source: DGS paper, Definitions 3.1 and 3.2. A node without children is a *leaf*: it processes its
-    events
-alone, on the worker it is placed on. An inner node processes its events on the joined state of its
-children and has no thread of its own. Nodes with the same shape for many keys are stored once: a
-`Tree` is a template that stands for one tree per key.
+Source: DGS paper, Definitions 3.1 and 3.2. A node without children is a *leaf*: its worker processes
+its events without synchronization. An inner node processes its events on the joined state of its
+children; it has no thread. Keys with the same shape share one `Tree`, which represents one tree for
+each of its keys.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from streamlab.workloads.model.streams.tag import Alphabet
 
 @dataclass(frozen=True, slots=True, order=True)
 class ImplTag:
-    """An implementation tag within one key: a kind, as it occurs in one stream."""
+    """Identifies an implementation tag within one key: a kind in one stream."""
 
     kind: int
     stream: int
@@ -27,16 +26,16 @@ class ImplTag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNode:
-    """One node of a tree.
+    """Describes one node of a tree.
 
     Attributes:
-        state: name of its state type.
-        tags: the implementation tags that it is responsible for.
-        ordering: leaf only. The tags before whose events the leaf must have finished all earlier
-            events of its other streams: a set that touches every dependent pair of its tags from
-            different streams. Inner nodes order all their tags.
-        children: none (leaf) or two.
-        worker: leaf only: index of the worker that runs it.
+        state: Name of its state type.
+        tags: The implementation tags that it owns.
+        ordering: Leaf only. Before an event of these tags the leaf must finish all earlier events of its
+            other streams. The set covers every dependent pair of its tags from different streams. Inner
+            nodes order all their tags.
+        children: None (leaf) or two.
+        worker: Leaf only. Index of the worker that runs it.
     """
 
     state: str
@@ -52,13 +51,13 @@ class PlanNode:
             yield from child.walk()
 
     def kinds(self) -> frozenset[int]:
-        """Return the kinds handled in this node or below: the predicate of its wire."""
+        """Return the kinds that this node and those below process: the predicate of its wire."""
         return frozenset(tag.kind for node in self.walk() for tag in node.tags)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """One tree for each of `keys` (ascending int32 array); unkeyed programs have only key 0."""
+    """Represents one tree for each of `keys` (ascending int32 array); unkeyed programs have only key 0."""
 
     root: PlanNode
     keys: npt.NDArray[np.int32]
@@ -66,7 +65,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A synchronization plan: every key of the alphabet is in exactly one tree."""
+    """Holds a synchronization plan; every key of the alphabet is in exactly one tree."""
 
     program: DGSProgram
     alphabet: Alphabet

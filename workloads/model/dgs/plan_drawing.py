@@ -1,6 +1,6 @@
-"""Draws synchronization plans as SVG with matplotlib, so that no Graphviz binary is needed.
+"""Draws synchronization plans as SVG with matplotlib, without Graphviz.
 
-Leaves stand side by side and every parent above the middle of its children; trees stand in a row.
+Leaves are side by side, every parent is above the middle of its children, and trees are in a row.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from streamlab.workloads.model.dgs.plan import Plan, PlanNode
-from streamlab.workloads.model.dgs.plan_text import across_lines, heading, node_label, shown
+from streamlab.workloads.model.dgs.plan_text import across_lines, heading, node_label, select_trees
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def plan_svg(plan: Plan) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    trees, rest = shown(plan)
+    trees, rest = select_trees(plan)
     head = "\n".join([heading(plan), *across_lines(plan)])
     left, placed = 0.0, []
     for tree in trees:
@@ -48,7 +48,7 @@ def plan_svg(plan: Plan) -> str:
         max((left - GAP) * SLOT_IN, 5.0),
         levels * LEVEL_IN + 0.9 + 0.17 * head.count("\n"),
     )
-    # A fixed salt: matplotlib would otherwise name clip paths at random.
+    # Without a fixed salt, matplotlib names clip paths at random.
     with mpl.rc_context({"svg.hashsalt": "plan", "svg.fonttype": "none"}):
         figure = Figure(figsize=(width, height))
         FigureCanvasSVG(figure)

@@ -1,4 +1,4 @@
-"""Shows synchronization plans: as indented text and as Graphviz source."""
+"""Renders synchronization plans as indented text and as Graphviz source."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,41 +6,41 @@ from dataclasses import dataclass
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
 
 MAX_TREES = 6
-"""Trees shown one by one; a larger forest is shown by shape."""
+"""Largest number of keys whose trees are shown separately; more keys are grouped by tree shape."""
 
 MAX_NAMES = 4
-"""Stream names in one label; the others are counted."""
+"""Largest number of stream names in one label; further names are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """One tree to show: a single tree, or the shape that many keys share."""
+class TreeView:
+    """Holds a tree to show: that of one key, or the shape that many keys share."""
 
     title: str
     root: PlanNode
 
 
-def shown(plan: Plan) -> tuple[tuple[Shown, ...], str]:
-    """Return the trees to show, the most frequent shapes first, and a line on those left out."""
+def select_trees(plan: Plan) -> tuple[tuple[TreeView, ...], str]:
+    """Return the trees to show, the most frequent shapes first, and a line on the others."""
     if not plan.program.keyed:
-        return tuple(Shown(title="", root=tree.root) for tree in plan.trees), ""
+        return tuple(TreeView(title="", root=tree.root) for tree in plan.trees), ""
     if plan.alphabet.keys <= MAX_TREES:
         pairs = sorted(
             ((key, tree.root) for tree in plan.trees for key in tree.keys.tolist()),
             key=lambda pair: pair[0],
         )
-        return tuple(Shown(title=f"key {key}", root=root) for key, root in pairs), ""
+        return tuple(TreeView(title=f"key {key}", root=root) for key, root in pairs), ""
     trees = sorted(plan.trees, key=lambda tree: -len(tree.keys))
     chosen, left = trees[:MAX_TREES], trees[MAX_TREES:]
     keys = sum(len(tree.keys) for tree in left)
     rest = f"and {len(left)} more shapes for {keys:,} keys" if left else ""
     return tuple(
-        Shown(title=f"{len(tree.keys):,} keys, one tree each", root=tree.root) for tree in chosen
+        TreeView(title=f"{len(tree.keys):,} keys, one tree each", root=tree.root) for tree in chosen
     ), rest
 
 
 def heading(plan: Plan) -> str:
-    """Return one line on the whole plan."""
+    """Return a line that summarizes the plan."""
     used = len({node.worker for tree in plan.trees for node in tree.root.walk()} - {-1})
     line = f"plan for {plan.program.name}: {plan.workers} {_plural(plan.workers, 'worker')}"
     if used < plan.workers:
@@ -52,7 +52,7 @@ def heading(plan: Plan) -> str:
 
 
 def across_lines(plan: Plan) -> list[str]:
-    """Return what is above the trees of many keys, one line for each `across`."""
+    """Return the nodes above the trees in words, one line for each `across`."""
     lines = []
     for across in plan.program.across:
         which = "every key"
@@ -77,7 +77,7 @@ def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
 
 def plan_text(plan: Plan) -> str:
     """Return the plan as indented text, parents above their children."""
-    trees, rest = shown(plan)
+    trees, rest = select_trees(plan)
     lines = [heading(plan), *across_lines(plan)]
     for tree in trees:
         depth = 0
@@ -101,7 +101,7 @@ def _text(plan: Plan, node: PlanNode, depth: int) -> Iterator[str]:
 
 
 def node_label(plan: Plan, node: PlanNode) -> str:
-    """Return what stands in a node of a picture, in lines."""
+    """Return the label of a node, in lines."""
     head = f"{node.state}, joined" if node.children else f"{node.state}, worker {node.worker}"
     return "\n".join([head, *tag_lines(plan, node.tags)])
 
@@ -110,7 +110,7 @@ def plan_dot(plan: Plan) -> str:
     """Return the plan as Graphviz source."""
     import graphviz
 
-    trees, rest = shown(plan)
+    trees, rest = select_trees(plan)
     head = "\n".join([heading(plan), *across_lines(plan)])
     graph = graphviz.Digraph(
         plan.program.name,

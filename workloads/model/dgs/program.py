@@ -1,10 +1,9 @@
-"""DGS programs: a sequential update, a dependence relation, and fork and join.
+"""Defines DGS programs: a sequential update, a dependence relation, and fork and join.
 
-Source: Stream Processing with Dependency-Guided Synchronization, Definition 2.1. Functions are
-    plain
-Python over records with attributes; the reference engine runs them as they are, the multicore
-engine compiles them with Numba, so they may use numbers, attributes, nested arrays, loops and
-branches, but no Python objects.
+Source: Stream Processing with Dependency-Guided Synchronization, Definition 2.1. Functions are plain
+Python over records with attributes. The reference engine runs them as they are; the multicore engine
+compiles them with Numba. So they may use numbers, attributes, nested arrays, loops and branches, but no
+other Python objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,8 +21,7 @@ Record = Any
 """A mutable record whose attributes are the fields of a structured dtype."""
 
 UpdateFn = Callable[[Record, Record, Any], None]
-"""`update(state, event, out)`: change `state` in place; `out.emit(*fields)` produces one output
-record.
+"""`update(state, event, out)`: change `state` in place; `out.emit(*fields)` emits one output record.
 
 `event` has the attributes `ts`, `kind`, `key` and the program's payload fields; a field that the
 event's stream does not carry reads as 0.
@@ -41,13 +39,13 @@ JoinFn = Callable[[Record, Record, Record], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateType:
-    """One type of state, with the update defined on it.
+    """Describes a type of state and its update.
 
     Attributes:
-        name: unique within the program.
-        dtype: structured dtype of the record (integers, floats, nested arrays of them).
-        update: the sequential step on this type.
-        kinds: names of the kinds that this type can process (`pred_i`); None means all.
+        name: Unique within the program.
+        dtype: Structured dtype of the record (integers, floats, nested arrays of them).
+        update: The sequential step on this type.
+        kinds: Names of the kinds that this type can process (`pred_i`); None means all.
     """
 
     name: str
@@ -61,7 +59,7 @@ class StateType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkJoin:
-    """A fork from `parent` to (`first`, `second`) and the join back, by state type name."""
+    """Describes a fork from `parent` to (`first`, `second`) and the join back, by state type name."""
 
     parent: str
     first: str
@@ -76,31 +74,29 @@ class ForkJoin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DGSProgram:
-    """A program with dependency-guided synchronization.
+    """Describes a program with dependency-guided synchronization.
 
-    A *keyed* program describes one key: its state belongs to that key alone, and the whole program
-    is the product over all keys (the paper's State_0, a map from keys, whose fork by key is then a
-    projection). Its `depends` must be false between different keys; what concerns several keys at
-    once is said by `across`.
+    A *keyed* program describes one key: its state belongs to that key alone, and the whole program is
+    the product over all keys (the paper's State_0 maps keys to states; its fork by key is a projection).
+    Its `depends` must be false between different keys; `across` declares events that concern several keys.
 
     Attributes:
-        name: how messages call it.
-        kinds: names of the event kinds; `event.kind` is an index into them.
-        event: structured dtype of the payload (without `ts`, `kind`, `key`).
-        output: structured dtype of an output record. Its first field is `ts` (int64), and update
-            must emit the timestamp of the event that it handles: outputs that leave an engine in
-            several places are put in order by it.
-        depends: symmetric relation on tags, but those of `across`.
-        states: state types; the first is that of the initial state and can process every kind but
+        name: Name for messages.
+        kinds: Names of the event kinds; `event.kind` is an index into them.
+        event: Structured dtype of the payload (without `ts`, `kind`, `key`).
+        output: Structured dtype of an output record. Its first field is `ts` (int64), which must be the
+            timestamp of the current event; it orders outputs that leave an engine in several places.
+        depends: Symmetric relation on tags, except those of `across`.
+        states: State types; the first is that of the initial state and can process every kind, except
             those of `across`.
-        init: fills the zeroed initial state (of the first type).
-        parallel: fork-join pairs; may be empty, then only sequential plans are valid.
-        keyed: whether the program is a product over keys.
-        across: of a keyed program, the kinds that concern many keys.
-        max_outputs_per_event: the most records one update may emit.
+        init: Fills the zeroed initial state (of the first type).
+        parallel: Fork-join pairs; if empty, only sequential plans are valid.
+        keyed: Whether the program is a product over keys.
+        across: Kinds of a keyed program that concern many keys.
+        max_outputs_per_event: Largest number of records that one update may emit.
 
     Raises:
-        ProgramError: a part is missing or inconsistent.
+        ProgramError: A part is missing or inconsistent.
     """
 
     name: str
@@ -155,25 +151,25 @@ class DGSProgram:
     def _check_across(self, where: str) -> None:
         if self.across and not self.keyed:
             raise ProgramError(
-                f"{where} has events across keys ({self.across[0].name}), and is not keyed; it has "
-                "one state, which every event may concern"
+                f"{where} has events across keys ({self.across[0].name}), but is not keyed; any of "
+                "its events may use its only state: drop across, or make it keyed"
             )
-        names = [*(state.name for state in self.states), *(one.name for one in self.across)]
-        kinds = [kind for one in self.across for kind in one.kinds]
-        for what, listed in (("state types and across", names), ("kinds across keys", kinds)):
+        names = [*(state.name for state in self.states), *(a.name for a in self.across)]
+        kinds = [kind for across in self.across for kind in across.kinds]
+        for group, listed in (("state types and across", names), ("kinds across keys", kinds)):
             if len(set(listed)) != len(listed):
-                raise ProgramError(f"{where}: {what} share a name: {listed}")
+                raise ProgramError(f"{where}: {group} share a name: {listed}")
         if unknown := set(kinds) - set(self.kinds):
             raise ProgramError(f"{where}, across: unknown kinds {sorted(unknown)}")
         if set(kinds) == set(self.kinds):
             raise ProgramError(
-                f"{where}: every kind is across keys, so that it has no keys' events"
+                f"{where}: every kind is across keys; at least one kind must be of a single key"
             )
         for state in self.states:
             if both := set(state.kinds or ()) & set(kinds):
                 raise ProgramError(
-                    f"{where}, state type {state.name}: {sorted(both)} are across keys, and "
-                    "processed there"
+                    f"{where}, state type {state.name}: {sorted(both)} are across keys, and only "
+                    "`across` processes them; remove them from the type's kinds"
                 )
 
     def _check_dependence(self, where: str) -> None:
@@ -194,10 +190,10 @@ class DGSProgram:
         return f"{name}({tag.key})" if self.keyed else name
 
     def state(self, name: str) -> StateType:
-        """Return the state type of that name.
+        """Return the state type with a name.
 
         Raises:
-            ProgramError: there is none.
+            ProgramError: No state type has this name.
         """
         for state in self.states:
             if state.name == name:
@@ -212,34 +208,34 @@ class DGSProgram:
 
     def dependent_kinds(self) -> frozenset[tuple[int, int]]:
         """Return all pairs of kinds that depend on each other within one key, in both orders."""
-        own = self.key_kinds()
-        return frozenset((a, b) for a in own for b in own if self.depends(Tag(a), Tag(b)))
+        kinds = self.key_kinds()
+        return frozenset((a, b) for a in kinds for b in kinds if self.depends(Tag(a), Tag(b)))
 
     def key_kinds(self) -> frozenset[int]:
-        """Return the indices of the kinds that concern one key."""
-        across = {kind for one in self.across for kind in one.kinds}
+        """Return the indices of the kinds that concern a single key."""
+        across = {kind for group in self.across for kind in group.kinds}
         return frozenset(index for index, kind in enumerate(self.kinds) if kind not in across)
 
     def across_of(self, kind: int) -> Across | None:
-        """Return what processes a kind across keys; None: it concerns one key."""
-        return next((one for one in self.across if self.kinds[kind] in one.kinds), None)
+        """Return the `across` that processes a kind; None if the kind concerns a single key."""
+        return next((group for group in self.across if self.kinds[kind] in group.kinds), None)
 
-    def dependent(self, one: Tag, two: Tag) -> bool:
-        """Return whether events of two tags must stay in order, across keys as well.
+    def dependent(self, a: Tag, b: Tag) -> bool:
+        """Return whether events of two tags must stay in order, including events across keys.
 
-        Two groups of different `across` count as dependent: they may have a key in common.
+        Groups of different `across` count as dependent, because they may share a key.
         """
-        first, second = self.across_of(one.kind), self.across_of(two.kind)
+        first, second = self.across_of(a.kind), self.across_of(b.kind)
         if first is None and second is None:
-            return one.key == two.key and self.depends(one, two)
+            return a.key == b.key and self.depends(a, b)
         if first is None:
-            first, second, one, two = second, first, two, one
+            first, second, a, b = second, first, b, a
         if second is None:
-            return first is not None and first.group_of(two.key) == one.key
-        return first is not second or one.key == two.key
+            return first is not None and first.group_of(b.key) == a.key
+        return first is not second or a.key == b.key
 
     def kind_indices(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the indices of kinds given by name."""
+        """Return the indices of kinds by name."""
         return tuple(self.kinds.index(name) for name in names)
 
 

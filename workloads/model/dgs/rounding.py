@@ -1,8 +1,8 @@
-"""Measures how far the laws of a program are from holding for floats that round.
+"""Measures how much rounding of floats violates the laws of a program.
 
-`check` tests laws on multiples of 1/4, whose sums are exact. Here they are tested again on tenths,
-whose sums are not: two states, or outputs, that differ by rounding count as equal, and the largest
-difference is recorded. A larger difference, or one of integers, breaks the law.
+`check` tests laws on multiples of 1/4, whose sums are exact. `Rounding` tests them again on tenths,
+whose sums round. States or outputs that differ by rounding count as equal, and the largest difference
+is recorded. A larger difference, or one of integers, breaks the law.
 """
 
 import math
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from streamlab.workloads.model.answers.floats import HALF_OF_THE_DIGITS
 
 LEAST = 0.1
-"""The least number that is drawn, and the least that a difference is relative to."""
+"""The smallest number that is drawn, and the smallest base of a relative difference."""
 
 TENTHS = st.integers(1, 999).map(lambda n: n / 10)
-"""Of one sign: where sums cancel, differences are relative to nearly nothing."""
+"""Draws numbers of one sign; sums that cancel would make relative differences meaningless."""
 
 
 def in_tenths(value: Any) -> Any:
@@ -35,8 +35,8 @@ class Rounding:
     """Records the differences by rounding.
 
     Attributes:
-        unequal: the least relative difference of two floats that are not equal.
-        largest: the largest relative difference below it.
+        unequal: Floats with this relative difference or a larger one are unequal.
+        largest: The largest relative difference so far below that.
     """
 
     unequal: float = HALF_OF_THE_DIGITS
@@ -44,14 +44,14 @@ class Rounding:
 
     def equal(self, a: Any, b: Any) -> bool:
         """Return whether two values, or sequences of values, are equal up to rounding."""
-        found = _difference(a, b)
-        if found < self.unequal:
-            self.largest = max(self.largest, found)
-        return found < self.unequal
+        difference = _difference(a, b)
+        if difference < self.unequal:
+            self.largest = max(self.largest, difference)
+        return difference < self.unequal
 
 
 def _difference(a: Any, b: Any) -> float:
-    """Return the largest relative difference of floats; inf where anything else differs."""
+    """Return the largest relative difference of floats; inf if other values differ."""
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         if len(a) != len(b):
             return math.inf

@@ -1,4 +1,4 @@
-"""Stream profiles: how many events of each tag a stream holds. What the optimizer knows."""
+"""Counts or estimates the events of each tag in a stream, for the optimizer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +12,18 @@ from streamlab.workloads.model.streams.tag import Alphabet
 from streamlab.workloads.model.workload import StreamSpec
 
 _CHUNK = 1 << 22
-"""Tags counted at a time: bincount widens them to 8 bytes, and this bounds the copy to 32 MiB."""
+"""Tags counted per step: bincount widens them to 8 bytes, so this limits the copy to 32 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamProfile:
-    """What is known of one stream before it runs.
+    """Holds the number of events of each tag in one stream.
 
     Attributes:
-        name: the stream's name.
-        kinds: the kinds that may occur in it, ascending.
+        name: The stream's name.
+        kinds: The kinds that may occur in it, ascending.
         counts: int64[keys, n_kinds], events of each tag; zero outside `kinds`. Only the proportions
-            matter, so an estimate will do: a plan is valid whatever the counts are.
+            matter, so estimates suffice: a plan is valid for any counts.
     """
 
     name: str
@@ -47,22 +47,22 @@ class StreamProfile:
 
 
 def within_keys(program: DGSProgram, streams: Sequence[StreamProfile]) -> tuple[StreamProfile, ...]:
-    """Return what is known of streams without their events across keys: what trees are made for."""
+    """Return the profiles without events across keys; trees process only the remaining kinds."""
     if not program.across:
         return tuple(streams)
-    own = program.key_kinds()
-    across = sorted(set(range(len(program.kinds))) - own)
-    found = []
+    key_kinds = program.key_kinds()
+    across = sorted(set(range(len(program.kinds))) - key_kinds)
+    profiles = []
     for stream in streams:
         counts = stream.counts.copy()
         counts[:, across] = 0
-        kinds = tuple(kind for kind in stream.kinds if kind in own)
-        found.append(replace(stream, kinds=kinds, counts=counts))
-    return tuple(found)
+        kinds = tuple(kind for kind in stream.kinds if kind in key_kinds)
+        profiles.append(replace(stream, kinds=kinds, counts=counts))
+    return tuple(profiles)
 
 
 def profile(data: Input) -> tuple[StreamProfile, ...]:
-    """Count the tags of all streams of an input, exactly."""
+    """Return the exact profiles of all streams of an input."""
     return tuple(
         StreamProfile(name=stream.name, kinds=stream.kinds, counts=_count(stream, data.alphabet))
         for stream in data.streams
@@ -72,7 +72,7 @@ def profile(data: Input) -> tuple[StreamProfile, ...]:
 def profile_of_specs(
     specs: tuple[StreamSpec, ...], alphabet: Alphabet
 ) -> tuple[StreamProfile, ...]:
-    """Estimate profiles from stream specifications: events spread evenly over kinds and keys."""
+    """Return estimated profiles, with events spread evenly over kinds and keys."""
     profiles = []
     for spec in specs:
         kinds = tuple(sorted(alphabet.kinds.index(kind) for kind in spec.kinds))

@@ -1,4 +1,4 @@
-"""Validity of synchronization plans (DGS paper, Definition 3.2), checked before a plan runs."""
+"""Checks that synchronization plans are valid (DGS paper, Definition 3.2), before they run."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -12,14 +12,15 @@ from streamlab.workloads.model.errors import PlanError
 
 
 def check_plan(plan: Plan, streams: Sequence[StreamProfile] | None = None) -> None:
-    """Refuse a plan that is not valid for its program.
+    """Check that a plan is valid for its program.
 
     Args:
-        plan: the plan.
-        streams: what occurs in the streams; when given, every tag that occurs must have an owner.
+        plan: The plan.
+        streams: Profiles of the streams, to check that every tag that occurs has an owner; None skips
+            that check.
 
     Raises:
-        PlanError: names the rule that is broken, and the pair of tags or the node that breaks it.
+        PlanError: The plan breaks a rule; the message names the rule and the tags or the node.
     """
     checker = _Checker(plan)
     checker.check_keys()
@@ -39,13 +40,13 @@ class _Checker:
         self._plan = plan
         self._where = f"plan for program {plan.program.name}"
         self._graph = DependenceGraph.of(plan.program, {})
-        self._own = plan.program.key_kinds()
+        self._key_kinds = plan.program.key_kinds()
 
     def _error(self, rule: str, text: str) -> PlanError:
         return PlanError(f"{self._where} breaks {rule}: {text}")
 
     def check_keys(self) -> None:
-        """Every key in exactly one tree."""
+        """Check that every key is in exactly one tree."""
         keys = self._plan.alphabet.keys
         owners = np.zeros(keys, dtype=np.int64)
         for index, tree in enumerate(self._plan.trees):
@@ -63,7 +64,7 @@ class _Checker:
             )
 
     def check_tree(self, index: int, tree: Tree) -> None:
-        """V1 for every node, V2 for every pair without an ancestor."""
+        """Check V1 for every node, and V2 for every pair of nodes."""
         initial = self._plan.program.states[0].name
         if tree.root.state != initial:
             raise self._error(
@@ -81,16 +82,18 @@ class _Checker:
                 self._check_leaf(node)
 
     def check_owners(self, streams: Sequence[StreamProfile]) -> None:
-        """Every tag that occurs in a stream has an owner in the tree of its key."""
+        """Check that every tag that occurs in a stream has an owner in the tree of its key."""
         names = tuple(stream.name for stream in streams)
         if names != self._plan.streams:
-            raise self._error("the owner rule", f"it is made for {self._plan.streams}, not {names}")
+            raise self._error(
+                "the owner rule", f"it is for streams {self._plan.streams}, not {names}"
+            )
         self._check_groups(streams)
         for index, tree in enumerate(self._plan.trees):
             owned = {tag for node in tree.root.walk() for tag in node.tags}
             for stream_index, stream in enumerate(streams):
                 occurs = stream.counts[tree.keys].any(axis=0)
-                for kind in sorted(self._own.intersection(np.flatnonzero(occurs).tolist())):
+                for kind in sorted(self._key_kinds.intersection(np.flatnonzero(occurs).tolist())):
                     tag = ImplTag(kind, stream_index)
                     if tag not in owned:
                         raise self._error(
@@ -100,16 +103,16 @@ class _Checker:
                         )
 
     def _check_groups(self, streams: Sequence[StreamProfile]) -> None:
-        """Every event across keys that occurs concerns a key."""
+        """Check that the group of every event across keys has keys."""
         keys = self._plan.alphabet.keys
         for across in self._plan.program.across:
             empty = np.ones(keys, dtype=np.bool_)
             groups = across.groups(keys)
             empty[groups[groups < keys]] = False
             for stream, kind in product(streams, self._plan.program.kind_indices(across.kinds)):
-                found = np.flatnonzero(empty & (stream.counts[:, kind] > 0))
-                if len(found):
-                    text = f"stream {stream.name}: {across.no_members(int(found[0]), keys)}"
+                wrong = np.flatnonzero(empty & (stream.counts[:, kind] > 0))
+                if len(wrong):
+                    text = f"stream {stream.name}: {across.no_members(int(wrong[0]), keys)}"
                     raise self._error("the group rule", text)
 
     def _check_tags_known(self, node: PlanNode) -> None:
@@ -128,14 +131,13 @@ class _Checker:
 
     def _check_types(self, node: PlanNode) -> None:
         program = self._plan.program
-        # The type exists: the root's is the initial one, and each parent's fork-join gave the
-        # others.
-        handled = program.kinds_of(program.state(node.state))
-        unhandled = sorted(node.kinds() - handled)
-        if unhandled:
+        # The type exists: the root has the initial type, and the check of a parent's fork-join
+        # covers its children.
+        excess = sorted(node.kinds() - program.kinds_of(program.state(node.state)))
+        if excess:
             raise self._error(
                 "V1",
-                f"{self._name(node)} or a node below it processes {program.kinds[unhandled[0]]}, "
+                f"{self._name(node)} or a node below it processes {program.kinds[excess[0]]}, "
                 f"which state type {node.state} cannot process",
             )
         if not node.children:
@@ -144,29 +146,29 @@ class _Checker:
             raise self._error(
                 "V1", f"{self._name(node)} has {len(node.children)} children; it needs none or two"
             )
-        wanted = (node.state, *(child.state for child in node.children))
-        if wanted not in {(pair.parent, pair.first, pair.second) for pair in program.parallel}:
+        names = (node.state, *(child.state for child in node.children))
+        if names not in {(pair.parent, pair.first, pair.second) for pair in program.parallel}:
             raise self._error(
                 "V1",
-                f"{self._name(node)} needs a fork-join from {wanted[0]} to ({wanted[1]}, "
-                f"{wanted[2]}), which the program does not have",
+                f"{self._name(node)} needs a fork-join from {names[0]} to ({names[1]}, "
+                f"{names[2]}), which the program does not have",
             )
 
     def _check_siblings(self, node: PlanNode) -> None:
         first, second = node.children
-        for one, other in product(first.walk(), second.walk()):
-            for a, b in product(sorted(one.tags), sorted(other.tags)):
+        for left, right in product(first.walk(), second.walk()):
+            for a, b in product(sorted(left.tags), sorted(right.tags)):
                 if a == b:
                     raise self._error(
                         "V2",
-                        f"{describe(self._plan, a)} is owned by both {self._name(one)} and "
-                        f"{self._name(other)}, of which neither is above the other",
+                        f"{describe(self._plan, a)} is owned by both {self._name(left)} and "
+                        f"{self._name(right)}, and neither is above the other",
                     )
                 if self._graph.edge(a, b):
                     raise self._error(
                         "V2",
-                        f"{describe(self._plan, a)} in {self._name(one)} and "
-                        f"{describe(self._plan, b)} in {self._name(other)} depend on each other, "
+                        f"{describe(self._plan, a)} in {self._name(left)} and "
+                        f"{describe(self._plan, b)} in {self._name(right)} depend on each other, "
                         "but neither node is above the other; move one to a common ancestor",
                     )
 
@@ -193,7 +195,7 @@ class _Checker:
                 raise self._error(
                     "the ordering rule",
                     f"{describe(self._plan, a)} and {describe(self._plan, b)} depend on each other "
-                    f"in {self._name(node)}, but its ordering has neither of them",
+                    f"in {self._name(node)}, but its ordering has neither; add one of them",
                 )
 
     def _name(self, node: PlanNode) -> str:

@@ -1,9 +1,9 @@
-"""The law that Theorem 2.4 of the DGS paper promises, on random wire diagrams (Definition 2.2).
+"""Tests Theorem 2.4 of the DGS paper on random wire diagrams (Definition 2.2).
 
-A diagram begins with the initial state. Along a wire events are processed, and a wire may be forked
-into two with independent predicates, each of which is a diagram again, and joined. Whatever the
-diagram, its state and its outputs are those of its events in sequence. Every synchronization plan
-is such a diagram; here they are drawn as deep as plans become.
+A diagram starts with the initial state. A wire processes events; it may fork into two wires with
+independent predicates, each again a diagram, which join later. The state and the outputs of any diagram
+must be those of its events in sequence. Every synchronization plan is such a diagram; these are drawn
+as deep as plans become.
 """
 
 from dataclasses import dataclass, field
@@ -19,15 +19,15 @@ from streamlab.workloads.model.streams.records import initial_state
 MOST_WORKERS = 64
 """Leaves of the largest plan that an engine of the lab runs."""
 MOST_EVENTS = 2
-"""Most events of a wire before, between and behind its forks; shrinking finds fewer."""
+"""Largest number of events of a wire before, between and after its forks; shrinking finds fewer."""
 _BALANCED = (MOST_WORKERS - 1).bit_length()
 
 
 def deepest(program: DGSProgram) -> int:
-    """Return how many forks are within each other in a plan for 64 workers.
+    """Return the depth of nested forks in a plan for 64 workers.
 
-    To make the dependence graph fall apart at least one kind is taken out, and the parts are
-    combined in a balanced tree; a part that falls apart again is a tree within it.
+    Splitting the dependence graph removes at least one kind and combines the parts in a balanced tree; a
+    part that splits again is a tree within that.
     """
     return min(MOST_WORKERS - 1, _BALANCED * max(1, len(program.kinds) - 1))
 
@@ -37,34 +37,36 @@ def diagrams_agree(semantics: Semantics, draw: Draw) -> None:
     program = semantics.program
     first = program.states[0].name
     start = initial_state(program)
-    drawn = _Drawn(semantics=semantics, draw=draw, lines=[f"init: {semantics.words(first, start)}"])
+    diagram = _Diagram(
+        semantics=semantics, draw=draw, lines=[f"init: {semantics.words(first, start)}"]
+    )
     depth = 0
     if program.parallel:
         most = deepest(program)
-        # Half of the diagrams as deep as can be: shrinking finds how deep it has to be.
+        # Half of the diagrams have the largest depth; shrinking reduces it.
         depth = min(most, draw(st.integers(0, 2 * most)))
-    state, order = drawn.wire(first, start, program.key_kinds(), depth, indent="")
+    state, order = diagram.wire(first, start, program.key_kinds(), depth, indent="")
     expected, outputs = start, []
     for event in order:
         expected, emitted = semantics.update(first, expected, event)
         outputs += emitted
     if semantics.equal(first, state, expected) and semantics.same_outputs(
-        drawn.outputs, outputs, ordered=False
+        diagram.outputs, outputs, ordered=False
     ):
         return
     raise BrokenLawError(
         "forked and joined, events give another result than in sequence",
         (
-            *drawn.lines,
-            f"forked and joined: {semantics.words(first, state)}, outputs {drawn.outputs}",
+            *diagram.lines,
+            f"forked and joined: {semantics.words(first, state)}, outputs {diagram.outputs}",
             f"in sequence: {semantics.words(first, expected)}, outputs {outputs}",
         ),
     )
 
 
 @dataclass(slots=True, kw_only=True)
-class _Drawn:
-    """A diagram as far as it is drawn: what it emitted, and its history in words."""
+class _Diagram:
+    """Draws a diagram, and collects its outputs and its history in words."""
 
     semantics: Semantics
     draw: Draw
@@ -74,10 +76,10 @@ class _Drawn:
     def wire(
         self, name: str, state: Any, kinds: Kinds, depth: int, indent: str
     ) -> tuple[Any, list[Any]]:
-        """Draw a wire with `depth` forks within each other.
+        """Draw a wire with `depth` nested forks.
 
         Returns:
-            The state at its end, and its events in an order in which they may be in sequence.
+            The state at its end, and its events in a valid sequential order.
         """
         state, order = self._updates(name, state, kinds, indent)
         pairs = [pair for pair in self.semantics.program.parallel if pair.parent == name]
@@ -85,8 +87,8 @@ class _Drawn:
             return state, order
         pair = self.draw(st.sampled_from(pairs)) if len(pairs) > 1 else pairs[0]
         state, forked = self._fork(pair, state, kinds, depth, indent)
-        state, behind = self._updates(name, state, kinds, indent)
-        return state, order + forked + behind
+        state, after = self._updates(name, state, kinds, indent)
+        return state, order + forked + after
 
     def _fork(
         self, pair: ForkJoin, state: Any, kinds: Kinds, depth: int, indent: str
@@ -97,7 +99,7 @@ class _Drawn:
         words = ", ".join(semantics.kinds_words(pred) for pred in predicates)
         self.lines.append(f"{indent}fork({words}):")
         deep = self.draw(st.sampled_from([0, 1]))
-        # One part goes on to the whole depth, the other hardly ever does: a full tree is too large.
+        # One part has the full depth, the other seldom any, because a full tree is too large.
         depths = [0, 0]
         depths[deep] = depth - 1
         if depth > 1 and self.draw(st.integers(0, 3)) == 3:
@@ -114,7 +116,7 @@ class _Drawn:
         return joined, orders[0] + orders[1]
 
     def _predicates(self, pair: ForkJoin, kinds: Kinds) -> tuple[Kinds, Kinds]:
-        """Draw predicates; mostly those of a plan, by which both parts have work."""
+        """Draw predicates; mostly those of a plan, with work for both parts."""
         program = self.semantics.program
         if self.draw(st.integers(0, 3)) < 3:
             shared = _shared(program, kinds)
@@ -137,7 +139,7 @@ class _Drawn:
 
 
 def _shared(program: DGSProgram, kinds: Kinds) -> Kinds:
-    """Return kinds that do not depend on each other or themselves: both parts may have them."""
+    """Return kinds that do not depend on each other or on themselves, which both parts may have."""
     dependent = program.dependent_kinds()
     shared: set[int] = set()
     for kind in sorted(kinds):

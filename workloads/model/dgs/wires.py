@@ -1,7 +1,7 @@
-"""Hypothesis strategies for wires: reached states, with what they may still process.
+"""Draws wires with Hypothesis: reachable states, with the kinds that they may still process.
 
-A wire (DGS paper, Definition 2.2) is a state with a predicate. Its history is kept in words, so
-that a counterexample can be read from the initial state on.
+A wire (DGS paper, Definition 2.2) is a state with a predicate. It records its history in words, so that
+a counterexample can be read from the initial state on.
 """
 
 from collections import Counter, deque
@@ -28,23 +28,23 @@ Row = tuple[Any, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 MAX_HISTORY = 4
-"""Most events between two forks of a history; shrinking finds shorter ones."""
+"""Largest number of events between two forks of a history; shrinking finds shorter ones."""
 
 _SIDES = ((False, False), (True, False), (False, True), (True, True))
 
 BOUND = 1 << 20
-"""Payload integers lie within this, so that a sum of a few dozen fits 32 bits."""
+"""Largest magnitude of payload integers; a sum of a few dozen fits 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """A state, the kinds that it may be given, and how it came about.
+    """Holds a state, the kinds that it may process, and its history.
 
     Attributes:
-        type: name of the state type.
-        state: the record; owned by the wire.
-        kinds: the predicate.
-        history: one line for each step since the initial state.
+        type: Name of the state type.
+        state: The record; owned by the wire.
+        kinds: The predicate.
+        history: One line for each step since the initial state.
     """
 
     type: str
@@ -55,11 +55,11 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantics:
-    """A program's functions on copies of records, with the checks that compiled code needs.
+    """Runs a program's functions on copies of records, with the checks that compiled code needs.
 
     Attributes:
-        program: the program.
-        rounding: records differences; None: sums of the drawn floats are exact, and must be equal.
+        program: The program.
+        rounding: Records differences; None: sums of the drawn floats are exact and must be equal.
     """
 
     program: DGSProgram
@@ -74,10 +74,10 @@ class Semantics:
         return _some_events(self.program, kinds, most, self.rounding is not None)
 
     def update(self, type_name: str, state: Record, event: Any) -> tuple[Record, list[Any]]:
-        """Return the state after an event and the records that it emitted.
+        """Return the state after an event and the emitted records.
 
         Raises:
-            ProgramError: it emitted too many records, or one with the wrong number of fields.
+            ProgramError: The event emitted too many records, or one with a wrong number of fields.
         """
         after = self.copy(type_name, state)
         out = Emitter(self.program.output)
@@ -94,7 +94,7 @@ class Semantics:
         return after, list(out.rows)
 
     def answer(self, ordered: Iterable[Any]) -> list[Any]:
-        """Return what the program emits for events in this order, from the initial state on."""
+        """Return the outputs for events in this order, from the initial state on."""
         first = self.program.states[0].name
         state, emitted = initial_state(self.program), []
         for event in ordered:
@@ -122,7 +122,7 @@ class Semantics:
         return state_records(self.program)[type_name].copy(state)
 
     def equal(self, type_name: str, a: Record, b: Record) -> bool:
-        """Return whether two states are the same."""
+        """Return whether two states are equal, up to rounding if enabled."""
         records = state_records(self.program)[type_name]
         if records.equal(a, b):
             return True
@@ -130,15 +130,15 @@ class Semantics:
             records.values(a), records.values(b)
         )
 
-    def same_outputs(self, one: Sequence[Row], other: Sequence[Row], *, ordered: bool) -> bool:
-        """Return whether outputs are the same, in the same order or in any."""
-        if one == other or (not ordered and Counter(one) == Counter(other)):
+    def same_outputs(self, left: Sequence[Row], right: Sequence[Row], *, ordered: bool) -> bool:
+        """Return whether outputs are the same, in the same order or in any order."""
+        if left == right or (not ordered and Counter(left) == Counter(right)):
             return True
         if self.rounding is None:
             return False
         if not ordered:
-            one, other = sorted(one, key=_integers_first), sorted(other, key=_integers_first)
-        return self.rounding.equal(list(one), list(other))
+            left, right = sorted(left, key=_integers_first), sorted(right, key=_integers_first)
+        return self.rounding.equal(list(left), list(right))
 
     def words(self, type_name: str, state: Record) -> str:
         """Return a state in words."""
@@ -163,7 +163,7 @@ class Semantics:
 
 
 def _integers_first(row: Row) -> tuple[Any, ...]:
-    """Return a key that sorts rows the same way if their floats differ by rounding only."""
+    """Return a sort key of rows that rounding of their floats hardly affects."""
     floats = [value for value in row if isinstance(value, float)]
     return (*(value for value in row if not isinstance(value, float)), *floats)
 
@@ -190,15 +190,15 @@ def _sides(count: int) -> st.SearchStrategy[tuple[tuple[bool, bool], ...]]:
 def draw_predicates(
     draw: Draw, program: DGSProgram, pair: ForkJoin, kinds: Kinds
 ) -> tuple[Kinds, Kinds]:
-    """Draw independent predicates for a fork, within `kinds` and what the parts can process."""
+    """Draw independent predicates for a fork, within `kinds` and the kinds of the parts."""
     able = [kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)]
     chosen = list(zip(sorted(kinds), draw(_sides(len(kinds))), strict=True))
     preds = [
-        frozenset(kind for kind, given in chosen if given[side] and kind in able[side])
+        frozenset(kind for kind, sides in chosen if sides[side] and kind in able[side])
         for side in (0, 1)
     ]
-    # Where both claim dependent kinds, one side gives way. Chance decides which, because forks
-    # often treat the sides unequally, and a subset drawn for one first would starve the other.
+    # If both sides have dependent kinds, a random side loses them: forks often treat the sides
+    # unequally, so a fixed side would be starved.
     keep = draw(st.sampled_from([0, 1]))
     dependent = program.dependent_kinds()
     preds[1 - keep] = frozenset(
@@ -208,10 +208,10 @@ def draw_predicates(
 
 
 def draw_wire(draw: Draw, semantics: Semantics, type_name: str) -> Wire:
-    """Draw a wire of the given type that is reachable from the initial state.
+    """Draw a wire of a type, reachable from the initial state.
 
     Raises:
-        ProgramError: no sequence of forks leads to that type.
+        ProgramError: No sequence of forks leads to that type.
     """
     program = semantics.program
     state = initial_state(program)
@@ -237,7 +237,7 @@ def draw_wire(draw: Draw, semantics: Semantics, type_name: str) -> Wire:
 
 
 def draw_updates(draw: Draw, semantics: Semantics, wire: Wire) -> Wire:
-    """Draw some events that the wire may process, and process them."""
+    """Return the wire after some drawn events that it may process."""
     if not wire.kinds:
         return wire
     for event in draw(semantics.some_events(wire.kinds, MAX_HISTORY)):
@@ -295,9 +295,9 @@ def _value(program: DGSProgram, name: str, rounding: bool) -> st.SearchStrategy[
     if dtype.kind == "f":
         if rounding:
             return TENTHS
-        # Multiples of 1/4: their sums are exact, so that rounding does not count as inconsistency.
+        # Sums of multiples of 1/4 are exact, so rounding does not appear as inconsistency.
         return st.integers(-64, 64).map(lambda n: n / 4)
     raise ProgramError(
-        f"program {program.name}: payload field {name} has type {dtype}, for which there is no "
-        "generator; use integers, floats or booleans"
+        f"program {program.name}: payload field {name} has type {dtype}, which cannot be "
+        "generated; use integers, floats or booleans"
     )

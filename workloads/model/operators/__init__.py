@@ -1,1 +1,1 @@
-"""Queries of the generalized stateful operator O+: program, reference interpretation, laws."""
+"""Defines queries of the generalized stateful operator O+: program, reference interpreter, laws."""

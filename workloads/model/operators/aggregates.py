@@ -1,6 +1,6 @@
-"""Aggregates and joins by key as thin constructions on the operator O+.
+"""Builds aggregates and joins by key from the operator O+.
 
-STRETCH, section 2 and Theorem 2: A and J give each tuple one key (f_SK), A+ and J+ a set of keys
+Source: STRETCH, section 2 and Theorem 2. A and J give each tuple one key (f_SK), A+ and J+ a set of keys
 (f_MK). J+ over all pairs is `streamlab.workloads.model.join`.
 """
 
@@ -18,18 +18,18 @@ from streamlab.workloads.model.operators.program import (
     MatchFn,
     Operator,
     Window,
+    join_step,
     keep,
-    meeting,
 )
 
 KeyFn = Callable[[Any], int]
 """`key(t)`, the paper's f_SK: the one key of a tuple."""
 
 ReduceFn = Callable[[Any, Any], None]
-"""`reduce(w, t)`, f_R: work tuple `t` into the window instance `w`, in place."""
+"""`reduce(w, t)`, f_R: add tuple `t` to the window instance `w`, in place."""
 
 ResultFn = Callable[[Any, Any], None]
-"""`result(w, out)`, f_A: forward what the window instance `w` gives when its time is over."""
+"""`result(w, out)`, f_A: forward the result of the window instance `w` when it expires."""
 
 
 def aggregate_plus(
@@ -44,21 +44,21 @@ def aggregate_plus(
     output: np.dtype[np.void],
     max_outputs: int = 1,
 ) -> Operator:
-    """Return the A+ that reduces tuples as they come and forwards at expiry.
+    """Return the A+ that reduces tuples as they arrive and forwards results at expiry.
 
-    With a `single` window, a key's state is not cut back as the window advances (there is no f_S):
-    it covers all since the key was first seen, and is forwarded after every advance.
+    With a `single` window, a key's state is not reduced as the window advances, because there is no
+    f_S: it covers all tuples since the key first appeared, and is forwarded after every advance.
 
     Args:
-        name: of the operator.
-        source: its input.
+        name: Name of the operator.
+        source: Its input.
         window: WA, WS and WT.
         keys: f_MK.
-        reduce: f_R, on one window instance rather than a set.
+        reduce: f_R, on a single window instance.
         result: f_A.
-        state: dtype of a window instance.
+        state: Structured dtype of a window instance.
         output: S, with `ts` first.
-        max_outputs: most records that one call of `result` forwards.
+        max_outputs: Largest number of records that one call of `result` forwards.
     """
 
     def update(w: Any, t: Any, out: Any) -> None:
@@ -92,7 +92,7 @@ def aggregate(
     output: np.dtype[np.void],
     max_outputs: int = 1,
 ) -> Operator:
-    """Return the A: an A+ in which each tuple has the one key `key(t)`; see `aggregate_plus`."""
+    """Return the A: an A+ in which each tuple has the single key `key(t)`; see `aggregate_plus`."""
 
     def keys(t: Any, out: Any) -> None:
         out.add(key(t))
@@ -123,30 +123,30 @@ def equi_join(
     advance: int = 1,
     shares: int = 1000,
 ) -> Operator:
-    """Return the J: tuples of equal key, at most `size` apart in time, that match.
+    """Return the J: it joins matching tuples of equal key that are at most `size` apart in time.
 
-    It has a state for each key: f_U compares a tuple with the stored ones of its key alone, and a
-    frequent key is the work of one instance. To engines that run joins without f_U it is the J+
-    of `streamlab.workloads.model.join` whose predicate asks for equal keys first: parallel by shares of
-    tuples, at the price of comparing the keys of all pairs.
+    It has a state for each key: f_U compares a tuple only with stored tuples of its key, so one instance
+    does all work of a frequent key. Engines that run joins without f_U treat it as the J+ of
+    `streamlab.workloads.model.join` with a predicate that compares keys first: it is then parallel by
+    shares of tuples, but compares the keys of all pairs.
 
     Args:
-        name: of the operator.
-        left: the first input.
-        right: the second.
+        name: Name of the operator.
+        left: The first input.
+        right: The second input.
         size: WS.
-        key: f_SK, of tuples of both inputs.
-        match: f_J's predicate, asked for pairs of equal key.
+        key: f_SK, for tuples of both inputs.
+        match: f_J's predicate, called for pairs of equal key.
         emit: f_J's result.
         output: S, with `ts` first.
         advance: WA.
-        shares: see `streamlab.workloads.model.join`; also the buckets of its keys.
+        shares: See `streamlab.workloads.model.join`; also the number of buckets of its keys.
     """
 
     def keys(t: Any, out: Any) -> None:
         out.add(key(t))
 
-    meet = meeting(size, match, emit)
+    meet = join_step(size, match, emit)
 
     def update(w: Any, t: Any, out: Any) -> None:
         meet(w[1 - t.input], t, out)

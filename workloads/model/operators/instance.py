@@ -1,8 +1,8 @@
-"""One instance of an operator O+: Algorithm 2 of STRETCH, in plain Python.
+"""Runs one instance of an operator O+: Algorithm 2 of STRETCH, in plain Python.
 
-An instance is given all tuples in total order, handles the keys that it owns, and hands its output
-records to a function. What is timed alike may come in any order; here windows go by the order in
-which they begin, and keys by the order in which they were first seen.
+An instance takes all tuples in total order, processes the keys that it owns, and passes its output
+records to a function. Outputs of equal time may come in any order; here windows expire in the order of
+their start, and keys in the order of their first tuple.
 """
 
 import math
@@ -23,27 +23,27 @@ from streamlab.workloads.model.operators.windows import (
 Row = tuple[Any, ...]
 Forward = Callable[[Row], None]
 Owns = Callable[[int], bool]
-"""Whether the instance owns a key."""
+"""Returns whether the instance owns a key."""
 
 
 class Instance(Protocol):
-    """A running instance.
+    """Processes tuples and watermarks of one operator.
 
-    What it holds between two calls can be pickled, if all that is in it can; a new instance of the
-    same operator and keys that holds it goes on where this one was.
+    Its state between two calls can be pickled, if the tuples can. A new instance of the same operator and
+    keys can continue from it.
     """
 
     def advance(self, watermark: int) -> None:
-        """Expire all window instances with l + WS <= watermark; a lower one than before is void."""
+        """Expire all window instances with l + WS <= watermark; ignore a lower watermark than before."""
 
     def process(self, t: Any) -> None:
-        """Advance to the tuple's time, then update the instances that it falls in."""
+        """Advance to the tuple's time, then update the window instances that contain it."""
 
-    def held(self) -> Any:
-        """Return what it holds."""
+    def state(self) -> Any:
+        """Return the state."""
 
-    def hold(self, held: Any) -> None:
-        """Hold what another instance held, instead of its own."""
+    def restore(self, saved: Any) -> None:
+        """Continue from the state of another instance."""
 
 
 def instance(
@@ -52,11 +52,11 @@ def instance(
     """Return a new instance.
 
     Args:
-        operator: what it runs.
-        forward: takes each output record, `ts` first.
-        owns: its keys; None: all.
-        direct: a `join` compares a tuple with both windows in one loop. False: it runs the f_U of
-            Operator 10 as written, once for each of its shares: the same answer, but slow.
+        operator: The operator.
+        forward: Takes each output record, `ts` first.
+        owns: Tells which keys it owns; None: all.
+        direct: True runs a `join` as one loop over the opposite window. False runs the f_U of Operator 10
+            as written, once for each share: the same answer, but slow.
     """
     if operator.join is not None and direct:
         return JoinInstance(operator, operator.join, forward, owns)
@@ -66,17 +66,17 @@ def instance(
 
 
 class WindowOutput:
-    """`out` of f_U and f_O: stamps records with the right boundary of the window.
+    """Implements `out` of f_U and f_O: stamps records with the right boundary of the window.
 
     Attributes:
-        right: the boundary; set before each call of a program's function.
-        emit: what programs call.
+        right: The boundary; set before each call of a program's function.
+        emit: The function that programs call.
     """
 
     __slots__ = ("emit", "right")
 
     def __init__(self, operator: Operator, forward: Forward) -> None:
-        """Hand records of `operator` to `forward`."""
+        """Pass records of `operator` to `forward`."""
         self.right = 0
         names = (operator.output.names or ())[1:]
         width = len(names)
@@ -93,7 +93,7 @@ class WindowOutput:
 
 
 class _Silent:
-    """`out` of an f_U that has not declared that it emits."""
+    """Implements `out` of an f_U without `emits_on_update`: `emit` raises."""
 
     __slots__ = ("_name", "right")
 
@@ -102,15 +102,15 @@ class _Silent:
         self.right = 0
 
     def emit(self, *fields: Any) -> None:
-        """Refuse."""
+        """Raise ProgramError."""
         raise ProgramError(
             f"operator {self._name}: update emits {fields}, but emits_on_update is not set; "
             "set it, or emit in expire"
         )
 
 
-class _Keying:
-    """f_MK as a set, or a bag, without the keys of others."""
+class _KeySelector:
+    """Calls f_MK and returns its keys as a set or a bag, without the keys of other instances."""
 
     __slots__ = ("_added", "_bag", "_keys", "_owns", "add")
 
@@ -122,17 +122,17 @@ class _Keying:
         self.add = self._added.append
 
     def of(self, t: Any) -> Iterable[int]:
-        """Return the keys of a tuple, of a set each once, in the order in which they were added."""
+        """Return the keys of a tuple in the order of their addition; without duplicates, unless a bag."""
         self._added.clear()
         self._keys(t, self)
-        found: Iterable[int] = self._added if self._bag else dict.fromkeys(self._added)
+        keys: Iterable[int] = self._added if self._bag else dict.fromkeys(self._added)
         if self._owns is None:
-            return found
-        return [key for key in found if self._owns(key)]
+            return keys
+        return [key for key in keys if self._owns(key)]
 
 
 def store(w: Any, t: Any, out: Any) -> None:
-    """Keep the tuple with its sender: the default f_U."""
+    """Store the tuple with its sender: the default f_U."""
     w[t.input].tuples.append(t)
 
 
@@ -141,19 +141,19 @@ def _update_output(operator: Operator, out: WindowOutput) -> Any:
 
 
 class MultiInstance:
-    """An instance with a set of window instances for every window of every key (WT = multi)."""
+    """Implements an instance with window instances for every window of every key (WT = multi)."""
 
     def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
         """Start without window instances."""
         self._window = operator.window
-        self._keying = _Keying(operator, owns)
+        self._selector = _KeySelector(operator, owns)
         self._make = window_maker(operator)
         self._update = operator.update or store
         self._expire = operator.expire
         self._out = WindowOutput(operator, forward)
         self._update_out = _update_output(operator, self._out)
-        # By left, which new ones never fall below: tuples come in order, and each opens all windows
-        # that it falls in.
+        # Window instances by left. New lefts are never lower: tuples come in order, and each opens
+        # all windows that contain it.
         self._open: dict[int, dict[int, tuple[Any, ...]]] = {}
         self._lefts: deque[int] = deque()
         self._due: float = math.inf
@@ -170,10 +170,10 @@ class MultiInstance:
                     self._expire(w, self._out)
 
     def process(self, t: Any) -> None:
-        """Advance to the tuple's time, then update the instances that it falls in."""
+        """Advance to the tuple's time, then update the window instances that contain it."""
         ts = t.ts
         self.advance(ts)
-        keys = self._keying.of(t)
+        keys = self._selector.of(t)
         if not keys:
             return
         window, update, out, make = self._window, self._update, self._update_out, self._make
@@ -189,15 +189,15 @@ class MultiInstance:
                     w = instances[key] = make(key, left)
                 update(w, t, out)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the open windows by left, in order."""
         return self._open
 
-    def hold(self, held: Any) -> None:
-        """Go on with the open windows of another instance."""
-        self._open = held
-        self._lefts = deque(held)
-        self._due = self._lefts[0] + self._window.size if held else math.inf
+    def restore(self, saved: Any) -> None:
+        """Continue from the open windows of another instance."""
+        self._open = saved
+        self._lefts = deque(saved)
+        self._due = self._lefts[0] + self._window.size if saved else math.inf
 
     def _begin(self, left: int) -> dict[int, tuple[Any, ...]]:
         if not self._lefts:
@@ -209,7 +209,7 @@ class MultiInstance:
 
 
 class SingleInstance:
-    """An instance with one set of window instances for every key, which advances (WT = single).
+    """Implements an instance with one advancing set of window instances for every key (WT = single).
 
     All keys are at the same window: the earliest that the watermark has not passed.
     """
@@ -219,14 +219,14 @@ class SingleInstance:
         self._window = operator.window
         self._fields = operator.state.names or ()
         self._stores = operator.stores
-        self._keying = _Keying(operator, owns)
+        self._selector = _KeySelector(operator, owns)
         self._make = window_maker(operator)
         self._update = operator.update or store
         self._expire = operator.expire
         self._slide = operator.slide
         self._out = WindowOutput(operator, forward)
         self._update_out = _update_output(operator, self._out)
-        # Nothing to call at each step: many steps may be taken as one. Purging is the same then.
+        # Without functions to call at each step, many steps can be taken as one; purging is the same.
         self._leaps = self._expire is None and self._slide in (None, keep)
         self._instances: dict[int, tuple[Any, ...]] = {}
         self._left = 0
@@ -247,19 +247,19 @@ class SingleInstance:
         self.advance(t.ts)
         out = self._update_out
         out.right = self._due
-        for key in self._keying.of(t):
+        for key in self._selector.of(t):
             w = self._instances.get(key)
             if w is None:
                 w = self._instances[key] = self._make(key, self._left)
             self._update(w, t, out)
 
-    def held(self) -> Any:
-        """Return the windows by key, where they are, and when they are due."""
+    def state(self) -> Any:
+        """Return the windows by key, their left boundary, and when they expire."""
         return self._instances, self._left, self._due
 
-    def hold(self, held: Any) -> None:
-        """Go on with the windows of another instance."""
-        self._instances, self._left, self._due = held
+    def restore(self, saved: Any) -> None:
+        """Continue from the windows of another instance."""
+        self._instances, self._left, self._due = saved
 
     def _shift(self, left: int) -> None:
         self._out.right = self._left + self._window.size
@@ -278,33 +278,31 @@ class SingleInstance:
 
 
 class JoinInstance:
-    """An instance of a `join`, as one loop over the window opposite to a tuple.
+    """Implements an instance of a `join` as one loop over the opposite window of a tuple.
 
-    Operator 10 keeps every tuple in one of many shares and calls f_U for each of them; together
-    the shares are the two windows. Here a tuple is kept when its share's key is owned. Emits, for
-    one tuple, in the order in which the others came, where f_U goes by share.
+    Operator 10 stores every tuple in one of many shares and calls f_U for each share; together the shares
+    are the two windows. Here an instance stores a tuple if it owns the key of its share. The results of
+    a tuple come in the arrival order of the other tuples, while f_U orders them by share.
     """
 
-    def __init__(
-        self, operator: Operator, made_by: Join, forward: Forward, owns: Owns | None
-    ) -> None:
+    def __init__(self, operator: Operator, join: Join, forward: Forward, owns: Owns | None) -> None:
         """Start with empty windows."""
         self._window = operator.window
-        self._match = made_by.match
-        self._emit = made_by.emit
-        self._shares = made_by.keys
+        self._match = join.match
+        self._emit = join.emit
+        self._shares = join.keys
         self._owns = owns
         self._out = WindowOutput(operator, forward)
-        self._kept: tuple[deque[Any], deque[Any]] = (deque(), deque())
+        self._stored: tuple[deque[Any], deque[Any]] = (deque(), deque())
         self._count = 0
 
     def advance(self, watermark: int) -> None:
         """Do nothing: tuples purge, and nothing is emitted at expiry."""
 
     def process(self, t: Any) -> None:
-        """Compare the tuple with the opposite window, then keep it."""
+        """Compare the tuple with the opposite window, then store it."""
         ts, size = t.ts, self._window.size
-        this, opposite = self._kept[t.input], self._kept[1 - t.input]
+        this, opposite = self._stored[t.input], self._stored[1 - t.input]
         while opposite and opposite[0].ts + size < ts:
             opposite.popleft()
         match, emit, out = self._match, self._emit, self._out
@@ -321,10 +319,10 @@ class JoinInstance:
         if self._owns is None or self._owns(self._count % self._shares):
             this.append(t)
 
-    def held(self) -> Any:
-        """Return the tuples that are kept, and how many there were."""
-        return self._kept, self._count
+    def state(self) -> Any:
+        """Return the stored tuples and the number of all tuples so far."""
+        return self._stored, self._count
 
-    def hold(self, held: Any) -> None:
-        """Go on with the tuples of another instance."""
-        self._kept, self._count = held
+    def restore(self, saved: Any) -> None:
+        """Continue from the tuples of another instance."""
+        self._stored, self._count = saved

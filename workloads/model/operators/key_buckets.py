@@ -1,6 +1,6 @@
-"""Buckets of keys: what the mapping f_mu gives to instances, whole.
+"""Assigns keys to buckets, which the mapping f_mu assigns to instances.
 
-Which bucket a key is in never changes the answer; it decides who does the work.
+The bucket of a key never changes the answer; it only determines which instance does the work.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ _WORD = (1 << 64) - 1
 def hash_key(key: int) -> int:
     """Return a 64-bit hash of a key: the mixing step of splitmix64 (Steele, Lea, Flood 2014).
 
-    A bijection in which keys that differ anywhere differ in every bit with a probability near one
-    half. The multicore engine has the same one (`mix_key`).
+    A bijection; hashes of different keys differ in every bit with a probability near one half. The
+    multicore engine has the same function (`mix_key`).
     """
     x = (key + 0x9E3779B97F4A7C15) & _WORD
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
@@ -25,7 +25,7 @@ def hash_key(key: int) -> int:
 
 
 def hash_keys(keys: IntArray) -> npt.NDArray[np.uint64]:
-    """Return `hash_key` of each of some keys."""
+    """Return `hash_key` of each key."""
     x = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

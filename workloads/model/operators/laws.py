@@ -1,7 +1,7 @@
-"""The laws that `check` tests on queries of operators O+, each as a function that raises.
+"""Defines the laws that `check` tests on queries of operators O+.
 
-Each draws an input, runs the query on it by the interpreter, and raises a counterexample when the
-law does not hold. Engines rest on them: a mapping of keys to instances may change at any time.
+Each law draws an input, runs the query on it with the interpreter, and raises a counterexample if it
+does not hold. Engines rely on these laws, because the mapping of keys to instances may change at any time.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from streamlab.workloads.model.streams.strategies import tuples
 Rows = list[tuple[Any, ...]]
 
 MAX_TUPLES = 10
-"""Most tuples of an input."""
+"""Largest number of tuples of an input."""
 
 MAX_INSTANCES = 4
 
@@ -32,14 +32,14 @@ _WORD = range(-(1 << 63), 1 << 63)
 
 
 def keys_are_pure(query: Query, index: int, draw: Draw) -> None:
-    """Keys: f_MK of an operator depends on the tuple alone, and gives integers of 64 bits.
+    """Keys: f_MK of an operator depends on the tuple alone, and returns integers of 64 bits.
 
-    Instances call it each for themselves, and as often as they like.
+    Every instance calls it, any number of times.
     """
     operator = query.operators[index]
     tuples = _tuples_of(query, index, draw)
     calls = [*range(len(tuples)), *reversed(range(len(tuples)))]
-    found: dict[int, list[Any]] = {}
+    first_keys: dict[int, list[Any]] = {}
     for place in calls:
         added: list[Any] = []
         operator.keys(tuples[place], _Keys(added))
@@ -47,7 +47,7 @@ def keys_are_pure(query: Query, index: int, draw: Draw) -> None:
         if wrong:
             lines = [_words(query, index, tuples[place]), f"keys: {added}"]
             raise BrokenLawError("a key is not an integer of 64 bits", tuple(lines))
-        first = found.setdefault(place, added)
+        first = first_keys.setdefault(place, added)
         same = Counter if operator.bag else set
         if same(first) != same(added):
             lines = [
@@ -60,18 +60,18 @@ def keys_are_pure(query: Query, index: int, draw: Draw) -> None:
 
 
 def outputs_are_declared(query: Query, draw: Draw) -> None:
-    """Emits: update emits only with `emits_on_update`, and no call more than `max_outputs`.
+    """Emits: update emits only with `emits_on_update`, and no call emits more than `max_outputs`.
 
-    Engines leave out what nothing is said to need: room for outputs, or outputs of update at all.
+    Engines allocate room for the declared outputs only.
     """
     counted = replace(query, operators=tuple(_counting(operator) for operator in query.operators))
     _run(counted, draw(_histories(query)))
 
 
 def instances_do_not_matter(query: Query, draw: Draw) -> None:
-    """Split: several instances that share the keys answer as one, whoever owns which bucket.
+    """Split: several instances give the answer of one instance, for any assignment of buckets.
 
-    Outputs of one time may come in any order, so a following operator must not mind either.
+    Outputs of equal time may come in any order, so the next operator must not depend on that order.
     """
     history = draw(_histories(query))
     instances: int = draw(st.integers(2, MAX_INSTANCES))
@@ -94,7 +94,7 @@ def instances_do_not_matter(query: Query, draw: Draw) -> None:
 
 
 def runs_repeat(query: Query, draw: Draw) -> None:
-    """Repeat: the same input gives the same answer; functions keep nothing outside the windows."""
+    """Repeat: the same input gives the same answer, so functions keep nothing outside the windows."""
     history = draw(_histories(query))
     first, second = _run(query, history), _run(query, history)
     if first != second:
@@ -103,7 +103,7 @@ def runs_repeat(query: Query, draw: Draw) -> None:
 
 
 def outputs_are_sorted(query: Query, draw: Draw) -> None:
-    """Sorted: outputs leave in the order of their time, so that they are their own watermarks."""
+    """Sorted: outputs leave in order of time, so that each output is a watermark."""
     history = draw(_histories(query))
     rows = _run(query, history)
     for before, after in pairwise(rows):
@@ -114,7 +114,7 @@ def outputs_are_sorted(query: Query, draw: Draw) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """Tuples in order of time, and where the input is cut off, if it is."""
+    """Holds tuples in order of time, and the time at which the input is cut, if any."""
 
     tuples: list[Any]
     until_ts: int | None
@@ -127,7 +127,7 @@ class _History:
 
 @memo(64)
 def _histories(query: Query) -> st.SearchStrategy[_History]:
-    """Return a strategy for inputs; half of them end long enough after the last tuple."""
+    """Return a strategy for inputs; half of them end late enough to expire all windows."""
     after = 1 + sum(operator.window.size for operator in query.operators)
     cut = st.sampled_from([None, after])
 
@@ -138,9 +138,9 @@ def _histories(query: Query) -> st.SearchStrategy[_History]:
     return st.builds(history, tuples(query, max_size=MAX_TUPLES), cut)
 
 
-def _run(query: Query, history: _History, **how: Any) -> Rows:
+def _run(query: Query, history: _History, **options: Any) -> Rows:
     rows: Rows = []
-    run = QueryRun(query, rows.append, **how)
+    run = QueryRun(query, rows.append, **options)
     for t in history.tuples:
         run.process(t)
     run.finish(history.until_ts)
@@ -148,7 +148,7 @@ def _run(query: Query, history: _History, **how: Any) -> Rows:
 
 
 def _tuples_of(query: Query, index: int, draw: Draw) -> list[Any]:
-    """Return tuples as operator `index` sees them: what the operators before it forward."""
+    """Return the input tuples of operator `index`, which the operators before it forward."""
     history = draw(_histories(query))
     if index == 0:
         return list(history.tuples)
@@ -164,14 +164,14 @@ def _words(query: Query, index: int, t: Any) -> str:
 
 
 class _Keys:
-    """`out` of f_MK that keeps what was added, as it was."""
+    """Implements `out` of f_MK: collects the added keys unchanged."""
 
     def __init__(self, added: list[Any]) -> None:
         self.add = added.append
 
 
 class _Counted:
-    """`out` of one call of a program's function; refuses more records than were declared."""
+    """Implements `out` for one call of a program's function: raises beyond the declared records."""
 
     def __init__(self, operator: Operator, function: str, out: Any) -> None:
         self._operator = operator
@@ -180,7 +180,7 @@ class _Counted:
         self._count = 0
 
     def emit(self, *fields: Any) -> None:
-        """Pass a record on."""
+        """Pass on a record, or raise ProgramError."""
         self._count += 1
         most = self._operator.max_outputs
         if self._count > most:
@@ -192,20 +192,20 @@ class _Counted:
 
 
 def _counting(operator: Operator) -> Operator:
-    """Return the operator with its functions counting what they emit."""
+    """Return the operator with functions that count their outputs."""
 
     def wrapped(function: Callable[..., None] | None, name: str) -> Callable[..., None] | None:
         if function is None:
             return None
         return lambda *args: function(*args[:-1], _Counted(operator, name, args[-1]))
 
-    made_by = operator.join
-    if made_by is not None:
-        emit = made_by.emit
+    join = operator.join
+    if join is not None:
+        emit = join.emit
         counted = Join(
-            match=made_by.match,
+            match=join.match,
             emit=lambda first, second, out: emit(first, second, _Counted(operator, "emit", out)),
-            keys=made_by.keys,
+            keys=join.keys,
         )
         return replace(operator, join=counted)
     return replace(

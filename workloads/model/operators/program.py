@@ -1,22 +1,22 @@
-"""The generalized stateful operator O+ of virtual shared-nothing parallelism, and queries of it.
+"""Defines the generalized stateful operator O+ of virtual shared-nothing parallelism, and its queries.
 
 Source: STRETCH: Virtual Shared-Nothing Parallelism for Scalable and Elastic Stream Processing,
-sections 2 and 4, Table I, Algorithms 1 and 2, appendix D. O+ gives each tuple a *set* of keys,
-keeps window instances per key, and updates, outputs and slides them by four functions. They are
-plain Python over records; the reference engine runs them as they are, the multicore engine compiles
-them with Numba.
+sections 2 and 4, Table I, Algorithms 1 and 2, appendix D. O+ gives each tuple a *set* of keys, keeps
+window instances per key, and has four functions that select keys and update, output and slide windows.
+The functions are plain Python over records. The reference engine runs them as they are; the multicore
+engine compiles them with Numba.
 
-Where the paper leaves a choice, this is the one taken (docs/decisions/0007-operator-semantics.md):
+The paper leaves these choices open (docs/decisions/0007-operator-semantics.md):
 
-- A window instance [l, l + WS) with l = n x WA is expired once l + WS <= W (section 2.3; Algorithm
-  2 writes <). An empty window has no instance and no output.
-- The watermark W is the timestamp of the tuple that is processed: inputs are merged in total order
-  (implicit watermarks). At the end of the input nothing more expires: W stays at the last event's
-  time, or, for an input that is cut at an event time, reaches the last instant before the cut.
-- `update` sees each key of a tuple once, however often `keys` adds it; as often, where the operator
-  says that keys are a bag.
-- `update` may emit only where outputs come in the order of their time: with a `single` window, or
-  where windows do not overlap. Lemma 2 needs that, and does not say it.
+- A window instance [l, l + WS) with l = n x WA expires once l + WS <= W (section 2.3; Algorithm 2
+  writes <). An empty window has no instance and no output.
+- The watermark W is the timestamp of the current tuple, because inputs are merged in total order
+  (implicit watermarks). The end of the input expires nothing: W stays at the last event's time. If the
+  input is cut at an event time, W reaches the last instant before the cut.
+- `update` gets each key of a tuple once, even if `keys` adds it several times, unless the operator
+  declares the keys a bag.
+- `update` may emit only if outputs then come in order of time: with a `single` window, or if windows do
+  not overlap. Lemma 2 needs that without stating it.
 """
 
 from collections.abc import Callable
@@ -31,47 +31,47 @@ from streamlab.workloads.model.errors import ProgramError
 MULTI = "multi"
 SINGLE = "single"
 RESERVED = frozenset({"ts", "input", "key", "left", "tuples"})
-"""Names that tuples and window instances have of themselves."""
+"""Field names that every tuple or window instance has."""
 
 KeysFn = Callable[[Any, Any], None]
 """`keys(t, out)`, the paper's f_MK: `out.add(key)` for each key (int64) of tuple `t`.
 
 `t` has the attributes `ts`, `input` (index into `Operator.inputs`), and the fields and lists of all
-inputs; what its own input does not carry reads as 0, or as an empty list.
+inputs; those that its input does not have read as 0 or as an empty list.
 """
 
 UpdateFn = Callable[[Any, Any, Any], None]
 """`update(w, t, out)`, f_U: change the window instances `w[i]` of one key in place.
 
 `w[i]` belongs to input i. It has the fields of `Operator.state`, which start zeroed, `key`, and
-`left`, where the window begins. `out.emit(*fields)` forwards a record; it takes the output's fields
+`left`, the start of the window. `out.emit(*fields)` forwards a record; it takes the output's fields
 without `ts`, which is the window's right boundary.
 """
 
 ExpireFn = Callable[[Any, Any], None]
-"""`expire(w, out)`, f_O: forward what the expired window instances of one key give."""
+"""`expire(w, out)`, f_O: forward the results of the expired window instances of one key."""
 
 SlideFn = Callable[[Any], None]
 """`slide(w)`, f_S: update the states of a `single` window that has just advanced by WA.
 
-A key whose states are all zero afterwards, with no tuples, is removed.
+Afterwards a key is removed if all its states are zero and without tuples.
 """
 
 MatchFn = Callable[[Any, Any], bool]
-"""`match(l, r)`: whether a tuple of the first input and one of the second make a result."""
+"""`match(l, r)`: whether a tuple of the first input and a tuple of the second match."""
 
 EmitFn = Callable[[Any, Any, Any], None]
-"""`emit(l, r, out)`: forward the result of a pair that matches; called once for each."""
+"""`emit(l, r, out)`: forward the result of a matching pair; called once for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputType:
-    """The schema of one of the I inputs; its physical streams are of the kind of this name.
+    """Describes the schema of one of the I inputs; its physical streams have the kind `name`.
 
     Attributes:
-        name: unique within the operator.
-        fields: structured dtype of the scalar payload.
-        lists: element dtype of each list-valued payload column, by name.
+        name: Unique within the operator.
+        fields: Structured dtype of the scalar payload.
+        lists: Element dtype of each list-valued payload column, by name.
     """
 
     name: str
@@ -81,10 +81,10 @@ class InputType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Window advance WA, size WS (both in units of event time) and type WT.
+    """Describes a window: advance WA, size WS (both in units of event time) and type WT.
 
-    `multi` keeps an instance for every window that a tuple falls in, `single` one per key, which
-    advances.
+    `multi` keeps an instance for every window that contains a tuple; `single` keeps one advancing
+    instance per key.
     """
 
     advance: int
@@ -94,16 +94,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """What makes an operator a join: known to engines, so that they need not call f_U.
+    """Describes an operator as a join, so that engines can run it without f_U.
 
-    An f_U of such an operator compares a tuple with stored ones of the other input, and purges them
-    by itself (`meeting`); the pairs are those of all tuples in the window that match.
+    The f_U of such an operator purges stored tuples of the other input and compares a tuple with them
+    (`join_step`). The result has all matching pairs of tuples in the window.
 
     Attributes:
-        match: the predicate, asked of any two tuples.
-        emit: the result of a pair.
-        keys: number of round-robin shares in which tuples are kept (1,000 in the paper) where all
-            pairs are compared.
+        match: The predicate on two tuples.
+        emit: Forwards the result of a pair.
+        keys: Number of round-robin shares that store tuples (1,000 in the paper), if all pairs are
+            compared.
     """
 
     match: MatchFn
@@ -116,26 +116,27 @@ class Join:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """O+(WA, WS, I, f_MK, WT, S, f_mu, f_U, f_O, f_S).
+    """Describes an operator O+(WA, WS, I, f_MK, WT, S, f_mu, f_U, f_O, f_S).
 
     Attributes:
-        name: how messages call it.
-        inputs: the I inputs; their order breaks ties in time.
+        name: Name for messages.
+        inputs: The I inputs; their order breaks ties in time.
         window: WA, WS and WT.
         output: S: structured dtype whose first field is `ts` (int64).
-        state: structured dtype of one window instance's state.
+        state: Structured dtype of one window instance's state.
         keys: f_MK.
-        update: f_U; None: the default, store the tuple with its sender (`stores` must be set).
+        update: f_U; None stores the tuple with its sender, the default (`stores` must be set).
         expire: f_O; None: no output at expiry.
-        slide: f_S; None: the default, purge stale tuples; a state without tuples stays as it is.
-        stores: whether window instances keep tuples: `w[i].tuples`, a deque in order of arrival.
-        bag: whether `update` sees a key of a tuple as often as `keys` adds it: what a map in front
-            of an aggregate makes of a tuple (Algorithms 11 and 13), where the paper's O+ has a set.
-        emits_on_update: whether `update` forwards anything.
-        max_outputs: most records that one call of `update`, `expire` or a join's `emit` forwards.
-        buckets: into how many buckets keys are hashed; f_mu maps buckets to instances.
+        slide: f_S; None purges stale tuples, the default; it leaves a state without tuples unchanged.
+        stores: Whether window instances store tuples: `w[i].tuples`, a deque in order of arrival.
+        bag: Whether `update` gets a key of a tuple as often as `keys` adds it, like an aggregate after
+            a map (Algorithms 11 and 13). The paper's O+ has a set.
+        emits_on_update: Whether `update` forwards records.
+        max_outputs: Largest number of records that one call of `update`, `expire` or a join's `emit`
+            forwards.
+        buckets: Number of buckets into which keys are hashed; f_mu maps buckets to instances.
         bucket: `bucket(key)`, reduced modulo `buckets`; None: a hash of the key.
-        join: set by `join` and `equi_join`; None for other operators.
+        join: Set by `join` and `equi_join`; None for other operators.
     """
 
     name: str
@@ -171,58 +172,62 @@ class Operator:
         if len(set(names)) != len(names):
             raise ProgramError(f"{where}: inputs share a name: {names}")
         if self.window.type not in (MULTI, SINGLE):
-            raise ProgramError(f"{where}: window type is {self.window.type!r}; multi or single")
+            raise ProgramError(
+                f"{where}: window type is {self.window.type!r}; expected multi or single"
+            )
         if not 1 <= self.window.advance <= self.window.size:
             raise ProgramError(
                 f"{where}: window advance {self.window.advance} and size {self.window.size}; "
-                "wanted 1 <= advance <= size"
+                "expected 1 <= advance <= size"
             )
         if self.output.names is None or self.output.names[0] != "ts":
             raise ProgramError(f"{where}: the first output field must be ts, got {self.output}")
         if self.state.names is None:
             raise ProgramError(f"{where}: the state dtype {self.state} has no named fields")
         if self.buckets < 1:
-            raise ProgramError(f"{where}: buckets is {self.buckets}; at least 1")
+            raise ProgramError(f"{where}: buckets is {self.buckets}; expected at least 1")
         if self.update is None and not self.stores:
             raise ProgramError(f"{where}: without update it must store its tuples (stores=True)")
         if self.window.type == MULTI and self.slide is not None:
-            raise ProgramError(f"{where}: slide is for single windows")
+            raise ProgramError(f"{where}: slide is only for single windows; remove it")
         if self.bag and self.join is not None:
-            raise ProgramError(f"{where}: a join compares two tuples once; its keys are no bag")
+            raise ProgramError(
+                f"{where}: the keys of a join cannot be a bag, because a join compares two tuples once"
+            )
         overlap = self.window.advance < self.window.size
         if self.emits_on_update and overlap and self.window.type == MULTI:
             raise ProgramError(
-                f"{where}: update emits for overlapping multi windows, so that outputs are not in "
+                f"{where}: update emits for overlapping multi windows, so outputs would not be in "
                 "order of time; use a single window, or emit in expire"
             )
         for part in self.inputs:
-            taken = RESERVED & {*(part.fields.names or ()), *(name for name, _ in part.lists)}
-            if taken:
+            reserved = RESERVED & {*(part.fields.names or ()), *(name for name, _ in part.lists)}
+            if reserved:
                 raise ProgramError(
-                    f"{where}, input {part.name}: {sorted(taken)} are reserved names"
+                    f"{where}, input {part.name}: {sorted(reserved)} are reserved names"
                 )
-        taken = RESERVED & set(self.state.names)
-        if taken:
-            raise ProgramError(f"{where}, state: {sorted(taken)} are reserved names")
+        reserved = RESERVED & set(self.state.names)
+        if reserved:
+            raise ProgramError(f"{where}, state: {sorted(reserved)} are reserved names")
         self._check_schemas(where)
 
     def _check_schemas(self, where: str) -> None:
-        seen: dict[str, object] = {}
+        types: dict[str, object] = {}
         for part in self.inputs:
             columns = {name: part.fields[name] for name in part.fields.names or ()}
             for name, dtype in (*columns.items(), *(("list:" + n, d) for n, d in part.lists)):
-                if seen.setdefault(name, dtype) != dtype:
+                if types.setdefault(name, dtype) != dtype:
                     raise ProgramError(
-                        f"{where}: field {name} is {seen[name]} in one input and {dtype} in another"
+                        f"{where}: field {name} is {types[name]} in one input and {dtype} in another"
                     )
 
     @property
     def fields(self) -> np.dtype[np.void]:
         """Scalar fields of all inputs, each once."""
-        found = {
+        fields = {
             name: part.fields[name] for part in self.inputs for name in part.fields.names or ()
         }
-        return np.dtype(list(found.items()))
+        return np.dtype(list(fields.items()))
 
     @property
     def lists(self) -> dict[str, np.dtype[Any]]:
@@ -232,15 +237,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Operators in a row, connected by ordered logs: each reads what the one before forwards.
+    """Describes operators in a row, connected by ordered logs: each reads the output of the one before.
 
     Attributes:
-        name: how messages call it.
-        operators: at least one. Each but the first has one input, whose fields are those of the
-            output of the operator before it, without `ts`.
+        name: Name for messages.
+        operators: At least one. All but the first have one input, with the fields of the output of the
+            operator before it, without `ts`.
 
     Raises:
-        ProgramError: the schemas do not fit.
+        ProgramError: The schemas do not fit.
     """
 
     name: str
@@ -250,13 +255,13 @@ class Query:
         if not self.operators:
             raise ProgramError(f"query {self.name} needs at least one operator")
         for before, after in zip(self.operators, self.operators[1:], strict=False):
-            wanted = [(name, before.output[name]) for name in before.output.names or ()][1:]
+            expected = [(name, before.output[name]) for name in before.output.names or ()][1:]
             part = after.inputs[0]
-            given = [(name, part.fields[name]) for name in part.fields.names or ()]
-            if len(after.inputs) != 1 or given != wanted or part.lists:
+            actual = [(name, part.fields[name]) for name in part.fields.names or ()]
+            if len(after.inputs) != 1 or actual != expected or part.lists:
                 raise ProgramError(
                     f"query {self.name}: operator {after.name} must have one input with the fields "
-                    f"{wanted} of operator {before.name}, got {after.inputs}"
+                    f"{expected} of operator {before.name}, got {after.inputs}"
                 )
 
     @property
@@ -271,11 +276,11 @@ class Query:
 
     @property
     def output(self) -> np.dtype[np.void]:
-        """What the last operator forwards."""
+        """Structured dtype of the output of the last operator."""
         return self.operators[-1].output
 
     def kind_indices(self, names: Any) -> tuple[int, ...]:
-        """Return the indices of kinds given by name."""
+        """Return the indices of kinds by name."""
         return tuple(self.kinds.index(name) for name in names)
 
 
@@ -293,16 +298,16 @@ def join(
 ) -> Operator:
     """Return the J+ that compares all pairs: ScaleJoin (Operator 10).
 
-    A tuple is compared with the tuples of the opposite input that came before it in the total order
-    and are at most `size` older: t'.ts + WS >= t.ts, as Operator 10 purges. Each is kept in one of
-    `shares` shares, in turn; which one does not change the answer.
+    A tuple is compared with earlier tuples of the opposite input (in total order) that are at most `size`
+    older: t'.ts + WS >= t.ts, as Operator 10 purges. Each tuple is stored in one of `shares` shares, in
+    turn; the share does not change the answer.
     """
 
     def keys(t: Any, out: Any) -> None:
         for key in range(shares):
             out.add(key)
 
-    meet = meeting(size, match, emit)
+    meet = join_step(size, match, emit)
 
     def update(w: Any, t: Any, out: Any) -> None:
         w[0].count += 1
@@ -329,13 +334,13 @@ def join(
     )
 
 
-def meeting(size: int, match: MatchFn, emit: EmitFn) -> Callable[[Any, Any, Any], None]:
-    """Return what f_U of a join does with the window opposite to a tuple: purge, then compare.
+def join_step(size: int, match: MatchFn, emit: EmitFn) -> Callable[[Any, Any, Any], None]:
+    """Return the step of a join's f_U on the opposite window of a tuple: purge, then compare.
 
     Args:
         size: WS.
-        match: the predicate.
-        emit: the result of a pair.
+        match: The predicate.
+        emit: Forwards the result of a pair.
     """
 
     def meet(opposite: Any, t: Any, out: Any) -> None:
@@ -354,4 +359,4 @@ def _same(key: int) -> int:
 
 
 def keep(w: Any) -> None:
-    """Leave the states as they are: an f_S for operators whose `update` purges."""
+    """Do nothing: an f_S for operators whose `update` purges."""

@@ -1,10 +1,10 @@
-"""Interprets queries of operators O+ one tuple at a time, in plain Python: what they mean.
+"""Interprets queries of operators O+ one tuple at a time, in plain Python.
 
-Each operator is run by one instance, or by several that own the keys of some buckets, over the same
-tuples. Between operators, records go on as tuples in the order of their time. An operator's
-watermark follows its tuples and the watermark of the operator before: after the first operator has
-processed a tuple of time W, all operators have a watermark of at least W. That is a valid one,
-since whatever an operator emits later is timed after W (Observation 1 of STRETCH).
+This defines their meaning. One instance runs each operator, or several instances that own the keys of
+different buckets and read the same tuples. Records pass to the next operator as tuples in order of
+time. An operator's watermark follows its tuples and the watermark of the operator before. After the
+first operator has processed a tuple of time W, all operators have a watermark of at least W. This is
+valid, because all later outputs of an operator are timed after W (Observation 1 of STRETCH).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from streamlab.workloads.model.streams.stream import Columns, Input
 from streamlab.workloads.model.streams.total_order import merge
 
 Owner = Callable[[int], int]
-"""f_mu: the instance that owns a bucket."""
+"""f_mu: returns the instance that owns a bucket."""
 
 
 def answer(
@@ -32,14 +32,14 @@ def answer(
     owner: Owner | None = None,
     direct: bool = True,
 ) -> Columns:
-    """Return what a query answers to an input, in output order.
+    """Return the answer of a query to an input, in output order.
 
     Args:
-        query: the query.
-        data: its input.
-        instances: how many instances run each operator; their outputs are merged by time.
-        owner: which instance owns a bucket; by default they take turns.
-        direct: see `instance`.
+        query: The query.
+        data: Its input.
+        instances: Number of instances of each operator; their outputs are merged by time.
+        owner: Maps a bucket to its instance; by default bucket modulo instances.
+        direct: See `instance`.
     """
     rows: list[Row] = []
     run = QueryRun(query, rows.append, instances=instances, owner=owner, direct=direct)
@@ -50,10 +50,7 @@ def answer(
 
 
 class QueryRun:
-    """A query that is running.
-
-    Give it all tuples in total order, then call `finish` once.
-    """
+    """Runs a query: call `process` with all tuples in total order, then `finish` once."""
 
     def __init__(
         self,
@@ -67,11 +64,11 @@ class QueryRun:
         """Start all operators without state.
 
         Args:
-            query: what to run.
-            emit: takes each output record of the last operator, `ts` first.
-            instances: see `answer`.
-            owner: see `answer`.
-            direct: see `instance`.
+            query: The query.
+            emit: Takes each output record of the last operator, `ts` first.
+            instances: See `answer`.
+            owner: See `answer`.
+            direct: See `instance`.
         """
         stage = None
         for operator in reversed(query.operators):
@@ -82,21 +79,21 @@ class QueryRun:
         self._first = stage
 
     def process(self, t: Any) -> None:
-        """Process a tuple, not earlier than the one before.
+        """Process a tuple, not earlier than the last one.
 
         Raises:
-            ProgramError: the program breaks its contract.
+            ProgramError: The program breaks its contract.
         """
         self._first.process(t)
 
     def finish(self, until_ts: int | None) -> None:
-        """End the input: every tuple before `until_ts` has come; None: nothing more is known."""
+        """End the input; if `until_ts` is set, advance the watermark to the last instant before it."""
         if until_ts is not None:
             self._first.advance(until_ts - 1)
 
 
 class _Instances:
-    """The instances of one operator; what they emit for one tuple, in order of time."""
+    """Holds the instances of one operator, and merges their outputs for one tuple by time."""
 
     def __init__(self, operator: Operator, count: int, owner: Owner | None, direct: bool) -> None:
         self.rows: list[Row] = []
@@ -110,7 +107,7 @@ class _Instances:
             ]
 
     def take(self) -> list[Row]:
-        """Return what was emitted since the last call, in order of time."""
+        """Return the outputs since the last call, in order of time."""
         if len(self.each) > 1:
             self.rows.sort(key=_time)
         rows = list(self.rows)
@@ -127,7 +124,7 @@ def _time(row: Row) -> Any:
 
 
 class _Stage:
-    """One operator of a query, and where its outputs go."""
+    """Runs one operator of a query, and passes on its outputs and its watermark."""
 
     def __init__(
         self, name: str, instances: _Instances, forward: Forward, following: "_Stage | None"
@@ -151,7 +148,7 @@ class _Stage:
         self._pass_on(t.ts)
 
     def advance(self, watermark: int) -> None:
-        """Raise the watermark, unless it is there already."""
+        """Raise the watermark if it is lower than `watermark`."""
         if self._watermark is None or watermark > self._watermark:
             self._watermark = watermark
             for each in self._instances.each:
@@ -167,23 +164,23 @@ class _Stage:
 
 
 def _chained(operator: Operator, following: _Stage) -> Forward:
-    """Return what makes a tuple of the following operator of each record of `operator`."""
+    """Return a function that passes each record of `operator` to the next operator as a tuple."""
     names = (operator.output.names or ())[1:]
     make = tuple_type(names)._make
     types = [operator.output[name].type for name in names]
 
     def forward(row: Row) -> None:
-        # What is emitted takes the width of its field before the next operator reads it.
-        fields = [_narrowed(operator, of, v) for of, v in zip(types, row[1:], strict=True)]
+        # Values take the width of their field before the next operator reads them.
+        fields = [_narrow(operator, kind, v) for kind, v in zip(types, row[1:], strict=True)]
         following.process(make((row[0], 0, *fields)))
 
     return forward
 
 
-def _narrowed(operator: Operator, of: type[np.generic], value: Any) -> Any:
+def _narrow(operator: Operator, kind: type[np.generic], value: Any) -> Any:
     try:
-        return of(value).item()
+        return kind(value).item()
     except (OverflowError, ValueError, TypeError) as error:
         raise ProgramError(
-            f"operator {operator.name}: {value!r} does not fit its output's {of.__name__}: {error}"
+            f"operator {operator.name}: {value!r} does not fit its output's {kind.__name__}: {error}"
         ) from error

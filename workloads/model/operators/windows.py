@@ -1,8 +1,8 @@
-"""Time-based sliding windows: which ones a tuple falls in, and the records of their instances.
+"""Computes the time-based sliding windows that contain a tuple, and makes their instances.
 
-A window instance is [l, l + WS) with l = n x WA for an integer n, which may be negative. A tuple of
-time ts falls in those with l <= ts < l + WS: the lefts from `earliest_left` to `latest_left` in
-steps of WA. Divisions round down, so that times below zero behave as those above.
+A window instance is [l, l + WS) with l = n x WA for an integer n, which may be negative. The windows
+that contain a time ts have l <= ts < l + WS: lefts from `earliest_left` to `latest_left` in steps of
+WA. Divisions round down, so negative times behave like positive ones.
 """
 
 from collections import deque
@@ -17,47 +17,46 @@ from streamlab.workloads.model.streams.records import RecordType, record_class, 
 from streamlab.workloads.model.streams.stream import Input
 
 LARGEST_TIME = 1 << 62
-"""Event times plus window sizes stay below this in absolute value, so that adding and subtracting
-two of them cannot leave int64 in compiled code."""
+"""Bound on the magnitude of event times plus window sizes: sums and differences of two such values
+fit int64 in compiled code."""
 
-OWN = ("key", "left", "tuples")
-"""What window instances have beside the fields of their state."""
+WINDOW_FIELDS = ("key", "left", "tuples")
+"""Fields of window instances in addition to those of their state."""
 
 
 def earliest_left(window: Window, ts: int) -> int:
-    """Return the left of the earliest window that holds `ts`: the smallest l with l + WS > ts."""
+    """Return the left of the earliest window that contains `ts`: the smallest l with l + WS > ts."""
     return ((ts - window.size) // window.advance + 1) * window.advance
 
 
 def latest_left(window: Window, ts: int) -> int:
-    """Return the left of the latest window that holds `ts`."""
+    """Return the left of the latest window that contains `ts`."""
     return ts // window.advance * window.advance
 
 
 def check_times(query: Query, data: Input) -> None:
-    """Refuse an input whose event times are so large that window boundaries could overflow int64.
+    """Check that event times are small enough for window boundaries to fit int64.
 
-    The law: |ts| plus the window sizes of all operators of the query is below 2**62, and so is
-    |until_ts|. Plain Python would not mind; every engine checks it all the same when it loads an
-    input, so that they agree on what they accept.
+    |ts| plus the window sizes of all operators must be below 2**62, and so must |until_ts|. Every engine
+    checks this when it loads an input, even plain Python, so that all engines accept the same inputs.
 
     Raises:
-        ModelError: it does not hold; names the stream.
+        ModelError: A time is too large; the message names the stream.
     """
     spans = [(s.name, int(s.ts[0]), int(s.ts[-1])) for s in data.streams if len(s)]
     check_spans(query, spans, data.until_ts)
 
 
 def check_spans(query: Query, spans: Iterable[tuple[str, int, int]], until_ts: int | None) -> None:
-    """Do as `check_times` where no input is in memory.
+    """Check event times like `check_times`, without the input in memory.
 
     Args:
-        query: what is asked of the input.
-        spans: name, first and last event time of each stream that has events.
-        until_ts: where the input is cut; None: nowhere.
+        query: The query.
+        spans: Name, first and last event time of each stream with events.
+        until_ts: Time at which the input is cut; None: it is not cut.
 
     Raises:
-        ModelError: as `check_times`.
+        ModelError: A time is too large; the message names the stream.
     """
     reach = sum(operator.window.size for operator in query.operators)
     if until_ts is not None and abs(until_ts) + reach >= LARGEST_TIME:
@@ -71,13 +70,13 @@ def check_spans(query: Query, spans: Iterable[tuple[str, int, int]], until_ts: i
 
 def _too_large(query: Query, where: str, reach: int) -> str:
     return (
-        f"query {query.name}: {where} and windows of {reach} in all go beyond 2**62; "
-        "use a coarser unit of time, or an origin nearer to the data"
+        f"query {query.name}: {where} plus windows of {reach} in all exceed 2**62; "
+        "use a coarser unit of time, or an origin closer to the data"
     )
 
 
 def window_maker(operator: Operator) -> Callable[[int, int], tuple[Any, ...]]:
-    """Return what makes the window instances of a key: `make(key, left)`, one for each input."""
+    """Return `make(key, left)`, which makes the window instances of a key, one for each input."""
     record = _WindowRecord(operator)
     inputs = range(len(operator.inputs))
     stores = operator.stores
@@ -95,7 +94,7 @@ def window_maker(operator: Operator) -> Callable[[int, int], tuple[Any, ...]]:
 
 
 def purge(instances: tuple[Any, ...]) -> None:
-    """Remove the tuples that the windows have left behind: the default f_S."""
+    """Remove the tuples before the windows: the default f_S."""
     for instance in instances:
         tuples, left = instance.tuples, instance.left
         while tuples and tuples[0].ts < left:
@@ -103,7 +102,7 @@ def purge(instances: tuple[Any, ...]) -> None:
 
 
 def is_empty(instances: tuple[Any, ...], fields: tuple[str, ...], stores: bool) -> bool:
-    """Return whether all states are zero and hold no tuples, so that their key can be removed."""
+    """Return whether all states are zero and without tuples, so that their key can be removed."""
     for instance in instances:
         if stores and instance.tuples:
             return False
@@ -115,10 +114,10 @@ def is_empty(instances: tuple[Any, ...], fields: tuple[str, ...], stores: bool) 
 
 
 class _WindowRecord(RecordType):
-    """The state record of an operator, with room for what window instances have of their own."""
+    """Makes state records of an operator that also have the fields of window instances."""
 
     def __init__(self, operator: Operator) -> None:
         super().__init__(operator.name, operator.state)
-        # Without stores there is no attribute `tuples`: using it is an error that says so.
-        own = OWN if operator.stores else OWN[:-1]
-        self.cls = record_class(operator.name, (*own, *self.fields), types_of(operator.state))
+        # Without stores the records lack `tuples`, so that using it raises an AttributeError.
+        extra = WINDOW_FIELDS if operator.stores else WINDOW_FIELDS[:-1]
+        self.cls = record_class(operator.name, (*extra, *self.fields), types_of(operator.state))

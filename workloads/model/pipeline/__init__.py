@@ -1,1 +1,1 @@
-"""Ordered pipelines: program, reference interpretation, laws."""
+"""Defines ordered pipelines: program, reference interpretation, laws."""

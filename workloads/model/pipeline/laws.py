@@ -1,8 +1,8 @@
-"""The laws that `check` tests on ordered pipelines, each as a function that raises.
+"""Defines the laws that `check` tests on ordered pipelines.
 
-Each draws an input, runs an operator or the whole pipeline on it by the interpreter, and raises a
-counterexample when the law does not hold. Engines rest on them: they run stateless operators for
-several records at once and in any order, and partitioned ones for several keys at once.
+Each law draws an input, runs an operator or the whole pipeline on it with the interpreter, and raises a
+counterexample if it does not hold. Engines rely on these laws: they run stateless operators on several
+records at once in any order, and partitioned operators on several keys at once.
 """
 
 from collections import defaultdict
@@ -15,14 +15,14 @@ from streamlab.workloads.model.dgs.laws import BrokenLawError
 from streamlab.workloads.model.dgs.wires import Draw
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.pipeline.program import Pipeline, Stage
-from streamlab.workloads.model.pipeline.reference import PipelineRun, narrowed
+from streamlab.workloads.model.pipeline.reference import PipelineRun, narrow
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.model.streams.strategies import records
 
 Row = tuple[Any, ...]
 
 MAX_RECORDS = 12
-"""Most records of an input."""
+"""Largest number of records of an input."""
 
 _WORD = range(-(1 << 63), 1 << 63)
 
@@ -30,47 +30,47 @@ _WORD = range(-(1 << 63), 1 << 63)
 def keys_are_pure(pipeline: Pipeline, index: int, draw: Draw) -> None:
     """Keys: the key of a record depends on the record alone, and is an integer of 64 bits.
 
-    Whoever groups records asks for the key, and whoever has the state asks for it again.
+    Engines compute the key several times: to group records, and to find the state.
     """
     key = pipeline.stages[index].key
     assert key is not None, "only partitioned operators have keys"
-    seen = _records_of(pipeline, index, draw)
-    found: dict[int, Any] = {}
-    for place in [*range(len(seen)), *reversed(range(len(seen)))]:
-        made = key(seen[place])
-        if not isinstance(made, int | np.integer) or int(made) not in _WORD:
-            wrong = (_words(pipeline, index, seen[place]), f"key: {made!r}")
+    data = _records_of(pipeline, index, draw)
+    first_keys: dict[int, Any] = {}
+    for place in [*range(len(data)), *reversed(range(len(data)))]:
+        value = key(data[place])
+        if not isinstance(value, int | np.integer) or int(value) not in _WORD:
+            wrong = (_words(pipeline, index, data[place]), f"key: {value!r}")
             raise BrokenLawError("a key is not an integer of 64 bits", wrong)
-        if found.setdefault(place, made) != made:
+        if first_keys.setdefault(place, value) != value:
             lines = (
-                *(_words(pipeline, index, t) for t in seen),
-                f"key of {_words(pipeline, index, seen[place])}",
-                f"  first: {found[place]}",
-                f"  again: {made}",
+                *(_words(pipeline, index, t) for t in data),
+                f"key of {_words(pipeline, index, data[place])}",
+                f"  first: {first_keys[place]}",
+                f"  again: {value}",
             )
             raise BrokenLawError("the key of a record changes from call to call", lines)
 
 
 def outputs_are_declared(pipeline: Pipeline, draw: Draw) -> None:
-    """Emits: no call forwards more than `max_outputs`, and what it forwards fits the output.
+    """Emits: no call forwards more than `max_outputs` records, and all fit the output's types.
 
-    Engines keep room for so many records, in columns of the output's types.
+    Engines allocate columns of the output's types for that many records.
     """
     output = pipeline.output
     types = [output[name].type for name in output.names or ()]
     last = pipeline.stages[-1].name
     for row in _run(pipeline, draw(records(pipeline, max_size=MAX_RECORDS))):
-        for of, value in zip(types, row, strict=True):
+        for kind, value in zip(types, row, strict=True):
             try:
-                narrowed(of, value)
+                narrow(kind, value)
             except (OverflowError, ValueError, TypeError) as error:
                 raise ProgramError(
-                    f"operator {last}: {value!r} does not fit its output's {of.__name__}: {error}"
+                    f"operator {last}: {value!r} does not fit its output's {kind.__name__}: {error}"
                 ) from error
 
 
 def runs_repeat(pipeline: Pipeline, draw: Draw) -> None:
-    """Repeat: the same input gives the same answer; functions keep nothing outside the states."""
+    """Repeat: the same input gives the same answer, so functions keep nothing outside the states."""
     data = draw(records(pipeline, max_size=MAX_RECORDS))
     first, again = _run(pipeline, data), _run(pipeline, data)
     if first != again:
@@ -80,46 +80,45 @@ def runs_repeat(pipeline: Pipeline, draw: Draw) -> None:
 
 
 def order_does_not_matter(pipeline: Pipeline, index: int, draw: Draw) -> None:
-    """Order: a stateless operator forwards the same for a record whatever it did before."""
-    seen = _records_of(pipeline, index, draw)
-    order: list[int] = draw(st.permutations(range(len(seen))))
+    """Order: the output of a stateless operator for a record does not depend on earlier records."""
+    data = _records_of(pipeline, index, draw)
+    order: list[int] = draw(st.permutations(range(len(data))))
     alone = _alone(pipeline, index)
-    straight = _by_record(alone, seen)
-    mixed = _by_record(alone, [seen[place] for place in order])
+    straight = _by_record(alone, data)
+    mixed = _by_record(alone, [data[place] for place in order])
     for turn, place in enumerate(order):
         if mixed[turn] != straight[place]:
             lines = [
-                *(_words(pipeline, index, t) for t in seen),
-                f"for {_words(pipeline, index, seen[place])}",
+                *(_words(pipeline, index, t) for t in data),
+                f"for {_words(pipeline, index, data[place])}",
                 f"  in order: {straight[place]}",
                 f"  in the order {order}: {mixed[turn]}",
             ]
             raise BrokenLawError(
-                "what is forwarded for a record depends on the records before it", tuple(lines)
+                "the output for a record depends on the records before it", tuple(lines)
             )
 
 
 def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
-    """Apart: a partitioned operator forwards what the records of its own key say.
+    """Apart: the output of a partitioned operator for a key depends on records of that key only.
 
-    Each key is run by itself, in a fresh operator; put together in the order of the records, that
-    must be the sequence of all keys at once.
+    Runs each key alone in a fresh operator; the outputs must equal those of all keys together.
     """
     stage = pipeline.stages[index]
     assert stage.key is not None, "only partitioned operators have keys"
-    seen = _records_of(pipeline, index, draw)
+    data = _records_of(pipeline, index, draw)
     alone = _alone(pipeline, index)
-    together = _by_record(alone, seen)
+    together = _by_record(alone, data)
     places: dict[int, list[int]] = defaultdict(list)
-    for place, t in enumerate(seen):
+    for place, t in enumerate(data):
         places[int(stage.key(t))].append(place)
     for key in draw(st.permutations(sorted(places))):
-        own = _by_record(alone, [seen[place] for place in places[key]])
-        for place, rows in zip(places[key], own, strict=True):
+        separate = _by_record(alone, [data[place] for place in places[key]])
+        for place, rows in zip(places[key], separate, strict=True):
             if rows != together[place]:
                 lines = [
-                    *(_words(pipeline, index, t) for t in seen),
-                    f"for {_words(pipeline, index, seen[place])} of key {key}",
+                    *(_words(pipeline, index, t) for t in data),
+                    f"for {_words(pipeline, index, data[place])} of key {key}",
                     f"  among all keys: {together[place]}",
                     f"  key {key} by itself: {rows}",
                 ]
@@ -127,26 +126,26 @@ def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
 
 
 def ties_commute(pipeline: Pipeline, index: int, draw: Draw) -> None:
-    """Ties: an operator that says so forwards the same whatever the order of one time's records.
+    """Ties: with `ties_commute`, outputs do not depend on the order of records of equal time.
 
-    Engines then give it records of one time in an order of theirs.
+    Engines may then process such records in any order.
     """
-    seen = sorted(_records_of(pipeline, index, draw), key=lambda t: int(t.ts))
-    order: list[int] = draw(st.permutations(range(len(seen))))
-    order.sort(key=lambda place: seen[place].ts)  # stable: ties stay as they were drawn
+    data = sorted(_records_of(pipeline, index, draw), key=lambda t: int(t.ts))
+    order: list[int] = draw(st.permutations(range(len(data))))
+    order.sort(key=lambda place: data[place].ts)  # stable: ties keep their drawn order
     alone = _alone(pipeline, index)
-    straight = _by_record(alone, seen)
-    mixed = _by_record(alone, [seen[place] for place in order])
+    straight = _by_record(alone, data)
+    mixed = _by_record(alone, [data[place] for place in order])
     for turn, place in enumerate(order):
         if mixed[turn] != straight[place]:
             lines = [
-                *(_words(pipeline, index, t) for t in seen),
-                f"for {_words(pipeline, index, seen[place])}",
+                *(_words(pipeline, index, t) for t in data),
+                f"for {_words(pipeline, index, data[place])}",
                 f"  in order: {straight[place]}",
                 f"  in the order {order}: {mixed[turn]}",
             ]
             raise BrokenLawError(
-                "what is forwarded for a record depends on the order of ties", tuple(lines)
+                "the output for a record depends on the order of ties", tuple(lines)
             )
 
 
@@ -159,26 +158,26 @@ def _run(pipeline: Pipeline, data: list[Any]) -> list[Row]:
 
 
 def _by_record(alone: Pipeline, data: list[Any]) -> list[list[Row]]:
-    """Return what a fresh pipeline forwards for each record."""
+    """Return the output of a fresh pipeline for each record."""
     rows: list[Row] = []
     run = PipelineRun(alone, rows.append)
-    found = []
+    outputs = []
     for t in data:
         run.process(t)
-        found.append(list(rows))
+        outputs.append(list(rows))
         rows.clear()
-    return found
+    return outputs
 
 
 def _alone(pipeline: Pipeline, index: int) -> Pipeline:
-    """Return the pipeline of one operator alone."""
+    """Return a pipeline with a single operator."""
     stage: Stage = pipeline.stages[index]
     event = pipeline.input_of(index)
     return Pipeline(name=stage.name, record=_name(pipeline, index), event=event, stages=(stage,))
 
 
 def _records_of(pipeline: Pipeline, index: int, draw: Draw) -> list[Any]:
-    """Return records as operator `index` sees them: what the operators before it forward."""
+    """Return the input records of operator `index`, which the operators before it forward."""
     drawn: list[Any] = draw(records(pipeline, max_size=MAX_RECORDS))
     if index == 0:
         return drawn
@@ -193,7 +192,7 @@ def _records_of(pipeline: Pipeline, index: int, draw: Draw) -> list[Any]:
     types: list[type[np.generic]] = [np.int64, *(event[name].type for name in names)]
     make = record_type(names)._make
     return [
-        make([narrowed(of, value) for of, value in zip(types, row, strict=True)])
+        make([narrow(kind, value) for kind, value in zip(types, row, strict=True)])
         for row in _run(before, drawn)
     ]
 

@@ -1,12 +1,12 @@
-"""Ordered pipelines: operators in a row, whose outputs come in the order of sequential execution.
+"""Defines ordered pipelines: operators in a row, with outputs in the order of sequential execution.
 
 Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 1, 2 and 4. An
 operator is stateless, partitioned (a state for each key) or stateful (one state). It reads one
-record at a time and forwards none, one or several. The answer is the *sequence* that one thread
-gives, which takes the input in total order and each record through the whole pipeline before the
-next. What is decided here, and why: docs/decisions/0010-ordered-pipelines.md.
+record at a time and forwards any number of records. The answer is the *sequence* of a single thread that
+takes the input in total order and passes each record through the whole pipeline before the next. Design
+choices: docs/decisions/0010-ordered-pipelines.md.
 
-Functions are plain Python over records; the reference engine runs them as they are, the multicore
+Functions are plain Python over records. The reference engine runs them as they are; the multicore
 engine compiles them with Numba.
 """
 
@@ -21,12 +21,12 @@ from streamlab.workloads.model.code.functions import require_plain
 from streamlab.workloads.model.errors import ProgramError
 
 RESERVED = frozenset({"ts"})
-"""Names that records have of themselves."""
+"""Field names that every record has."""
 
 ApplyFn = Callable[..., None]
 """`apply(t, out)` of a stateless operator, `apply(s, t, out)` of the others.
 
-`t` is the record: `t.ts`, and the fields of the operator's input. `s` is the state, changed in
+`t` is the record: `t.ts` and the fields of the operator's input. `s` is the state, changed in
 place; its fields start zeroed. `out.emit(*fields)` forwards a record: it takes the output's fields
 without `ts`, which is that of `t`.
 """
@@ -39,22 +39,21 @@ STATELESS, PARTITIONED, STATEFUL = "stateless", "partitioned", "stateful"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One operator of a pipeline; made by `stateless`, `partitioned` or `stateful`.
+    """Describes one operator of a pipeline; made by `stateless`, `partitioned` or `stateful`.
 
     Attributes:
-        name: how messages call it.
-        output: structured dtype of what it forwards; the first field is `ts` (int64).
-        apply: what it does with a record.
-        state: structured dtype of a state; None: stateless.
-        key: the key selector of a partitioned operator; None for the others.
-        partitions: into how many partitions keys are hashed by default; a run may choose another
+        name: Name for messages.
+        output: Structured dtype of its output; the first field is `ts` (int64).
+        apply: Processes a record.
+        state: Structured dtype of a state; None: stateless.
+        key: The key selector of a partitioned operator; None for the others.
+        partitions: Default number of partitions into which keys are hashed; a run may choose another
             number, which does not change the answer.
-        bounds: ascending; keys are partitioned by range instead: a key goes to the partition whose
-            number is the count of bounds at or below it, so there is one more than bounds. None: by
-            hash.
-        max_outputs: most records that one call of `apply` forwards.
-        ties_commute: with a state: what it forwards for a record, and how it goes on at later
-            times, is the same in whatever order it takes the records of one time.
+        bounds: Ascending bounds that partition keys by range instead: the partition of a key is the
+            number of bounds at or below it. None: by hash.
+        max_outputs: Largest number of records that one call of `apply` forwards.
+        ties_commute: For a state: the order of records of equal time changes neither the output for
+            each record nor the later behaviour.
     """
 
     name: str
@@ -79,9 +78,9 @@ class Stage:
         if self.state is not None and not self.state.names:
             raise ProgramError(f"{where}: the state dtype {self.state} has no named fields")
         if self.partitions < 1:
-            raise ProgramError(f"{where}: partitions is {self.partitions}; at least 1")
+            raise ProgramError(f"{where}: partitions is {self.partitions}; expected at least 1")
         if self.max_outputs < 1:
-            raise ProgramError(f"{where}: max_outputs is {self.max_outputs}; at least 1")
+            raise ProgramError(f"{where}: max_outputs is {self.max_outputs}; expected at least 1")
         bounds = self.bounds
         if bounds is not None and any(a >= b for a, b in pairwise(bounds)):
             raise ProgramError(f"{where}: bounds must ascend, got {bounds}")
@@ -97,7 +96,7 @@ class Stage:
 def stateless(
     *, name: str, output: np.dtype[np.void], apply: ApplyFn, max_outputs: int = 1
 ) -> Stage:
-    """Return an operator without a state: any number of workers may be at it."""
+    """Return an operator without a state, which any number of workers may run at once."""
     return Stage(name=name, output=output, apply=apply, max_outputs=max_outputs)
 
 
@@ -113,7 +112,7 @@ def partitioned(
     max_outputs: int = 1,
     ties_commute: bool = False,
 ) -> Stage:
-    """Return an operator with a state for each key: one worker at a time for each partition."""
+    """Return an operator with a state for each key, with one worker at a time per partition."""
     return Stage(
         name=name,
         output=output,
@@ -135,22 +134,22 @@ def stateful(
     apply: ApplyFn,
     max_outputs: int = 1,
 ) -> Stage:
-    """Return an operator with one state: one worker at a time, in order."""
+    """Return an operator with one state, which one worker at a time runs, in order."""
     return Stage(name=name, output=output, apply=apply, state=state, max_outputs=max_outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """Operators in a row: each reads what the one before forwards.
+    """Describes operators in a row: each reads the output of the one before.
 
     Attributes:
-        name: how messages call it.
-        record: name of the records that it reads: the kind of its streams.
-        event: structured dtype of their fields, without `ts`.
-        stages: at least one.
+        name: Name for messages.
+        record: Name of its input records: the kind of its streams.
+        event: Structured dtype of their fields, without `ts`.
+        stages: The operators, at least one.
 
     Raises:
-        ProgramError: there is no operator, or a field has a reserved name.
+        ProgramError: The pipeline has no operator, or a field has a reserved name.
     """
 
     name: str
@@ -162,20 +161,22 @@ class Pipeline:
         if not self.stages:
             raise ProgramError(f"pipeline {self.name} needs at least one operator")
         if RESERVED & set(self.event.names or ()):
-            raise ProgramError(f"pipeline {self.name}: ts is a reserved name; records have it")
+            raise ProgramError(
+                f"pipeline {self.name}: every record has ts; remove or rename that field"
+            )
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Names of the kinds of streams that it reads: one."""
+        """The single kind of streams that it reads, as a tuple."""
         return (self.record,)
 
     @property
     def output(self) -> np.dtype[np.void]:
-        """What the last operator forwards."""
+        """Structured dtype of the output of the last operator."""
         return self.stages[-1].output
 
     def kind_indices(self, names: Any) -> tuple[int, ...]:
-        """Return the indices of kinds given by name."""
+        """Return the indices of kinds by name."""
         return tuple(self.kinds.index(name) for name in names)
 
     def input_of(self, index: int) -> np.dtype[np.void]:

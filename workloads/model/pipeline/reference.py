@@ -1,4 +1,4 @@
-"""Interprets pipelines one record at a time, in plain Python: what they mean."""
+"""Interprets pipelines one record at a time, in plain Python; this defines their meaning."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ Forward = Callable[[Row], None]
 
 
 def answer(pipeline: Pipeline, data: Input) -> Columns:
-    """Return what a pipeline answers to an input, in order."""
+    """Return the answer of a pipeline to an input, in order."""
     rows: list[Row] = []
     run = PipelineRun(pipeline, rows.append)
     for t in merge(data, pipeline).events(pipeline):
@@ -25,14 +25,14 @@ def answer(pipeline: Pipeline, data: Input) -> Columns:
 
 
 class PipelineRun:
-    """A pipeline that is running. Give it all records in total order."""
+    """Runs a pipeline: call `process` with all records in total order."""
 
     def __init__(self, pipeline: Pipeline, emit: Forward) -> None:
         """Start all operators without state.
 
         Args:
-            pipeline: what to run.
-            emit: takes each record of the last operator, `ts` first.
+            pipeline: The pipeline.
+            emit: Takes each record of the last operator, `ts` first.
         """
         forward = emit
         self._running: list[_Running] = []
@@ -45,18 +45,18 @@ class PipelineRun:
             else:
                 forward = _chained(pipeline, index, running.process)
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the states of all operators; they can be pickled."""
         return [running.states for running in self._running]
 
-    def hold(self, held: Any) -> None:
-        """Go on with the states of another run of this pipeline."""
-        for running, states in zip(self._running, held, strict=True):
+    def restore(self, saved: Any) -> None:
+        """Continue from the states of another run of this pipeline."""
+        for running, states in zip(self._running, saved, strict=True):
             running.states = states
 
 
 class _Out:
-    """The `out` of one operator: stamps what is emitted with the time of the record at hand."""
+    """Implements `out` of one operator: stamps outputs with the time of the current record."""
 
     __slots__ = ("emit", "left", "ts")
 
@@ -83,7 +83,7 @@ class _Out:
 
 
 class _Running:
-    """One operator with its states by key; a stateful operator's is that of key 0."""
+    """Runs one operator, with its states by key; a stateful operator uses key 0."""
 
     def __init__(self, stage: Stage, forward: Forward) -> None:
         self._stage = stage
@@ -93,7 +93,7 @@ class _Running:
             self._record = RecordType(f"state of {stage.name}", stage.state)
 
     def process(self, t: Any) -> None:
-        """Take one record; not before all that followed from the last has been forwarded."""
+        """Process one record, after all outputs of the last record have been forwarded."""
         stage, out = self._stage, self._out
         out.ts = t.ts
         out.left = stage.max_outputs
@@ -108,7 +108,7 @@ class _Running:
 
 
 def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> Forward:
-    """Return what makes a record for operator `index` of what the one before forwards."""
+    """Return a function that passes outputs of the operator before to operator `index` as records."""
     fields = pipeline.input_of(index)
     names = fields.names or ()
     make = record_type(names)._make
@@ -116,28 +116,28 @@ def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> 
     before = pipeline.stages[index - 1].name
 
     def forward(row: Row) -> None:
-        # What is emitted takes the width of its field before the next operator reads it.
-        values = [_forwarded(before, of, v) for of, v in zip(types, row[1:], strict=True)]
+        # Values take the width of their field before the next operator reads them.
+        values = [_fit(before, kind, v) for kind, v in zip(types, row[1:], strict=True)]
         process(make((row[0], *values)))
 
     return forward
 
 
-def narrowed(of: type[np.generic], value: Any) -> Any:
-    """Return a value as its field holds it.
+def narrow(kind: type[np.generic], value: Any) -> Any:
+    """Return a value as a field of type `kind` holds it.
 
     Raises:
-        OverflowError, ValueError, TypeError: it does not fit.
+        OverflowError, ValueError, TypeError: The value does not fit.
     """
-    # NumPy wraps its own scalars, such as elements of a state's array, and refuses plain ones.
-    made: Any = of
-    return made(value.item() if isinstance(value, np.generic) else value).item()
+    # NumPy wraps its own scalars, such as elements of a state's array, but raises for plain ones.
+    convert: Any = kind
+    return convert(value.item() if isinstance(value, np.generic) else value).item()
 
 
-def _forwarded(before: str, of: type[np.generic], value: Any) -> Any:
+def _fit(before: str, kind: type[np.generic], value: Any) -> Any:
     try:
-        return narrowed(of, value)
+        return narrow(kind, value)
     except (OverflowError, ValueError, TypeError) as error:
         raise ProgramError(
-            f"operator {before}: {value!r} does not fit its output's {of.__name__}: {error}"
+            f"operator {before}: {value!r} does not fit its output's {kind.__name__}: {error}"
         ) from error

@@ -1,1 +1,1 @@
-"""What all models share of input: streams, records, tags, the total order."""
+"""Defines the input of all models: streams, records, tags, the total order."""

@@ -1,8 +1,7 @@
-"""What fields of a state hold in plain Python: values of the types that were declared for them.
+"""Checks in plain Python that values fit the declared types of state fields.
 
-Compiled integers wrap when they leave their type, Python's grow. So that an engine that compiles
-a program and one that does not never differ without a word, a value that its field cannot hold is
-an error here, where the function gives it to the field.
+Compiled integers wrap at the limits of their type, while Python's grow. So that engines never silently
+differ, assigning a value that the field cannot hold raises an error.
 """
 
 from functools import cache
@@ -19,89 +18,89 @@ def put(record, value):
     if type(value) is int and {low} <= value <= {high}:
         record.{slot} = value
     else:
-        record.{slot} = held(where, dtype, value)
+        record.{slot} = checked_value(where, dtype, value)
 """
 
 
 def slot_of(field: str) -> str:
-    """Return where a record keeps what is behind a field of `keeping`."""
-    return f"_kept_{field}"
+    """Return the name of the slot that stores the value of a `checked_property`."""
+    return f"_slot_{field}"
 
 
-def keeping(where: str, slot: str, dtype: np.dtype[Any]) -> property:
-    """Return an attribute that takes integers of a type, and keeps them in a slot.
+def checked_property(where: str, slot: str, dtype: np.dtype[Any]) -> property:
+    """Return a property that accepts integers of a type and stores them in a slot.
 
-    Setting it takes 0.1 us more than a slot. It is written as source, since to name the slot in
-    a closure takes as long again.
+    Setting it takes 0.1 us more than setting a slot. The setter is generated as source, because a
+    closure over the slot's name would take that time again.
 
     Args:
-        where: which field, for messages.
-        slot: the attribute behind it.
-        dtype: its declared type.
+        where: The field, for messages.
+        slot: The attribute that stores the value.
+        dtype: The declared type of the field.
     """
     low, high = _limits(dtype)
-    names: dict[str, Any] = {"held": held, "where": where, "dtype": dtype}
-    # As of this file, so that a mistake is blamed on who set the field: `errors.place_of`.
+    names: dict[str, Any] = {"checked_value": checked_value, "where": where, "dtype": dtype}
+    # Compile it under this file's name, so that `errors.place_of` reports the caller that set the field.
     exec(compile(_SETTER.format(slot=slot, low=low, high=high), __file__, "exec"), names)
     return property(attrgetter(slot), names["put"])
 
 
-def held(where: str, dtype: np.dtype[Any], value: Any) -> Any:
-    """Return a value as a field holds it: a Python number, of a whole field an integer.
+def checked_value(where: str, dtype: np.dtype[Any], value: Any) -> Any:
+    """Return a value as a field holds it: a Python number, or an int for integer fields.
 
     Args:
-        where: which field, for messages.
-        dtype: its declared type.
-        value: what a function gave it; what has no fraction may be a float.
+        where: The field, for messages.
+        dtype: The declared type of the field.
+        value: The assigned value; integer fields accept floats without a fraction.
 
     Raises:
-        ProgramError: the field is of integers, and the value is none of them.
+        ProgramError: The field is of integers, and the value is no integer of its type.
     """
-    given = value.item() if isinstance(value, np.generic) else value
+    number = value.item() if isinstance(value, np.generic) else value
     if dtype.kind not in "iu":
-        return given
-    whole = isinstance(given, int) or (isinstance(given, float) and given.is_integer())
+        return number
+    whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
     low, high = _limits(dtype)
-    if whole and low <= given <= high:
-        return int(given)
+    if whole and low <= number <= high:
+        return int(number)
     remedy = "round it, or declare a type that has it"
     if whole:
         remedy = (
             f"compiled code would wrap it: keep it from {low} to {high}, or declare a wider type"
         )
-    raise ProgramError(f"{where} is of type {dtype} and was given {given!r}; {remedy}")
+    raise ProgramError(f"{where} is of type {dtype} and was given {number!r}; {remedy}")
 
 
 @cache
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the greatest value of a type of integers; NumPy takes a microsecond."""
+    """Return the limits of an integer type; cached, because NumPy takes a microsecond."""
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
 
 
 class StateArray(npt.NDArray[Any]):
-    """An array field of a state: its elements are Python numbers, and keep to its type.
+    """Implements an array field of a state, with Python numbers as elements and checked assignment.
 
     Attributes:
-        where: which field, for messages.
+        where: The field, for messages.
     """
 
     where: str
 
     def __array_finalize__(self, made_of: Any) -> None:
-        """Take the name over from the array that this is a part of."""
+        """Copy `where` from the array that this is a part of."""
         self.where = getattr(made_of, "where", "a state's array")
 
     def __getitem__(self, index: Any) -> Any:
         """Return an element as a Python number, or a part as an array."""
-        found = super().__getitem__(index)
-        return found.item() if isinstance(found, np.generic) else found
+        part = super().__getitem__(index)
+        return part.item() if isinstance(part, np.generic) else part
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Set elements; one number must be of the array's type.
+        """Set elements.
 
         Raises:
-            ProgramError: it is not.
+            ProgramError: A single number does not fit the array's type.
         """
         dtype = self.dtype
         if type(value) is int and dtype.kind in "iu":
@@ -110,14 +109,14 @@ class StateArray(npt.NDArray[Any]):
                 super().__setitem__(index, value)
                 return
         if not isinstance(value, np.ndarray):
-            value = held(f"{self.where}[{index}]", dtype, value)
+            value = checked_value(f"{self.where}[{index}]", dtype, value)
         super().__setitem__(index, value)
 
 
 def zeros(where: str, dtype: np.dtype[Any]) -> StateArray:
-    """Return the array of a field, of zeros."""
+    """Return the array of a field, filled with zeros."""
     assert dtype.subdtype is not None
     base, shape = dtype.subdtype
-    made = np.zeros(shape, dtype=base).view(StateArray)
-    made.where = where
-    return made
+    array = np.zeros(shape, dtype=base).view(StateArray)
+    array.where = where
+    return array

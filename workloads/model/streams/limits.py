@@ -1,8 +1,8 @@
-"""Limits on an input: beyond them, a number of the workload does not fit its field.
+"""Declares limits on an input, beyond which a number of the workload does not fit its field.
 
-Compiled integers wrap silently and Python's grow, so an answer beyond a limit depends on the
-engine. A workload declares what it adds up; `streamlab.workloads.datasets.limits` refuses an input beyond a
-limit before anything is measured.
+Compiled integers wrap silently and Python's grow, so an answer beyond a limit depends on the engine.
+A workload declares the sums that it computes; `streamlab.workloads.datasets.limits` rejects an input
+beyond a limit before any measurement.
 """
 
 from collections.abc import Callable
@@ -14,30 +14,30 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 Read = Callable[[Any], IntArray]
-"""From a `streamlab.workloads.datasets.total_order.Sequence` to an integer for each event."""
+"""Maps a `streamlab.workloads.datasets.total_order.Sequence` to an integer for each event."""
 
 INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
 
 KEY = "key"
-"""In place of a field: the key of an event."""
+"""Stands for an event's key in place of a field name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """A range for the values of a field, or for sums of them.
+    """Describes a range for the values of a field, or for sums of them.
 
-    Of a sum, the positive and the negative terms are added apart: where both sums are in range, so
-    is every partial sum, whatever the order and the grouping in which an engine adds.
+    The positive and the negative terms of a sum are added separately. If both sums are in range, so is
+    every partial sum, in any order and grouping of additions.
 
     Attributes:
-        field: the integer payload field whose values count; None: every event counts as 1.
-        what: the quantity that has to be in range, in words.
-        remedy: the user's remedy, in words.
-        lowest, highest: the range.
-        reads: further payload fields that `groups` and `terms` read.
-        groups: the number of the sum that each event belongs to; None: each value is a sum.
-        terms: what each event adds; None: the value of its field.
+        field: The integer payload field whose values count; None: every event counts as 1.
+        what: The quantity that must be in range, in words.
+        remedy: The user's remedy, in words.
+        lowest, highest: The range.
+        reads: Further payload fields that `groups` and `terms` read.
+        groups: Returns the number of each event's sum; None: each value is a sum.
+        terms: Returns the term of each event; None: the value of its field.
     """
 
     field: str | None
@@ -51,11 +51,11 @@ class Limit:
 
 
 def count_limit(what: str, *, by: str) -> Limit:
-    """Return the limit on how many events have one value of a field, for counts of 32 bits.
+    """Return the limit of 32-bit counts on the number of events per value of a field.
 
     Args:
-        what: the counted events, in words.
-        by: the field, or `KEY`.
+        what: The counted events, in words.
+        by: The field, or `KEY`.
     """
     return Limit(
         field=None,
@@ -68,7 +68,7 @@ def count_limit(what: str, *, by: str) -> Limit:
 
 
 def group_by_field(name: str) -> Read:
-    """Return groups by the value of a field, or by `KEY`."""
+    """Return a function that groups events by the value of a field, or by `KEY`."""
 
     def groups(events: Any) -> IntArray:
         column = events.key if name == KEY else events.payload[name]
@@ -78,7 +78,7 @@ def group_by_field(name: str) -> Read:
 
 
 def group_up_to(kind: int) -> Read:
-    """Return groups that end with each event of a kind, which belongs to the group that it ends."""
+    """Return a function that ends a group with each event of a kind, which belongs to that group."""
 
     def groups(events: Any) -> IntArray:
         ends = events.kind == kind

@@ -1,4 +1,4 @@
-"""Columns of lists: text of a stream as dictionary ids, a varying number per event."""
+"""Defines columns of lists, such as texts as dictionary ids, with a varying number per event."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ import numpy.typing as npt
 from streamlab.workloads.model.errors import ModelError
 
 PREFIX = "list:"
-"""How the type of a list column is written where dtypes are strings: `list:int32`."""
+"""Prefix of a list column's type where dtypes are strings: `list:int32`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListType:
-    """Type of a list column: stands where scalar columns have a dtype."""
+    """Describes the type of a list column, as a dtype does for scalar columns."""
 
     element: np.dtype[Any]
 
     @property
     def name(self) -> str:
-        """The type in words, `list:int32`; `column_type` reads it."""
+        """The name of the type, such as `list:int32`; `column_type` parses it."""
         return PREFIX + self.element.name
 
 
@@ -29,7 +29,7 @@ ColumnType = np.dtype[Any] | ListType
 
 
 def column_type(name: str) -> ColumnType:
-    """Return the type of a column from its name: `int64`, `list:int32`."""
+    """Return the column type with a name such as `int64` or `list:int32`."""
     if name.startswith(PREFIX):
         return ListType(np.dtype(name.removeprefix(PREFIX)))
     return np.dtype(name)
@@ -42,14 +42,14 @@ def type_of(column: "npt.NDArray[Any] | ListColumn") -> ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class ListColumn:
-    """n lists in two arrays: list i is `values[offsets[i]:offsets[i + 1]]`.
+    """Holds n lists in two arrays: list i is `values[offsets[i]:offsets[i + 1]]`.
 
     Attributes:
         offsets: int64[n + 1], non-decreasing.
-        values: the elements of all lists, one after another; may hold more before and behind.
+        values: The elements of all lists, one after another; may have more elements before and after.
 
     Raises:
-        ModelError: offsets of another type, decreasing, or past the values.
+        ModelError: Offsets have another type, decrease, or exceed the values.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -57,14 +57,17 @@ class ListColumn:
 
     def __post_init__(self) -> None:
         if self.offsets.dtype != np.int64 or len(self.offsets) < 1:
-            raise ModelError("a list column needs int64 offsets, one more than it has lists")
+            raise ModelError(
+                f"a list column has {len(self.offsets)} offsets of type {self.offsets.dtype}; "
+                "expected int64 offsets, one more than lists"
+            )
         if self.offsets[0] < 0 or self.offsets[-1] > len(self.values):
             raise ModelError(
-                f"list offsets run from {self.offsets[0]} to {self.offsets[-1]}, "
-                f"there are {len(self.values)} values"
+                f"list offsets run from {self.offsets[0]} to {self.offsets[-1]}; "
+                f"expected at most {len(self.values)}, the number of values, and none below 0"
             )
         if np.any(np.diff(self.offsets) < 0):
-            raise ModelError("list offsets decrease")
+            raise ModelError("list offsets decrease; they must be in ascending order")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -73,7 +76,7 @@ class ListColumn:
         """Return consecutive lists; shares the values."""
         begin, end, step = rows.indices(len(self))
         if step != 1:
-            raise ModelError("a list column is cut into consecutive lists only")
+            raise ModelError(f"a list column was sliced with step {step}; expected step 1")
         return ListColumn(self.offsets[begin : max(begin, end) + 1], self.values)
 
     @property
@@ -83,11 +86,11 @@ class ListColumn:
 
     @property
     def type_name(self) -> str:
-        """The column's type in words, `list:int32`."""
+        """The name of the column's type, such as `list:int32`."""
         return PREFIX + self.values.dtype.name
 
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> "ListColumn":
-        """Return the lists of the given rows, in that order."""
+        """Return the lists of `rows`, in that order."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -100,7 +103,7 @@ class ListColumn:
             yield self.values[begin:end].tolist()
 
     def packed(self) -> "ListColumn":
-        """Return the same lists with offsets from 0 and no other values."""
+        """Return the same lists with offsets from 0 and without unused values."""
         begin, end = int(self.offsets[0]), int(self.offsets[-1])
         if begin == 0 and end == len(self.values):
             return self
@@ -110,11 +113,11 @@ class ListColumn:
     def concatenate(
         parts: "Sequence[ListColumn]", dtype: npt.DTypeLike | None = None
     ) -> "ListColumn":
-        """Return the lists of all parts, one part after another; copies.
+        """Return a copy of the lists of all parts, one part after another.
 
         Args:
-            parts: at least one, unless `dtype` is given.
-            dtype: of the elements; None: that of the parts.
+            parts: At least one, unless `dtype` is set.
+            dtype: Type of the elements; None: that of the parts.
         """
         if not parts:
             return ListColumn.of([], np.dtype(dtype))
@@ -126,7 +129,7 @@ class ListColumn:
 
     @staticmethod
     def of(lists: list[list[Any]], dtype: npt.DTypeLike) -> "ListColumn":
-        """Return a column of the given lists."""
+        """Return a column of `lists`."""
         offsets = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(part) for part in lists], out=offsets[1:])
         values = np.array([value for part in lists for value in part], dtype=dtype)

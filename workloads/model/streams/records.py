@@ -1,8 +1,8 @@
-"""Plain Python records: mutable objects whose attributes are the fields of a structured dtype.
+"""Makes plain Python records: mutable objects whose attributes are the fields of a structured dtype.
 
-Programs see these in the reference engine, the plan simulator and the checker. Integers are Python
-integers, and an error where compiled ones would wrap: see `field_values`. Events are named tuples,
-hence read-only.
+Programs use these in the reference engine, the plan interpreter and the checker. Integers are Python
+integers, and raise where compiled ones would wrap: see `field_values`. Events are named tuples, and so
+read-only.
 """
 
 from collections import namedtuple
@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from streamlab.workloads.model.dgs.program import DGSProgram, Record
 from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.streams.field_values import keeping, slot_of, zeros
+from streamlab.workloads.model.streams.field_values import checked_property, slot_of, zeros
 from streamlab.workloads.model.streams.stream import Columns
 
 _LONGEST_SHOWN, _MOST_SHOWN = 64, 16
-"""Up to how many elements an array is shown whole, and how many of a longer one are."""
+"""Size up to which an array is shown completely, and number of nonzero elements shown of a larger one."""
 
 Types = tuple[tuple[str, str], ...]
-"""Integer fields with the codes of their types."""
+"""Names of integer fields with the codes of their types."""
 
 
 class RecordType:
@@ -33,21 +33,21 @@ class RecordType:
     """
 
     def __init__(self, name: str, dtype: np.dtype[np.void]) -> None:
-        """Build the record class; `name` is how messages call it."""
+        """Build the record class; `name` is for messages."""
         names = dtype.names
         assert names is not None, "programs check that their dtypes are structured"
         self.name = name
         self.dtype = dtype
         self.fields: tuple[str, ...] = names
         self.cls: type[Any] = record_class(name, names, types_of(dtype))
-        # Straight to the slot: a zero need not be looked at.
+        # Zeros go directly into the slots, because they need no check.
         self._zeros = tuple(
             (slot_of(field) if dtype[field].kind in "iu" else field, _zero(name, field, dtype))
             for field in names
         )
 
     def zeroed(self) -> Record:
-        """Return a new record, all fields zero."""
+        """Return a new record with all fields zero."""
         record = self.cls()
         for slot, zero in self._zeros:
             setattr(record, slot, zero() if callable(zero) else zero)
@@ -66,19 +66,19 @@ class RecordType:
         return tuple(_plain(getattr(record, field)) for field in self.fields)
 
     def equal(self, a: Record, b: Record) -> bool:
-        """Return whether all fields are equal; floats must be equal exactly."""
+        """Return whether all fields are equal, floats exactly."""
         return all(_equal(getattr(a, field), getattr(b, field)) for field in self.fields)
 
     def words(self, record: Record) -> str:
-        """Return the record in words, e.g. `counter(count=3)`; of long arrays what is not 0."""
+        """Return the record in words, e.g. `counter(count=3)`; long arrays show nonzero elements only."""
         parts = (f"{field}={_words(getattr(record, field))}" for field in self.fields)
         return f"{self.name}({', '.join(parts)})"
 
 
 class _Record:
-    """Base of all record classes.
+    """Is the base of all record classes.
 
-    Records can be pickled, though nobody can import their classes: engines keep state between runs.
+    Records can be pickled although their classes cannot be imported: engines store state between runs.
     """
 
     __slots__ = ()
@@ -95,7 +95,7 @@ class _Record:
 
 
 def types_of(dtype: np.dtype[np.void]) -> Types:
-    """Return the integer fields of a structured dtype as `record_class` takes them."""
+    """Return the integer fields of a structured dtype, for `record_class`."""
     names = dtype.names or ()
     return tuple((name, dtype[name].str) for name in names if dtype[name].kind in "iu")
 
@@ -105,19 +105,19 @@ def record_class(name: str, fields: tuple[str, ...], types: Types) -> type[Any]:
     """Return the class of records with these attributes.
 
     Args:
-        name: how messages call it.
-        fields: the attributes.
-        types: of those that hold an integer of a declared type, which they keep to.
+        name: Name for messages.
+        fields: The attributes.
+        types: The integer attributes with their types; assignments to these are checked.
     """
-    kept = {field: np.dtype(code) for field, code in types}
-    made: dict[str, Any] = {
-        "__slots__": tuple(slot_of(field) if field in kept else field for field in fields),
+    integers = {field: np.dtype(code) for field, code in types}
+    members: dict[str, Any] = {
+        "__slots__": tuple(slot_of(field) if field in integers else field for field in fields),
         "_fields": fields,
         "_types": types,
     }
-    for field, dtype in kept.items():
-        made[field] = keeping(f"field {field} of {name}", slot_of(field), dtype)
-    return type(name, (_Record,), made)
+    for field, dtype in integers.items():
+        members[field] = checked_property(f"field {field} of {name}", slot_of(field), dtype)
+    return type(name, (_Record,), members)
 
 
 def _record(name: str, fields: tuple[str, ...], types: Types, values: Sequence[Any]) -> Record:
@@ -128,7 +128,7 @@ def _record(name: str, fields: tuple[str, ...], types: Types, values: Sequence[A
 
 
 class Emitter:
-    """Collects the outputs of updates, one tuple each; `out` in a program."""
+    """Collects the outputs of updates as tuples; implements `out` in a program."""
 
     __slots__ = ("_width", "emit", "rows")
 
@@ -142,7 +142,7 @@ class Emitter:
         def emit(*fields: Any) -> None:
             append(fields)
 
-        # A closure in a slot is called without looking anything up on self: a tenth off the loop.
+        # A closure in a slot avoids lookups on self, which saves a tenth of the loop.
         self.emit = emit
 
     def take(self) -> list[tuple[Any, ...]]:
@@ -155,8 +155,8 @@ class Emitter:
         """Return the rows as columns of the output dtype.
 
         Raises:
-            ProgramError: a row has the wrong number of fields, or a value that is none of its
-                field's integers.
+            ProgramError: A row has a wrong number of fields, or a value is no integer of its field's
+                type.
         """
         for row in self.rows:
             if len(row) != self._width:
@@ -170,7 +170,7 @@ def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -
     """Return tuples as columns of a structured dtype; exact for integers up to 64 bits.
 
     Raises:
-        ProgramError: a value is none of its field's integers.
+        ProgramError: A value is no integer of its field's type.
     """
     names = dtype.names or ()
     parts: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
@@ -180,42 +180,42 @@ def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -
 def column(
     name: str, values: Sequence[Any] | npt.NDArray[Any], dtype: np.dtype[np.void]
 ) -> npt.NDArray[Any]:
-    """Return values as a column of a field's type; what has no fraction may be a float.
+    """Return values as a column of a field's type; integer fields accept floats without a fraction.
 
     Raises:
-        ProgramError: the field is of integers, and a value is none of them.
+        ProgramError: The field is of integers, and a value is no integer of its type.
     """
-    wanted = dtype[name]
-    if wanted.kind not in "iu":
-        return np.asarray(values, dtype=wanted)
-    given = np.asarray(values)
-    if given.dtype.kind in "fO" and not isinstance(values, np.ndarray):
-        given = np.array([_whole(value) for value in values], dtype=object)
+    kind = dtype[name]
+    if kind.kind not in "iu":
+        return np.asarray(values, dtype=kind)
+    raw = np.asarray(values)
+    if raw.dtype.kind in "fO" and not isinstance(values, np.ndarray):
+        raw = np.array([_whole(value) for value in values], dtype=object)
     with np.errstate(invalid="ignore"), suppress(OverflowError, TypeError, ValueError):
-        found = given.astype(wanted, copy=False)
-        if np.array_equal(found, given):
-            return found
-    low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
+        converted = raw.astype(kind, copy=False)
+        if np.array_equal(converted, raw):
+            return converted
+    low, high = np.iinfo(kind).min, np.iinfo(kind).max
     wrong = next(
         value
-        for value in given.tolist()
+        for value in raw.tolist()
         if not (isinstance(whole := _whole(value), int | np.integer) and low <= whole <= high)
     )
     raise ProgramError(
-        f"output field {name} is of type {wanted} and was given {wrong!r}; round it, or give the "
+        f"output field {name} is of type {kind} and was given {wrong!r}; round it, or give the "
         "field a type that has it"
     )
 
 
 def _whole(value: Any) -> Any:
-    """Return a float without a fraction as the integer that it is, other values as they are."""
+    """Return a float without a fraction as an integer, and other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @lru_cache(maxsize=64)
 def event_type(payload: np.dtype[np.void]) -> Any:
-    """Return the named-tuple class of events with that payload: `ts`, `kind`, `key`, payload."""
-    # The fields are known at run time only, which typing.NamedTuple does not allow.
+    """Return the named-tuple class of events with a payload: `ts`, `kind`, `key`, payload."""
+    # typing.NamedTuple does not support fields that are known only at run time.
     return namedtuple("event", ("ts", "kind", "key", *(payload.names or ())))
 
 
@@ -223,14 +223,14 @@ def event_type(payload: np.dtype[np.void]) -> Any:
 def tuple_type(names: tuple[str, ...]) -> Any:
     """Return the named-tuple class of an operator's input tuples: `ts`, `input`, then `names`.
 
-    They can be pickled, as records can: windows keep them.
+    They can be pickled like records, because windows store them.
     """
-    own = {"__slots__": (), "__reduce__": _reduced}
-    return type("tuple_", (namedtuple("tuple_", ("ts", "input", *names)),), own)
+    members = {"__slots__": (), "__reduce__": _reduce}
+    return type("tuple_", (namedtuple("tuple_", ("ts", "input", *names)),), members)
 
 
-def _reduced(made: Any) -> tuple[Any, ...]:
-    return _tuple, (made._fields[2:], tuple(made))
+def _reduce(t: Any) -> tuple[Any, ...]:
+    return _tuple, (t._fields[2:], tuple(t))
 
 
 def _tuple(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
@@ -250,8 +250,8 @@ def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
 
 def state_records(program: DGSProgram) -> dict[str, RecordType]:
     """Return the record type of every state type and `across`, by name."""
-    found = {state.name: _cached(state.name, state.dtype) for state in program.states}
-    return found | {one.name: _cached(one.name, one.dtype) for one in program.across}
+    records = {state.name: _cached(state.name, state.dtype) for state in program.states}
+    return records | {across.name: _cached(across.name, across.dtype) for across in program.across}
 
 
 def initial_state(program: DGSProgram) -> Record:
@@ -263,17 +263,17 @@ def initial_state(program: DGSProgram) -> Record:
 
 
 def _zero(name: str, field: str, record: np.dtype[np.void]) -> Any:
-    """Return the zero of a field: a value, or for arrays a function that makes one."""
+    """Return the zero of a field: a value, or a function that makes one for an array."""
     dtype = record[field]
     if dtype.subdtype is not None:
         return partial(zeros, f"field {field} of {name}", dtype)
     return np.zeros((), dtype=dtype).item()
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray):  # as arrays: a state may have 100,000 elements
-        return np.array_equal(one, other)
-    return bool(one == other)
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):  # fast, as a state may have 100,000 elements
+        return np.array_equal(a, b)
+    return bool(a == b)
 
 
 def _words(value: Any) -> str:

@@ -1,10 +1,10 @@
-"""Hypothesis strategies for inputs of a program: several streams, ties in time, silent streams.
+"""Draws inputs of a program with Hypothesis: several streams, ties in time, silent streams.
 
-For tests of programs, of engines and of oracles. Values are small by default, so that sums stay
-exact and collisions (equal payloads, equal residues) are frequent. Event times of a query's input
-lie on and beside the boundaries of its windows. Values and gaps in the input of a pipeline are also
-the constants of its functions, and the numbers beside them; that of a dataflow graph also has
-markers between them, bursts and silence.
+For tests of programs, engines and oracles. Values are small by default, so that sums stay exact and
+collisions (equal payloads, equal residues) are frequent. Event times for a query are on or next to the
+boundaries of its windows. Values and time gaps for a pipeline or a dataflow graph include the constants
+of its functions and their neighbours. Inputs of a dataflow graph also have bursts and silence between
+markers.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ T = TypeVar("T")
 SMALL = st.integers(min_value=-3, max_value=3)
 
 IDS = st.lists(st.integers(min_value=0, max_value=4), max_size=5)
-"""Elements of a list column: ids of a small dictionary."""
+"""Draws a list of a list column: ids of a small dictionary."""
 
 
 @st.composite
@@ -48,16 +48,16 @@ def inputs(
     max_events: int = 12,
     values: st.SearchStrategy[int] | None = None,
 ) -> Input:
-    """Draw an input; a query's or a graph's may be cut off some time after its last event.
+    """Draw an input; that of a query or a graph may be cut some time after its last event.
 
     Args:
-        draw: given by Hypothesis.
-        program: whose kinds and payload the events have.
-        layouts: possible lists of the kinds of each stream; by default one to three streams, each
+        draw: Supplied by Hypothesis.
+        program: The program that determines kinds and payload.
+        layouts: Possible lists of the kinds of each stream; by default one to three streams, each
             with any non-empty set of kinds.
-        max_keys: most keys; unkeyed programs have one.
-        max_events: most events of one stream.
-        values: payload values; None: small ones, and those that a pipeline or a graph mentions.
+        max_keys: Largest number of keys; unkeyed programs have one.
+        max_events: Largest number of events of one stream.
+        values: Payload values; None: small values, and constants of a pipeline or graph.
     """
     keyed = isinstance(program, DGSProgram) and program.keyed
     keys = draw(st.integers(1, max_keys)) if keyed else 1
@@ -114,8 +114,8 @@ def _layouts(program: Program) -> st.SearchStrategy[list[tuple[str, ...]]]:
 
 
 @memo(1024)
-def _column(of: st.SearchStrategy[T], rows: int) -> st.SearchStrategy[list[T]]:
-    return st.lists(of, min_size=rows, max_size=rows)
+def _column(values: st.SearchStrategy[T], rows: int) -> st.SearchStrategy[list[T]]:
+    return st.lists(values, min_size=rows, max_size=rows)
 
 
 @memo(256)
@@ -124,85 +124,86 @@ def _one_of(codes: tuple[int, ...]) -> st.SearchStrategy[int]:
 
 
 def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> tuple[int, ...]:
-    """Return the tags of some kinds; across keys those of groups that have some."""
-    found = []
+    """Return the tags of `kinds`; for kinds across keys, those of groups with keys."""
+    codes = []
     for kind in kinds:
         across = program.across_of(kind) if isinstance(program, DGSProgram) else None
         keys = range(alphabet.keys)
-        its = keys if across is None else sorted(set(across.groups(alphabet.keys).tolist()))
-        found += [alphabet.encode(Tag(kind, key)) for key in its if key in keys]
-    return tuple(found)
+        groups = keys if across is None else sorted(set(across.groups(alphabet.keys).tolist()))
+        codes += [alphabet.encode(Tag(kind, key)) for key in groups if key in keys]
+    return tuple(codes)
 
 
 @memo(64)
 def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
-    """Return a strategy for what the first operator of a query is given, in order of time.
+    """Return a strategy for input tuples of the first operator of a query, in order of time.
 
-    Faster than `inputs`, and shrinks better, where streams do not matter.
+    Faster than `inputs`, and shrinks better, if streams do not matter.
     """
     first = query.operators[0]
     fields = {name: first.fields[name] for name in first.fields.names or ()}
     make = tuple_type((*fields, *first.lists))._make
     kinds = []
     for index, part in enumerate(first.inputs):
-        own = {*(part.fields.names or ()), *(name for name, _ in part.lists)}
-        # What its own input does not carry reads as 0, or as an empty list.
-        values = [_small(fields[name]) if name in own else st.just(0) for name in fields]
-        lists = [IDS.map(tuple) if name in own else st.just(()) for name in first.lists]
+        names = {*(part.fields.names or ()), *(name for name, _ in part.lists)}
+        # Fields that the tuple's input does not have read as 0 or as an empty list.
+        values = [_small(fields[name]) if name in names else st.just(0) for name in fields]
+        lists = [IDS.map(tuple) if name in names else st.just(()) for name in first.lists]
         kinds.append(st.tuples(_times(query, max_size), st.just(index), *values, *lists))
     return st.lists(st.one_of(kinds).map(make), max_size=max_size).map(_by_time)
 
 
 @memo(64)
 def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]]:
-    """Return a strategy for what the first operator of a pipeline is given, in order of time."""
+    """Return a strategy for input records of the first operator of a pipeline, in order of time."""
     names = pipeline.event.names or ()
     make = record_type(names)._make
     dtypes = [pipeline.event[name] for name in names]
     rows = st.tuples(_steps(pipeline), *(_values(pipeline, dtype) for dtype in dtypes))
 
-    def built(drawn: list[tuple[int, ...]]) -> list[Any]:
+    def build(drawn: list[tuple[int, ...]]) -> list[Any]:
         times = accumulate(row[0] for row in drawn)
         return [
-            make((ts, *(_plain(of.type(v)) for of, v in zip(dtypes, row[1:], strict=True))))
+            make((ts, *(_plain(dtype.type(v)) for dtype, v in zip(dtypes, row[1:], strict=True))))
             for ts, row in zip(times, drawn, strict=True)
         ]
 
-    return st.lists(rows, max_size=max_size).map(built)
+    return st.lists(rows, max_size=max_size).map(build)
 
 
 @memo(64)
 def elements(flow: Dataflow, *, max_size: int) -> st.SearchStrategy[list[Element]]:
-    """Return a strategy for what a dataflow graph is given: items of its sources, and markers.
+    """Return a strategy for the input of a dataflow graph: items of its sources, and markers.
 
-    An item's key is the index of its source. There may be a marker behind the last item.
+    An item's key is the index of its source. A marker may follow the last item.
     """
     kinds = []
     for kind, index in enumerate(flow.sources):
-        of = flow.vertices[index].type
-        fields = [_values(flow, of.value[name]).map(of.value[name].type) for name in of.fields[1:]]
+        link = flow.vertices[index].type
+        dtypes = [link.value[name] for name in link.fields[1:]]
+        fields = [_values(flow, dtype).map(dtype.type) for dtype in dtypes]
         plain = st.tuples(*(field.map(_plain) for field in fields))
         kinds.append(st.tuples(_steps(flow), st.just(kind), plain))
     makers = [record_type(flow.vertices[index].type.fields[1:])._make for index in flow.sources]
 
-    def built(drawn: list[tuple[int, int, tuple[Any, ...]]], closed: bool) -> list[Element]:
-        found: list[Element] = []
+    def build(drawn: list[tuple[int, int, tuple[Any, ...]]], closed: bool) -> list[Element]:
+        sequence: list[Element] = []
         times = [*accumulate(step for step, _, _ in drawn)]
         due = first_marker(times[0], flow.markers) if times else 0
         for ts, (_, kind, fields) in zip(times, drawn, strict=True):
             while due <= ts:
-                found.append(Marker(due))
+                sequence.append(Marker(due))
                 due += flow.markers
-            found.append((kind, makers[kind]((ts, *fields))))
-        return [*found, Marker(due)] if closed and times else found
+            sequence.append((kind, makers[kind]((ts, *fields))))
+        return [*sequence, Marker(due)] if closed and times else sequence
 
-    return st.builds(built, st.lists(st.one_of(kinds), max_size=max_size), st.booleans())
+    return st.builds(build, st.lists(st.one_of(kinds), max_size=max_size), st.booleans())
 
 
 @st.composite
-def equivalents(draw: st.DrawFn, of: TraceType, elements: Sequence[Element]) -> list[Element]:
-    """Draw a sequence of the same data trace; any of them may be drawn."""
-    found: list[Element] = []
+def equivalents(draw: st.DrawFn, link: TraceType, elements: Sequence[Element]) -> list[Element]:
+    """Draw any sequence of the same data trace."""
+    sequence: list[Element] = []
     block: list[tuple[int, Any]] = []
     for element in [*elements, None]:
         if element is not None and not isinstance(element, Marker):
@@ -212,14 +213,14 @@ def equivalents(draw: st.DrawFn, of: TraceType, elements: Sequence[Element]) -> 
         values: dict[int, list[Any]] = {}
         for key, value in block:
             values.setdefault(key, []).append(value)
-        if not of.ordered:
+        if not link.ordered:
             values = {key: draw(st.permutations(values[key])) for key in sorted(values)}
         left = {key: iter(values[key]) for key in values}
-        found += [(key, next(left[key])) for key in keys]
+        sequence += [(key, next(left[key])) for key in keys]
         block = []
         if element is not None:
-            found.append(element)
-    return found
+            sequence.append(element)
+    return sequence
 
 
 def _by_time(drawn: list[Any]) -> list[Any]:
@@ -238,11 +239,11 @@ def _plain(value: np.generic) -> Any:
 
 @memo(64)
 def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
-    """Return small values, and those at and beside the constants of functions, that fit."""
+    """Return small values, and constants of functions and their neighbours, that fit the type."""
     if not isinstance(program, Pipeline | Dataflow) or dtype.kind not in "iuf":
         return SMALL
     limits = np.iinfo(dtype if dtype.kind in "iu" else np.int32)
-    near = {value + beside for value in constants(program) for beside in (-1, 0, 1)}
+    near = {value + delta for value in constants(program) for delta in (-1, 0, 1)}
     fitting = sorted(value for value in near if limits.min <= value <= limits.max)
     small = st.integers(0, 3) if dtype.kind == "u" else SMALL
     return small | st.sampled_from(fitting) if fitting else small
@@ -258,11 +259,11 @@ def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[i
 
 @memo(64)
 def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
-    """Return by how much a time is above the one before: not, hardly, or by about a constant.
+    """Return steps from one time to the next: zero, small, or close to a constant.
 
-    Of a graph: or by about the time between markers, and not by so much that there are only those.
+    For a graph, also steps close to the marker period, but none much longer, which would only add markers.
     """
-    near = {value + beside for value in constants(program) for beside in (-1, 0, 1) if value > 0}
+    near = {value + delta for value in constants(program) for delta in (-1, 0, 1) if value > 0}
     step = st.integers(0, 2)
     if isinstance(program, Dataflow):
         period = program.markers
@@ -272,12 +273,12 @@ def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
 
 
 def _times(program: Program, max_events: int) -> st.SearchStrategy[int]:
-    """Return few distinct times for many events: ties within and between streams are the rule."""
+    """Return few distinct times for many events, so that ties within and between streams are common."""
     if not isinstance(program, Query):
         return st.integers(0, max_events)
     length, multiple = st.sampled_from([1, *_lengths(program)]), st.integers(-2, 3)
     return st.builds(
-        lambda n, unit, beside: n * unit + beside, multiple, length, st.sampled_from([0, 0, -1, 1])
+        lambda n, unit, delta: n * unit + delta, multiple, length, st.sampled_from([0, 0, -1, 1])
     )
 
 

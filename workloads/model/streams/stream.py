@@ -1,8 +1,8 @@
-"""Streams in the measured process: timestamp-sorted columns.
+"""Defines streams as timestamp-sorted columns in memory.
 
 The total order of all events of an input is (timestamp, stream index, position in the stream): ties
 in event time are broken by the order in which the workload declares its streams, then by arrival.
-Every engine must honour that order between dependent events.
+Every engine must keep that order between dependent events.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from streamlab.workloads.model.streams.lists import ListColumn
 from streamlab.workloads.model.streams.tag import Alphabet
 
 Columns = dict[str, npt.NDArray[np.generic]]
-"""Named columns of equal length; how records travel in bulk (inputs, outputs, oracle answers)."""
+"""Named columns of equal length, for records in bulk (inputs, outputs, oracle answers)."""
 
 Block = Mapping[str, npt.NDArray[np.generic] | ListColumn]
-"""Some rows of a stream: named columns of equal length, of single values or of lists."""
+"""Rows of a stream: named columns of equal length, of single values or of lists."""
 
 IntArray = npt.NDArray[np.int64]
 TagArray = npt.NDArray[np.int32]
@@ -31,19 +31,18 @@ def _no_heartbeats() -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """One physical stream.
+    """Holds one physical stream.
 
     Attributes:
-        name: unique within the input, e.g. `value-0`.
-        kinds: the kinds (indices into the alphabet) that may occur in it, ascending.
+        name: Unique within the input, e.g. `value-0`.
+        kinds: The kinds (indices into the alphabet) that may occur in it, ascending.
         ts: int64[n], event time, non-decreasing.
-        tag: int32[n], or None when every event has kind `kinds[0]` and key 0.
-        payload: further columns of length n, of one value or of one list per event.
-        heartbeats: int64[h], ascending; `h` promises that every later event has a timestamp above
-            it.
+        tag: int32[n], or None if every event has kind `kinds[0]` and key 0.
+        payload: Further columns of length n, with one value or one list per event.
+        heartbeats: int64[h], ascending; each promises that all later events have a higher timestamp.
 
     Raises:
-        ModelError: columns of unequal length, timestamps out of order, or an untyped tag column.
+        ModelError: Columns differ in length, timestamps are out of order, or a column has a wrong type.
     """
 
     name: str
@@ -67,7 +66,10 @@ class Stream:
                     f"ts has {len(self.ts)}"
                 )
         if self.tag is None and len(self.kinds) != 1:
-            raise ModelError(f"stream {self.name} has kinds {self.kinds} but no tag column")
+            raise ModelError(
+                f"stream {self.name} has kinds {self.kinds} but no tag column; only streams of one "
+                "kind may omit it"
+            )
         if len(self.ts) > 1:
             late = np.flatnonzero(self.ts[1:] < self.ts[:-1])
             if len(late):
@@ -82,14 +84,14 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """All streams of one workload instance and their alphabet. Stream order breaks ties.
+    """Holds all streams of an input and their alphabet. Stream order breaks ties.
 
     Attributes:
-        until_ts: set for an input that is cut off: every event before this time is in it, so that
-            time is known to have passed up to the instant before; None: up to the last event.
+        until_ts: Time at which the input is cut: it has all events before this time, so time has passed
+            up to the instant before. None: time has passed up to the last event.
 
     Raises:
-        ModelError: a tag is outside of the alphabet, or of a kind that its stream does not carry.
+        ModelError: A tag is outside the alphabet, or its kind is not one of its stream's.
     """
 
     alphabet: Alphabet
@@ -111,5 +113,5 @@ class Input:
 
     @property
     def events(self) -> int:
-        """Number of events in all streams; heartbeats are not events."""
+        """Number of events in all streams, without heartbeats."""
         return sum(len(stream) for stream in self.streams)

@@ -1,8 +1,8 @@
-"""Tags: the finite alphabet on which dependence is defined.
+"""Defines tags: the finite alphabet on which dependence is defined.
 
-A tag is a *kind* (what the event is: a page view, a barrier) and a *key* (whose: the page). On disk
-and in memory it is one int32, `kind + n_kinds * key`, so that both parts are one division away.
-Programs without keys use key 0 only.
+A tag is a *kind* (such as a page view or a barrier) and a *key* (such as the page). On disk and in
+memory it is one int32, `kind + n_kinds * key`, so one division gives both parts. Programs without keys
+use key 0 only.
 """
 
 from collections.abc import Collection
@@ -15,11 +15,11 @@ import numpy.typing as npt
 from streamlab.workloads.model.errors import ModelError
 
 _CHUNK = 1 << 20
-"""Tags looked at at a time: what is made of them stays in the caches."""
+"""Tags checked per step, so that temporary arrays stay in the CPU caches."""
 
 
 class Tag(NamedTuple):
-    """One member of the alphabet: `kind` indexes the program's kinds, `key` counts from 0."""
+    """Identifies a member of the alphabet: `kind` indexes the program's kinds, `key` counts from 0."""
 
     kind: int
     key: int = 0
@@ -27,10 +27,10 @@ class Tag(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alphabet:
-    """All tags of one input: every kind with every key in `range(keys)`.
+    """Describes all tags of one input: every kind with every key in `range(keys)`.
 
     Raises:
-        ModelError: no kinds, no keys, or more tags than an int32 holds.
+        ModelError: No kinds, no keys, or more tags than an int32 holds.
     """
 
     kinds: tuple[str, ...]
@@ -47,20 +47,20 @@ class Alphabet:
         return tag.kind + len(self.kinds) * tag.key
 
     def decode(self, code: int) -> Tag:
-        """Return the tag that the integer in the `tag` column stands for."""
+        """Return the tag for an integer of the `tag` column."""
         return Tag(code % len(self.kinds), code // len(self.kinds))
 
     def wrong_tag(
         self, tags: npt.NDArray[np.int32], kinds: Collection[int], *, first_row: int = 0
     ) -> str | None:
-        """Return which of the tags of a stream with these kinds is none of its own, or None.
+        """Return an error text for the first tag that is invalid for a stream, or None.
 
-        What reads a tag takes it for a place in a table of so many: it must have been here.
+        Call it before any use of tags, because readers index tables with them without a check.
 
         Args:
-            tags: rows of a tag column.
-            kinds: those that may occur in the stream.
-            first_row: number of the first of the rows.
+            tags: Rows of a tag column.
+            kinds: The kinds that may occur in the stream.
+            first_row: Number of the first of these rows, for the message.
         """
         n, least = len(self.kinds), 0
         most = n * self.keys - 1
@@ -78,14 +78,14 @@ class Alphabet:
         return None
 
     def _wrong(self, code: int, kinds: Collection[int]) -> str:
-        """Return a tag and what is wrong with it."""
+        """Return a tag in words, with the reason why it is invalid."""
         n, most = len(self.kinds), len(self.kinds) * self.keys - 1
         rule = f"a tag is the number of its kind ({', '.join(self.kinds)}) + {n} x its key"
         if not 0 <= code <= most:
-            return f"{code}, and with {self.keys} keys there are the tags 0 to {most}; {rule}"
+            return f"{code}, but with {self.keys} keys tags are 0 to {most}; {rule}"
         kind, key = self.decode(code)
         carried = ", ".join(self.kinds[index] for index in kinds)
         return (
-            f"{code}, which is kind {self.kinds[kind]} of key {key}, and the stream carries "
-            f"{carried} only; {rule}"
+            f"{code}, which is kind {self.kinds[kind]} of key {key}, but the stream carries only "
+            f"{carried}; {rule}"
         )

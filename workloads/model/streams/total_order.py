@@ -1,4 +1,4 @@
-"""The total order of an input: (timestamp, stream index, position in the stream)."""
+"""Merges the streams of an input in total order: (timestamp, stream index, position in the stream)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,18 +18,18 @@ from streamlab.workloads.model.streams.records import event_type, record_type, t
 from streamlab.workloads.model.streams.stream import Columns, Input, IntArray, Stream
 
 _CHUNK = 1 << 16
-"""Events turned into Python objects at a time; bounds the memory that they take."""
+"""Events converted to Python objects per step, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """All events of an input as one sequence.
+    """Holds all events of an input as one sequence.
 
     Attributes:
-        columns: `ts`, `kind`, `key` and the payload, streams one after another; a field that a
-            stream does not carry is 0.
-        lists: the list-valued payload of a query's input; what a stream does not carry is empty.
-        stream: int32[n], the stream of each row of `columns`.
+        columns: `ts`, `kind`, `key` and the payload, streams one after another; fields that a stream
+            does not have are 0.
+        lists: The list-valued payload of a query's input; lists that a stream does not have are empty.
+        stream: int64[n], the stream of each row of `columns`.
         order: int64[n], the rows in total order.
     """
 
@@ -41,11 +41,11 @@ class Merged:
     def events(
         self, program: DGSProgram | Query | Pipeline | Dataflow, *, chunk: int = _CHUNK
     ) -> Iterator[Any]:
-        """Yield all events in total order, as the program sees them; lists as Python tuples.
+        """Yield all events in total order, in the program's representation, with lists as tuples.
 
         Args:
-            program: whose events they are.
-            chunk: events made at a time; the first of them waits for all.
+            program: The program that processes the events.
+            chunk: Events converted per step; the first event of a step waits for all of them.
         """
         if isinstance(program, Query):
             payload = (*(program.event.names or ()), *self.lists)
@@ -65,10 +65,10 @@ class Merged:
 
 
 def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Merged:
-    """Put all events of an input in total order.
+    """Return all events of an input in total order.
 
     Raises:
-        ModelError: a column is not what the program reads, or event times are too large for it.
+        ModelError: A column does not have the type that the program reads, or times are too large.
     """
     n_kinds = len(data.alphabet.kinds)
     tags = [_tags(stream) for stream in data.streams]
@@ -92,8 +92,7 @@ def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Mer
         columns=columns,
         lists=lists,
         stream=np.repeat(np.arange(len(lengths)), lengths),
-        # Streams lie one after another, so a stable sort keeps (stream, position) among equal
-        # times.
+        # Streams are one after another, so a stable sort keeps (stream, position) for equal times.
         order=np.argsort(columns["ts"], kind="stable"),
     )
 
@@ -107,7 +106,9 @@ def _scalars(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any
     if column is None:
         return np.zeros(len(stream), dtype=dtype)
     if isinstance(column, ListColumn):
-        raise ModelError(f"stream {stream.name}: column {name} holds lists, the program reads one")
+        raise ModelError(
+            f"stream {stream.name}: column {name} holds lists, but the program reads single values"
+        )
     return np.asarray(column, dtype=dtype)
 
 
@@ -117,7 +118,7 @@ def _lists(stream: Stream, name: str, dtype: np.dtype[Any]) -> ListColumn:
         return ListColumn(np.zeros(len(stream) + 1, dtype=np.int64), np.empty(0, dtype=dtype))
     if not isinstance(column, ListColumn):
         raise ModelError(
-            f"stream {stream.name}: column {name} holds no lists, the program reads some"
+            f"stream {stream.name}: column {name} holds single values, but the program reads lists"
         )
     return column
 

@@ -16,7 +16,7 @@ from streamlab.workloads.model.dataflow.drawing import (
     PARTIALS,
     deployment_dot,
     deployment_text,
-    short,
+    type_label,
 )
 from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
 from streamlab.workloads.model.dataflow.network import Route
@@ -74,7 +74,7 @@ def test_one_worker_is_one():
 
 def test_a_type_of_many_fields_is_shortened():
     fields = np.dtype([(f"f{i}", np.int64) for i in range(6)])
-    assert short(of_events(fields)) == "U(unit, ts f0 f1 f2 +3)"
+    assert type_label(of_events(fields)) == "U(unit, ts f0 f1 f2 +3)"
 
 
 ROW = row()

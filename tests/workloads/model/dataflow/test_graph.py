@@ -96,7 +96,7 @@ def test_other_keys_or_fields_name_what_differs_and_a_stateless_operator():
     said = refused(lambda f, r: f.gives(f.add(replace(AVG, reads=U("house", wide)), f.add(JFM, r))))
     assert said == (
         "dataflow loads, edge jfm -> avg: avg reads U(house, ts load), jfm gives U(plug, ts load); "
-        "keys or fields differ. Put an OpStateless between them that makes the one of the other "
+        "keys or fields differ. Put an OpStateless between them that converts one to the other "
         "(keys: plug for house, load: int64 for float64)"
     )
 
@@ -108,7 +108,7 @@ def test_other_keys_between_ordered_types_name_both_operators_to_put_between():
         f.gives(f.add(other, f.sort(f.add(JFM, r))))
 
     assert "Put an OpStateless between them" in refused(build)
-    assert "and SORT behind it" in refused(build)
+    assert "and SORT after that" in refused(build)
 
 
 def test_fields_in_another_order_are_told():
@@ -125,8 +125,8 @@ def test_a_merge_of_ordered_edges_loses_their_order():
         f.gives(f.add(again(LI, "both"), one, two))
 
     assert refused(build) == (
-        "dataflow loads: both reads O(plug, ts load) of several vertices (li, li2), whose order is "
-        "lost where they are merged; put SORT before it: flow.sort(...) of all of them"
+        "dataflow loads: both reads O(plug, ts load) from several vertices (li, li2), and "
+        "merging loses their order; put SORT before it: flow.sort(...) of all of them"
     )
 
 
@@ -144,13 +144,13 @@ def test_sort_takes_one_type():
 def test_the_period_of_markers_is_a_positive_whole_number(period: Any):
     flow = Flow("loads", markers=period)
     jfm = flow.add(JFM, flow.source("reading", READING))
-    with pytest.raises(ProgramError, match=r"markers is .*; wanted a whole number, at least 1"):
+    with pytest.raises(ProgramError, match=r"markers is .*; expected an integer of at least 1"):
         flow.gives(jfm)
 
 
 def test_names_are_unique():
     said = refused(lambda f, r: f.gives(f.add(JFM, r, f.add(JFM, r))))
-    assert said == "dataflow loads has two vertices jfm; give one another name"
+    assert said == "dataflow loads has two vertices jfm; rename one of them"
 
 
 def test_what_nothing_reads_is_refused():
@@ -158,7 +158,7 @@ def test_what_nothing_reads_is_refused():
         f.add(again(JFM, "left"), r)
         f.gives(f.add(JFM, r))
 
-    assert "nothing reads left; only what is given" in refused(build)
+    assert "nothing reads left; only the output of the last vertex" in refused(build)
 
 
 def test_what_is_given_is_not_read_as_well():
@@ -167,14 +167,14 @@ def test_what_is_given_is_not_read_as_well():
         f.add(AVG, loads)
         f.gives(loads)
 
-    assert "jfm is given and read; only one may be" in refused(build)
+    assert "another vertex reads jfm, so it cannot be the answer" in refused(build)
 
 
 @pytest.mark.parametrize("index", [-1, 7, None, "reading", 0.0])
 def test_an_input_is_what_the_flow_returned(index: Any):
     said = refused(lambda f, r: f.add(JFM, index))
     assert said.startswith("dataflow loads: jfm reads vertex ")
-    assert "give what flow.source, flow.add or flow.sort returned" in said
+    assert "pass a vertex that flow.source, flow.add or flow.sort returned" in said
     assert "gives vertex" in refused(lambda f, r: f.gives(index))
 
 
@@ -189,7 +189,7 @@ def test_a_graph_has_an_operator():
 
 def test_what_is_added_is_an_operator():
     said = refused(lambda f, r: f.add(lambda key, value, out: None, r))
-    assert "is no operator; wanted an OpStateless, OpKeyedOrdered or OpKeyedUnordered" in said
+    assert "is no operator; expected an OpStateless, OpKeyedOrdered or OpKeyedUnordered" in said
 
 
 @pytest.mark.parametrize("degree", [0, -1, 1.5, True])
@@ -214,12 +214,12 @@ def test_one_field_has_one_type_in_all_sources():
     two = flow.add(replace(JFM, name="jfm2", reads=reads), flow.source("more", other))
     with pytest.raises(ProgramError) as caught:
         flow.gives(flow.add(AVG, one, two))
-    assert "field plug is int32 in one source and int64 in another; give one" in str(caught.value)
+    assert "field plug is int32 in one source and int64 in another; rename one" in str(caught.value)
 
 
 def test_a_source_is_of_no_order_and_no_key():
     jfm = Vertex(name="jfm", type=LOADS, inputs=(0,), operator=JFM)
-    with pytest.raises(ProgramError, match=r"source reading is of O\(unit.*, not U\(unit\)"):
+    with pytest.raises(ProgramError, match=r"source reading has type O\(unit.*; expected U\(unit"):
         Dataflow(
             name="x",
             markers=1,
@@ -229,7 +229,9 @@ def test_a_source_is_of_no_order_and_no_key():
 
 def test_a_vertex_reads_those_before_it():
     jfm = Vertex(name="jfm", type=LOADS, inputs=(1,), operator=JFM)
-    with pytest.raises(ProgramError, match="jfm reads vertex 1, not before it"):
+    with pytest.raises(
+        ProgramError, match=r"jfm \(vertex 1\) reads vertex 1; inputs must come before"
+    ):
         Dataflow(name="x", markers=1, vertices=(Vertex(name="reading", type=READINGS), jfm))
 
 
@@ -261,5 +263,5 @@ def test_an_edge_is_there_once():
         f.gives(f.add(AVG, loads, loads))
 
     assert refused(build) == (
-        "dataflow loads: avg reads jfm twice; an edge is there once: emit twice instead"
+        "dataflow loads: avg reads jfm twice; list each input once, and emit twice instead"
     )

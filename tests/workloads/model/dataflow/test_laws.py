@@ -62,9 +62,9 @@ def test_an_ordered_operator_that_changes_keys_is_caught():
         out.emit(key + value.load % 2, value.ts, value.load)
 
     violation = found(of_loads(replace(LI, on_item=shifted)), "keys", "li")
-    assert violation.law == "an OpKeyedOrdered gives an item of another key"
+    assert violation.law == "an OpKeyedOrdered emits an item of another key"
     assert "on_item at plug 0, record(ts=0, load=1)" in violation.lines[0]
-    assert "gives an item of plug 1: (0, 1)" in violation.lines[1]
+    assert "emits an item of plug 1: (0, 1)" in violation.lines[1]
     assert "only an OpStateless changes keys" in violation.lines[2]
 
 
@@ -91,7 +91,7 @@ def test_a_combine_that_does_not_commute_is_caught():
     report = check(of_loads(replace(AVG, combine=first)), examples=40)
     assert conditions(report) == {("commutative", "avg")}
     assert "combine(x, y) is not combine(y, x)" in report.render()
-    assert "skipped  laws of the whole row: a vertex does not keep its own" in report.render()
+    assert "skipped  laws of the whole row: a vertex breaks its laws" in report.render()
 
 
 def test_what_a_template_cannot_see_makes_a_vertex_inconsistent():
@@ -110,7 +110,7 @@ def test_what_a_template_cannot_see_makes_a_vertex_inconsistent():
     broken = replace(JFM, on_item=on_item, on_marker=forgetting)
     vertices = (flow.vertices[0], replace(flow.vertices[1], operator=broken))
     violation = found(replace(flow, vertices=vertices), "consistent", "jfm")
-    assert violation.law.startswith("inputs that are the same trace of U(unit, ts plug load) give")
+    assert violation.law.startswith("inputs that are the same trace of U(unit, ts plug load) have")
     assert "in another order, of the same trace:" in violation.lines
 
 
@@ -275,7 +275,7 @@ def test_a_value_that_is_written_to_is_caught():
 
 def test_more_pairs_than_declared_are_caught_and_where():
     violation = found(of_loads(replace(LI, max_outputs=3)), "emits", "li")
-    assert "operator li gives more than 3 pairs in one call; raise its max" in violation.lines[0]
+    assert "operator li emits more than 3 pairs in one call; raise its max" in violation.lines[0]
 
 
 @pytest.mark.full
@@ -283,8 +283,8 @@ def test_a_vertex_behind_one_that_fails_is_not_blamed():
     report = check(of_loads(replace(LI, max_outputs=3), AVG), examples=40)
     assert conditions(report) == {("emits", "li")}
     assert report.skipped == (
-        "laws of avg: it reads what does not keep its own",
-        "laws of the whole row: a vertex does not keep its own",
+        "laws of avg: it reads a vertex that breaks its laws",
+        "laws of the whole row: a vertex breaks its laws",
     )
 
 

@@ -45,7 +45,7 @@ def test_a_template_that_has_the_wrong_order_says_what_to_do():
 
 
 def test_an_ordered_operator_keeps_the_type_of_its_keys():
-    with pytest.raises(ProgramError, match=r"keeps the key of what it reads.*by an OpStateless"):
+    with pytest.raises(ProgramError, match=r"keeps the key of its input.*in an OpStateless"):
         replace(LI, gives=O("house", LOAD))
 
 
@@ -75,7 +75,7 @@ def test_a_state_may_hold_an_array():
 
 
 def test_an_operator_that_gives_nothing_is_refused():
-    with pytest.raises(ProgramError, match="avg gives nothing: it needs an on_item"):
+    with pytest.raises(ProgramError, match="avg emits nothing: it needs an on_item"):
         replace(AVG, on_marker=None)
 
 
@@ -90,7 +90,7 @@ def test_a_function_that_does_nothing_when_called_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("operator", "role", "function", "wanted"),
+    ("operator", "role", "function", "expected"),
     [
         (JFM, "on_item", lambda value, out: None, "on_item(key, value, out)"),
         (JFM, "on_marker", lambda key, m, out: None, "on_marker(m, out)"),
@@ -104,12 +104,12 @@ def test_a_function_that_does_nothing_when_called_is_refused():
         (AVG, "on_marker", lambda s, m, out: None, "on_marker(s, key, m, out)"),
     ],
 )
-def test_a_function_takes_what_its_template_says(operator: Any, role: str, function, wanted: str):
+def test_a_function_takes_what_its_template_says(operator: Any, role: str, function, expected: str):
     with pytest.raises(ProgramError) as caught:
         replace(operator, **{role: function})
     message = str(caught.value)
     assert message.startswith(f"operator {operator.name}: {role} takes (")
-    assert f"wanted {wanted}" in message
+    assert f"expected {expected}" in message
 
 
 def test_a_function_may_have_defaults_and_other_names():
@@ -125,7 +125,7 @@ def test_a_name_is_a_name():
 
 
 def test_types_are_types():
-    with pytest.raises(ProgramError, match=r"reads is dtype.*; wanted U\(key, value\)"):
+    with pytest.raises(ProgramError, match=r"reads is dtype.*; expected U\(key, value\)"):
         OpStateless(name="x", reads=LOAD, gives=LOADS, on_item=positive)  # type: ignore[arg-type]
 
 

@@ -298,17 +298,17 @@ def emitting(*fields: Any, most: int = 1) -> Dataflow:
     [
         (
             emitting(1, 2, 3),
-            "operator x gives more than 1 pairs in one call; raise its max_outputs",
+            "operator x emits more than 1 pairs in one call; raise its max_outputs",
         ),
         (emitting(1, 2), "operator x: out.emit got 2 values (1, 2); it takes 3: plug, ts, load"),
         (
             emitting(1, 2, 2**63, most=2),
-            "operator x: 9223372036854775808 does not fit field load of what it gives, of type",
+            "operator x: 9223372036854775808 does not fit output field load of type",
         ),
-        (emitting(1.5, 2, 3, most=2), "operator x: 1.5 does not fit field plug"),
-        (emitting(1, 2.5, 3, most=2), "operator x: 2.5 does not fit field ts"),
-        (emitting(1, None, 3, most=2), "operator x: None does not fit field ts"),
-        (emitting(1, 2, "a", most=2), "operator x: 'a' does not fit field load"),
+        (emitting(1.5, 2, 3, most=2), "operator x: 1.5 does not fit output field plug"),
+        (emitting(1, 2.5, 3, most=2), "operator x: 2.5 does not fit output field ts"),
+        (emitting(1, None, 3, most=2), "operator x: None does not fit output field ts"),
+        (emitting(1, 2, "a", most=2), "operator x: 'a' does not fit output field load"),
     ],
 )
 def test_what_is_emitted_fits_its_type(flow: Dataflow, said: str):
@@ -332,7 +332,7 @@ def test_an_ordered_operator_that_changes_the_key_is_refused_where_it_does():
     with pytest.raises(ModelError) as caught:
         answer(of_loads(replace(PASS, on_item=change)), readings((1, 7, 1), (11, 7, 1)))
     assert (
-        "operator pass is at plug 7 and gives an item of 8; an OpKeyedOrdered keeps keys, only an "
+        "operator pass is at plug 7 and emits an item of 8; an OpKeyedOrdered keeps keys, only an "
         "OpStateless changes them" in str(caught.value)
     )
     assert "in change (" in str(caught.value)

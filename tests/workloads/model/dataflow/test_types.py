@@ -47,13 +47,13 @@ def test_a_value_begins_with_its_time(value):
 
 
 def test_a_key_is_not_named_like_a_field():
-    with pytest.raises(ProgramError, match="type of keys is named load, and so is a field"):
+    with pytest.raises(ProgramError, match="key type and a field of values are both named load"):
         O("load", LOAD)
 
 
 @pytest.mark.parametrize("key", ["", "kind of plug", "ts", 3])
 def test_a_key_has_a_name_that_a_column_can_have(key):
-    with pytest.raises(ProgramError, match="name of the type of keys"):
+    with pytest.raises(ProgramError, match="name of the key type"):
         U(key, LOAD)
 
 
@@ -62,5 +62,7 @@ def test_a_key_has_a_name_that_a_column_can_have(key):
 )
 def test_a_value_has_numbers_only(field):
     value = np.dtype([("ts", np.int64), field])
-    with pytest.raises(ProgramError, match=f"field {field[0]} of a value is of type .* wanted an"):
+    with pytest.raises(
+        ProgramError, match=f"field {field[0]} of a value is of type .* expected an"
+    ):
         U("plug", value)
