@@ -1,4 +1,4 @@
-"""Looks for all that is damaged in a dataset's folder, where `integrity` stops at the first."""
+"""Finds all damage in a dataset's folder; `integrity` stops at the first."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,9 +12,9 @@ from streamlab.workloads.datasets.remedy import how_to_make_again
 
 
 def damages(folder: Path) -> Iterator[str]:
-    """Yield all that is wrong in a dataset's folder, each with its remedy.
+    """Yield each damage in a dataset's folder, with its remedy.
 
-    An oracle's kept answer that is damaged is never used, and is replaced when it is asked for.
+    A damaged oracle answer does no harm: it is never used, and is replaced when next needed.
     """
     try:
         dataset = manifest.read(folder)

@@ -1,4 +1,4 @@
-"""Generated input in memory, for what looks at it and keeps nothing."""
+"""Generates input in memory, without storing a dataset."""
 
 import numpy as np
 
@@ -11,8 +11,8 @@ def generated(workload: Workload, params: Params, events: int, seed: int) -> Inp
     Args:
         workload: one with a generator.
         params: complete and checked, from `Workload.params`.
-        events: about how many.
-        seed: same seed, same input.
+        events: approximate number of events.
+        seed: equal seeds give equal input.
     """
     specs = workload.streams(params, events)
     streams = []
