@@ -195,7 +195,7 @@ def raising(events, seed):
     ("function", "expected"),
     [
         (raising, r"the input of .* cannot be made: RuntimeError: no sensors today, in raising"),
-        (lambda events, seed: 5, r"returned 5; it is to return columns by name, or to yield rows"),
+        (lambda events, seed: 5, r"returned 5; it must return columns by name, or yield rows"),
         (
             lambda events, seed: {"ts": [1], "key": [1]},
             r"kind is 'kind', which is neither a column \(ts, key\)",

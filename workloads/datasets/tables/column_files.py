@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC files as tables, each file with the types that it has."""
+"""Reads Parquet and Arrow IPC files as tables; each file has its own column types."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS = 1 << 16
-"""Read at a time, where the file's own blocks do not say otherwise."""
+"""Rows read at a time, unless the file's own blocks are smaller."""
 _STREAM_MARK = b"\xff\xff\xff\xff"
 _FILE_MARK = b"ARROW1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFiles:
-    """Parquet files, or with `ipc` Arrow IPC files (Feather, too) and streams.
+    """Parquet files, or with `ipc` Arrow IPC files (including Feather) and streams.
 
     Attributes:
-        paths: files, folders with all that is below them, or globs of files.
+        paths: files, globs of files, or folders with everything below.
         ipc: whether they are Arrow IPC.
     """
 
@@ -67,11 +67,11 @@ def parquet_parts(path: Path) -> Iterator[Part]:
         names = tuple(file.schema_arrow.names)
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            # Of columns that share a name none is chosen, and all of them would be read by it.
-            wanted = list(dict.fromkeys(names[index] for index in chosen))
+            # Columns that share a name are never chosen; reading one by name would read all of them.
+            chosen_names = list(dict.fromkeys(names[index] for index in chosen))
             with _reading(path, "Parquet"):
-                batches = file.iter_batches(batch_size=ROWS, columns=wanted)
-                # Their order is not promised.
+                batches = file.iter_batches(batch_size=ROWS, columns=chosen_names)
+                # Arrow does not promise the order of columns.
                 ordered = (batch.select([names[index] for index in chosen]) for batch in batches)
                 yield from chunked(ordered, range(len(chosen)))
 
@@ -92,7 +92,7 @@ def arrow_parts(path: Path) -> Iterator[Part]:
             reader = pa.ipc.open_stream(file)
             batches = iter(reader)
         else:
-            raise DatasetError(f"{path} is no Arrow IPC file, and no stream of Arrow IPC")
+            raise DatasetError(f"{path} is neither a file nor a stream of Arrow IPC")
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
             with _reading(path, "Arrow IPC"):
@@ -102,23 +102,23 @@ def arrow_parts(path: Path) -> Iterator[Part]:
 
 
 def chunked(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
-    """Yield the chosen columns of batches; rows count from 1."""
+    """Yield the chosen columns of batches as chunks; rows count from 1."""
     import pyarrow as pa
 
     names = [str(number) for number in range(len(chosen))]
     done = 0
-    for whole in batches:
-        for begin in range(0, whole.num_rows, ROWS):
-            batch = whole.slice(begin, ROWS)
+    for large_batch in batches:
+        for begin in range(0, large_batch.num_rows, ROWS):
+            batch = large_batch.slice(begin, ROWS)
             yield Chunk(
                 batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
                 number=partial(add, done + begin + 1),
             )
-        done += whole.num_rows
+        done += large_batch.num_rows
 
 
 class _reading:  # noqa: N801 - used as a statement
-    """Turns what reading a broken file raises into a `DatasetError`."""
+    """Converts errors from reading a broken file into a `DatasetError`."""
 
     def __init__(self, path: Path, form: str) -> None:
         self._path, self._form = path, form

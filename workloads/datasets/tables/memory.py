@@ -1,4 +1,4 @@
-"""Tables in memory: frames, arrays, and functions that yield rows or blocks of columns."""
+"""Provides tables in memory: frames, arrays, and functions that yield rows or blocks of columns."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemory:
-    """What is in memory, or made anew each time that it is read.
+    """Rows in memory, or made anew at each reading.
 
     Attributes:
         label: as `Source.label`.
-        batches: yields all rows as Arrow batches of one schema, each time that it is called.
+        batches: yields all rows as Arrow batches of one schema, at each call.
     """
 
     label: str
@@ -36,13 +36,13 @@ class InMemory:
         return ()
 
     def content(self) -> str:
-        """As `Source.content`: of names, types and values, in the blocks in which they come."""
+        """As `Source.content`: a hash of names, types and values, by block."""
         import pyarrow as pa
 
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
-            stream = pa.BufferOutputStream()  # with dictionaries, which a batch by itself lacks
+            stream = pa.BufferOutputStream()  # includes dictionaries, which a batch alone lacks
             plain = batch.replace_schema_metadata(None)
             with pa.ipc.new_stream(stream, plain.schema) as writer:
                 writer.write_batch(plain)
@@ -50,11 +50,11 @@ class InMemory:
         return digest.hexdigest()
 
     def beside(self, folder: Path) -> "InMemory":
-        """As `Source.beside`: the same."""
+        """As `Source.beside`: has no paths, so returns itself."""
         return self
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
-        """As `Source.parts`: one."""
+        """As `Source.parts`: yields one part."""
         batches = self._read()
         first = next(batches, None)
         if first is None:
@@ -77,13 +77,13 @@ class InMemory:
 
 
 def of_frame(given: Any) -> InMemory:
-    """Return a frame of pandas or Polars, or whatever has Arrow's interface for streams.
+    """Return a table of a pandas or Polars frame, or of any object with Arrow's stream interface.
 
     Raises:
-        DatasetError: it does not have it.
+        DatasetError: the object lacks the interface.
     """
-    made_by = type(given)
-    label = f"{made_by.__module__.partition('.')[0]} {made_by.__name__}"
+    owner = type(given)
+    label = f"{owner.__module__.partition('.')[0]} {owner.__name__}"
     if not hasattr(given, "__arrow_c_stream__"):
         raise DatasetError(
             f"{label} does not have Arrow's interface for streams (__arrow_c_stream__), as frames "
@@ -100,10 +100,10 @@ def of_frame(given: Any) -> InMemory:
 
 
 def of_arrays(given: Any) -> InMemory:
-    """Return columns by name, or a structured array.
+    """Return a table of columns by name, or of a structured array.
 
     Raises:
-        DatasetError: it is neither.
+        DatasetError: `given` is neither.
     """
     if isinstance(given, np.ndarray) and given.dtype.names:
         given = {name: given[name] for name in given.dtype.names}
@@ -117,13 +117,13 @@ def of_arrays(given: Any) -> InMemory:
 
 
 def of_rows(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
-    """Return what a function yields: rows, or blocks of columns, as mappings from names.
+    """Return a table of the rows or blocks of columns that a function yields, as mappings from names.
 
-    What is a block has an array or a list for its times. The function is called anew for each
-    reading, and must yield the same.
+    An item is a block if its times are an array or a list. Each reading calls the function again, which must
+    yield the same items.
 
     Raises:
-        DatasetError: it is no function.
+        DatasetError: `function` is not callable.
     """
     if not callable(function):
         raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
@@ -138,7 +138,7 @@ def _yielded(
     pending: list[Mapping[str, Any]] = []
     schema: pa.Schema | None = None
 
-    def same(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    def with_same_columns(batch: "pa.RecordBatch") -> "pa.RecordBatch":
         nonlocal schema
         schema = schema or batch.schema
         if batch.schema.names != schema.names:
@@ -156,16 +156,16 @@ def _yielded(
             )
         if isinstance(item[ts], np.ndarray | list | tuple):
             if pending:
-                yield same(_of_rows(label, pending))
+                yield with_same_columns(_of_rows(label, pending))
                 pending = []
-            yield same(_batch(label, dict(item)))
+            yield with_same_columns(_batch(label, dict(item)))
             continue
         pending.append(item)
         if len(pending) == ROWS:
-            yield same(_of_rows(label, pending))
+            yield with_same_columns(_of_rows(label, pending))
             pending = []
     if pending:
-        yield same(_of_rows(label, pending))
+        yield with_same_columns(_of_rows(label, pending))
 
 
 def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
@@ -174,7 +174,7 @@ def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
         if set(row) != set(names):
             raise DatasetError(
                 f"{label}: a row has {', '.join(map(str, row))}, another "
-                f"{', '.join(map(str, names))}; give None for what a row does not have"
+                f"{', '.join(map(str, names))}; give None for missing values"
             )
     return _batch(label, {name: [row[name] for row in rows] for name in names})
 
@@ -192,7 +192,7 @@ def _batch(label: str, columns: Mapping[str, Any]) -> "pa.RecordBatch":
             array = arrow_array(values) if isinstance(values, ListColumn) else pa.array(values)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise DatasetError(
-                f"{label}: column {name} is no column of one type: {error}"
+                f"{label}: column {name} is not a column of one type: {error}"
             ) from error
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, [str(name) for name in columns])

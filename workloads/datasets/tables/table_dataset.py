@@ -27,14 +27,14 @@ from streamlab.workloads.memory import available_bytes
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 VERSION = 3
-"""Raised when the same table becomes another dataset."""
+"""Increased when the same table becomes a different dataset."""
 
 SORTING_BYTES = 24
-"""Memory for each row that is sorted."""
+"""Memory per row, if rows must be sorted."""
 
 
 def content_key(table: Table) -> str:
-    """Return the SHA-256 of a table: what is in it and what is said of it, never where it is.
+    """Return the SHA-256 of a table's content and declarations; file locations do not count.
 
     Raises:
         DatasetError: a file cannot be read.
@@ -54,22 +54,21 @@ def dataset_of(
     licence: str | None = None,
     made: Recipe | None = None,
 ) -> Dataset:
-    """Return a table as the input of a program, from the catalogue when it is there, else made.
+    """Return a table as the input of a program, from the catalogue if present, else newly made.
 
     Args:
         table: the table.
-        name: whose input it becomes (`Workload.input_name`).
-        program: what reads it; what is wanted of the table follows from it.
-        catalog: where the dataset is kept.
-        progress: told of what is done.
-        source: where the data comes from, in a person's words, or how it was `made`; None: not
-            stated.
-        licence: of the data, likewise.
-        made: what a table that was generated is known by, instead of by its content.
+        name: the input's name (`Workload.input_name`).
+        program: reads the table, and determines the required columns.
+        catalog: stores the dataset.
+        progress: receives progress reports.
+        source: where the data comes from, for people; None: not stated.
+        licence: of the data; None: not stated.
+        made: for a generated table, the recipe that identifies it instead of its content.
 
     Raises:
-        DatasetError: the table cannot be read, or is not what the program wants; the catalogue is
-            as it was.
+        DatasetError: the table cannot be read, or does not fit the program; the catalogue is
+            unchanged.
     """
     wanted = wanted_by(program)
     check_meaning(table, wanted)
@@ -150,7 +149,7 @@ def dataset_of(
 
 
 def _generated(made: Recipe) -> dict[str, Any]:
-    """Return what is said of a table that a function made."""
+    """Return the origin of a table that a function generated."""
     params = {name: value for name, value in made.params.items() if name != "wanted"}
     return {
         "generator": made.workload,
@@ -162,15 +161,15 @@ def _generated(made: Recipe) -> dict[str, Any]:
 
 
 def _key(table: Table, files: tuple[Path, ...], sums: list[str]) -> str:
-    said = [VERSION, table.source.content(), sums, table.meaning()]
+    parts = [VERSION, table.source.content(), sums, table.meaning()]
     if FILE in (table.ts, table.key, table.kind, *table.columns.values()):
-        said.append([path.name for path in files])
-    return hashlib.sha256(canonical(said).encode()).hexdigest()
+        parts.append([path.name for path in files])
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
 def _state(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _columns(table: Table) -> dict[str, str]:
@@ -182,9 +181,9 @@ def _check_memory(rows: int) -> None:
     free = available_bytes()
     if rows * SORTING_BYTES > free:
         raise DatasetError(
-            f"{rows:,} rows are not in order of time, and to sort them takes "
+            f"{rows:,} rows are not in order of time, and sorting them takes "
             f"{rows * SORTING_BYTES / 1e9:.1f} GB of memory, of which {free / 1e9:.1f} GB are "
-            "free; sort the table before"
+            "free; sort the table first"
         )
 
 
@@ -193,8 +192,8 @@ def _stream(share: Share, wanted: Wanted, reading: Reading, keys: Keys) -> Strea
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
     for name in reading.carried(share.kind, wanted):
-        of = wanted.lists.get(name)
-        dtypes[name] = wanted.fields[name] if of is None else ListType(of)
+        element = wanted.lists.get(name)
+        dtypes[name] = wanted.fields[name] if element is None else ListType(element)
     return StreamTable(
         name=share.name,
         kinds=(share.kind,),
@@ -206,13 +205,13 @@ def _stream(share: Share, wanted: Wanted, reading: Reading, keys: Keys) -> Strea
 def _blocks(
     share: Share, names: tuple[str, ...], kinds: int, keys: Keys, blocks: Iterator[Block]
 ) -> Iterator[Block]:
-    dealt = share.dealer()
+    mask = share.dealer()
     for block in blocks:
-        mine = where(block, dealt(np.asarray(block["kind"])))
-        columns: dict[str, Any] = {"ts": mine["ts"]}
+        rows = where(block, mask(np.asarray(block["kind"])))
+        columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
-            columns["tag"] = _tags(share.kind, kinds, keys.of(np.asarray(mine["key"])))
-        yield {**columns, **{name: mine[f".{name}"] for name in names if name not in columns}}
+            columns["tag"] = _tags(share.kind, kinds, keys.of(np.asarray(rows["key"])))
+        yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}
 
 
 def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
