@@ -173,7 +173,7 @@ BAD_EDIT_LINES = {
     "a JSON list instead of an object": "[1]",
     "field page is missing": '{"time": "2020-01-01T00:00:00Z"}',
     "field page is 5": '{"time": "2020-01-01T00:00:00Z", "page": 5}',
-    "'noon' is no ISO 8601 time": edit_line("noon", "a"),
+    "'noon' is not an ISO 8601 time": edit_line("noon", "a"),
     "half a surrogate pair": '{"time": "2020-01-01T00:00:00Z", "page": "\\ud800"}',
 }
 

@@ -1,4 +1,4 @@
-"""Reads times of a pattern whose fields have a fixed number of digits, a column at a time."""
+"""Reads columns of times whose pattern has fields with a fixed number of digits."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ _DIGITS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 def fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     """Return texts as timestamps in seconds.
 
-    None where the pattern has other fields, no day, or a text is no such time with all its digits.
+    None if the pattern has other fields or no day, or if a text does not match it with all digits.
     """
     import pyarrow as pa
 
@@ -52,7 +52,7 @@ def fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
 
 
 def _fields(pattern: str) -> tuple[list[str], bytes]:
-    """Return the fields of a pattern, and the form of its texts with 0 for each digit."""
+    """Return the fields of a pattern, and a sample of its texts with 0 for each digit."""
     names, model = list[str](), ""
     signs = iter(pattern)
     for sign in signs:
