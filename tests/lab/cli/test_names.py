@@ -50,7 +50,7 @@ def test_where_nothing_is_close_the_command_that_lists_is_named():
     many = [f"name{n}" for n in range(9)]
     assert meant("zzz", many, "lab list things") == "`lab list things` shows all 9"
     assert meant("zzz", ["a", "b"], "lab list things") == "there are a, b"
-    assert meant("zzz", []) == "there is none"
+    assert meant("zzz", []) == "none exist"
     assert meant("NAME", ["name1"]) == "did you mean name1?"
 
 

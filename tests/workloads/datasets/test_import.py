@@ -247,7 +247,7 @@ def test_a_pointer_of_git_lfs_is_no_data(catalog: Catalog, tmp_path: Path):
         file = text_file(tmp_path / name)
         file.write_text("\n".join(pointer) + "\n")
         assert_refused(
-            catalog, "access-log", file, f"{name} is a pointer of Git LFS .* `git lfs pull`"
+            catalog, "access-log", file, f"{name} is a Git LFS pointer .* `git lfs pull`"
         )
 
 

@@ -154,7 +154,7 @@ def test_what_is_no_price_is_a_bad_row(text: str):
         ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of iso, s, ms"),
         ({"settings": {"price-scale": 0.0}}, "--price-scale is 0.0"),
         ({"settings": {"decimals": 9}}, "--decimals is 9; give 0 to 6"),
-        ({"settings": {"symbol-pattern": "("}}, "--symbol-pattern is no regular expression"),
+        ({"settings": {"symbol-pattern": "("}}, "--symbol-pattern is not a regular expression"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(more: dict, message: str, tmp_path: Path):

@@ -1,12 +1,12 @@
-"""The connections of the KDD Cup of 1999 to `outlier_detection`.
+"""Imports the connections of the KDD Cup of 1999 as `outlier_detection`.
 
-Lines of 41 features and a label with a full stop, separated by commas, without a header and without
-times: event time is the number of the row, from 0. What becomes of the features is said in
-`streamlab.workloads.inputs.connections.schema`; words are numbered by first appearance.
+Comma-separated lines of 41 features and a label with a full stop, without a header and without
+times: event time is the row number, from 0. `streamlab.workloads.inputs.connections.schema` defines
+the conversion of features; words are numbered by first appearance.
 
-- Row r goes to stream r modulo their number: how many there are changes no event.
-- There is a check after every `--check-every` rows, and after the last one.
-- Files with more combinations of categorical values than a model has room for are refused.
+- Row r goes to stream r modulo their number, so the number of streams changes no event.
+- A check follows every `--check-every` rows, and the last row.
+- Files with more combinations of categorical values than a model can hold are refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -90,7 +90,7 @@ def _hundredths(name: str, text: str) -> int:
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of connections, and that of checks.
+    """Return the streams of connections, and the stream of checks.
 
     Raises:
         DatasetError: too many combinations, or --check-every is out of range.
@@ -115,9 +115,9 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for mine in share_rows("row", count, index, blocks):
-        typed = {n: np.asarray(mine[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
-        yield {"ts": mine["row"], **typed}
+    for share in share_rows("row", count, index, blocks):
+        typed = {n: np.asarray(share[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
+        yield {"ts": share["row"], **typed}
 
 
 def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -33,10 +33,10 @@ KINDS = (
 
 
 def import_kind(name: str) -> ImportKind:
-    """Return the import kind of that name.
+    """Return the import kind of this name.
 
     Raises:
-        DatasetError: there is none.
+        DatasetError: no kind has this name.
     """
     for kind in KINDS:
         if kind.name == name:

@@ -207,7 +207,7 @@ class TestFiles:
         (tmp_path / "folder").mkdir()
         for name, match in [
             ("no.csv", "no.csv: no such file"),
-            ("lfs", "lfs is a pointer of Git LFS"),
+            ("lfs", "lfs is a Git LFS pointer"),
             ("*.nothing", "nothing matches no file"),
             ("empty", "empty is empty"),
             ("folder", "folder is a folder"),
