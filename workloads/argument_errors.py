@@ -5,13 +5,13 @@ from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import ParamSpec, TypeVar
 
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def told(
+def check_arguments(
     error: type[Exception], more: Sequence[Parameter] = (), about: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for a function of `lab` that raises `error` if the arguments do not fit.
@@ -51,7 +51,7 @@ def _mistake(
     parameters = complete.parameters
     for name in by_name:
         if name not in parameters:
-            remedy = meant(name, parameters)
+            remedy = suggest_names(name, parameters)
             return f"there is no argument {name!r}; {remedy}{'' if remedy.endswith('?') else ';'}"
     positional = [name for name, p in parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
     if len(by_position) > len(positional):

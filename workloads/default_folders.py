@@ -42,7 +42,7 @@ _here: Path | None = None
 
 
 @contextmanager
-def seen_from(folder: Path) -> Iterator[None]:
+def resolve_from(folder: Path) -> Iterator[None]:
     """Resolve default folders from `folder` within the block, even if the process changes directory."""
     global _here
     before, _here = _here, folder

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 
-def announced(group: str) -> tuple[EntryPoint, ...]:
+def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return all entry points of a group; several may share a name."""
     return _announced(group, tuple((folder, _changed(folder)) for folder in sys.path))
 

@@ -36,7 +36,7 @@ def command(name: str) -> str:
     return f"`lab environment {name}` (in a checkout: `make engine NAME={name}`)"
 
 
-def not_made(name: str) -> str | None:
+def missing_message(name: str) -> str | None:
     """Return a message with the command to run if an engine's environment is missing, else None."""
     if (folder(name) / STAMP).exists():
         return None

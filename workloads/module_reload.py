@@ -21,7 +21,7 @@ _IMPORTED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 """The digest of each module's file at the time the lab first saw the module."""
 
 
-def as_files_are(load: Callable[[], T]) -> T:
+def load_current(load: Callable[[], T]) -> T:
     """Call `load`, which imports modules, and return its result according to the files as they are now.
 
     If any module imported this way was edited, all of them are imported again, because they may hold objects

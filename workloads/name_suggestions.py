@@ -7,7 +7,7 @@ FEW = 4
 """The most names that a message lists; for more it names the command that lists them."""
 
 
-def meant(given: str, known: Iterable[str], listed_by: str = "") -> str:
+def suggest_names(given: str, known: Iterable[str], listed_by: str = "") -> str:
     """Return a remedy for an unknown name: the closest known names, or where to find all.
 
     Args:

@@ -16,7 +16,7 @@ from types import ModuleType
 
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.module_reload import as_files_are
+from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"
 """The attribute that a file's reference means if it names none."""
@@ -70,10 +70,10 @@ def load(reference: str) -> object:
     parts = _FILE.fullmatch(reference)
     if parts is not None:
         path, attribute = Path(parts["path"]), parts["attribute"] or ATTRIBUTE
-        module, shown = as_files_are(lambda: _file(path)), str(path)
+        module, shown = load_current(lambda: _file(path)), str(path)
     else:
         name, _, attribute = reference.partition(":")
-        module, shown = as_files_are(lambda: _module(name)), repr(name)
+        module, shown = load_current(lambda: _module(name)), repr(name)
     try:
         return getattr(module, attribute)
     except AttributeError as error:

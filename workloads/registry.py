@@ -14,10 +14,10 @@ from importlib.metadata import Distribution, EntryPoint
 
 from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
-from streamlab.workloads.entry_points import announced
+from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.model import ModelError, Workload
-from streamlab.workloads.module_reload import as_files_are
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.module_reload import load_current
+from streamlab.workloads.name_suggestions import suggest_names
 
 GROUP = "lab.workloads"
 LONGEST_NAME_BYTES = 64
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 def names() -> tuple[str, ...]:
     """Return the names of all registered workloads, whether or not they load."""
-    return tuple(sorted({point.name for point in announced(GROUP)}))
+    return tuple(sorted({point.name for point in find_entry_points(GROUP)}))
 
 
 def usable() -> Iterator[Workload]:
@@ -39,7 +39,7 @@ def usable() -> Iterator[Workload]:
 def places(reference: str) -> tuple[str, ...]:
     """Return the modules, or the file, that define a workload according to its reference."""
     if references.is_name(reference):
-        return tuple(point.module for point in announced(GROUP) if point.name == reference)
+        return tuple(point.module for point in find_entry_points(GROUP) if point.name == reference)
     file = references.file_of(reference)
     return (reference.partition(":")[0] if file is None else str(file),)
 
@@ -71,7 +71,7 @@ def short_name(reference: str) -> str:
 
 
 def _by_name(name: str) -> Workload:
-    points = [point for point in announced(GROUP) if point.name == name]
+    points = [point for point in find_entry_points(GROUP) if point.name == name]
     if not points:
         raise ModelError(f"no workload {name!r}; {_remedy(name)}")
     if len({point.value for point in points}) > 1:
@@ -91,7 +91,7 @@ def _by_name(name: str) -> Workload:
 
 def _loaded(point: EntryPoint, where: str) -> object:
     try:
-        return as_files_are(point.load)
+        return load_current(point.load)
     except (Exception, SystemExit) as error:
         raise ModelError(
             f"{where} cannot be loaded: {type(error).__name__}: {error}{references.place(error)}"
@@ -125,7 +125,7 @@ def _check_name(loaded: Workload, where: str) -> None:
 
 
 def _first(name: str) -> EntryPoint:
-    return next(point for point in announced(GROUP) if point.name == name)
+    return next(point for point in find_entry_points(GROUP) if point.name == name)
 
 
 def _remedy(name: str) -> str:
@@ -133,7 +133,7 @@ def _remedy(name: str) -> str:
     if not registered:
         return "none is announced: the lab is not installed here, run `make setup`"
     return (
-        f"{meant(name, registered, 'lab list workloads')}; give your own workload by the path of its "
+        f"{suggest_names(name, registered, 'lab list workloads')}; give your own workload by the path of its "
         "file, or by package.module:ATTRIBUTE"
     )
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streamlab.workloads.argument_errors import told
+from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.user_input import Made, made_by
 from streamlab.workloads.model import (
@@ -30,7 +30,7 @@ from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
 
 
-@told(ModelError)
+@check_arguments(ModelError)
 def workload(
     program: Program | Operator,
     *,

@@ -28,7 +28,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.integrity import verified
 from streamlab.workloads.default_folders import ROOT_VARIABLE, catalogue, check_text
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 LARGEST_SEED = 2**63 - 1
 """Results store seeds as signed 64-bit numbers, and NumPy accepts none below 0."""
@@ -154,7 +154,7 @@ class Catalog:
         if not matching:
             raise DatasetError(
                 f"no dataset {prefix!r} in {self.root}; "
-                f"{meant(prefix, (path.name for path in self.entries()), 'lab data list')}, "
+                f"{suggest_names(prefix, (path.name for path in self.entries()), 'lab data list')}, "
                 f"and {ROOT_VARIABLE} sets the folder"
             )
         if len(matching) > 1:

@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
 from streamlab.workloads.datasets.imports.trades import TRADES
 from streamlab.workloads.datasets.imports.tweets import TWEETS
 from streamlab.workloads.datasets.imports.wikipedia import WIKIPEDIA_COMMENTS, WIKIPEDIA_EDITS
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 KINDS = (
     ACCESS_LOG,
@@ -43,5 +43,5 @@ def import_kind(name: str) -> ImportKind:
             return kind
     raise DatasetError(
         f"no import kind {name!r}; "
-        f"{meant(name, (kind.name for kind in KINDS), 'lab data import --help')}"
+        f"{suggest_names(name, (kind.name for kind in KINDS), 'lab data import --help')}"
     )

@@ -7,7 +7,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
-from streamlab.workloads.argument_errors import told
+from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.column_files import ColumnFiles
 from streamlab.workloads.datasets.tables.file_search import paths_of
@@ -52,7 +52,7 @@ def _about() -> str:
     return f"\nArguments of all tables:\n{ours}\n"
 
 
-_table_of = told(DatasetError, _meanings(), _about())
+_table_of = check_arguments(DatasetError, _meanings(), _about())
 
 
 @_table_of
