@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.datasets.user_input import Made, made_by
+from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.model import (
     Columns,
     Dataflow,
@@ -75,11 +75,11 @@ def workload(
     output = replace(output, tolerances={**output.tolerances, **(tolerances or {})})
     check_declared(program, output.tolerances)
     file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
-    source: Table | Made
+    source: Table | InputFunction
     if isinstance(input, Table):
         source = input if file is None else input.beside(Path(file).absolute().parent)
     elif callable(input):
-        source = made_by(input)
+        source = input_function(input)
     else:
         raise ModelError(
             f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
@@ -91,7 +91,7 @@ def workload(
         paper=paper,
         program=program,
         output=output,
-        parameters=source.parameters if isinstance(source, Made) else {},
+        parameters=source.parameters if isinstance(source, InputFunction) else {},
         keys=_not_generated,
         streams=_not_generated,
         generate=_not_generated,

@@ -53,9 +53,9 @@ def ensure(
     """
     where = catalog or Catalog.default()
     if workload.source is not None:
-        from streamlab.workloads.datasets.user_input import dataset_of_own
+        from streamlab.workloads.datasets.user_input import dataset_of_source
 
-        return dataset_of_own(workload, workload.params(params), events, seed, where, progress)
+        return dataset_of_source(workload, workload.params(params), events, seed, where, progress)
     found = where.find(recipe_of(workload, workload.params(params), events, seed))
     return found or build(
         workload,

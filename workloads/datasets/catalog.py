@@ -26,7 +26,7 @@ import psutil
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.default_folders import ROOT_VARIABLE, catalogue, check_text
 from streamlab.workloads.name_suggestions import suggest_names
 
@@ -86,7 +86,7 @@ class Catalog:
         """
         found = self._made_by(recipe)
         try:
-            return None if found is None else verified(manifest.read(self.folder(found)))
+            return None if found is None else verify(manifest.read(self.folder(found)))
         except DatasetError:
             return None
 
@@ -104,7 +104,7 @@ class Catalog:
         if found is None or not self.folder(found).exists():
             return None
         try:
-            verified(manifest.read(self.folder(found)))
+            verify(manifest.read(self.folder(found)))
         except DatasetError as error:
             return found, str(error)
         return None
@@ -205,7 +205,7 @@ class Catalog:
         """Move a folder with all its stream files into the catalogue and return the dataset.
 
         If the catalogue has an equal dataset, return that one and leave `folder` in place.
-        `restated` then updates its source, licence and origin.
+        `restate` then updates its source, licence and origin.
         """
         dataset_id = manifest.write(folder, content)
         folder.chmod(0o755)
@@ -216,7 +216,7 @@ class Catalog:
             self._remember(recipe, dataset_id, content.origin)
         return dataset
 
-    def restated(
+    def restate(
         self,
         dataset: Dataset,
         source: str | None,
@@ -267,7 +267,7 @@ class Catalog:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
             try:
-                verified(manifest.read(target))
+                verify(manifest.read(target))
                 return
             except DatasetError:  # damaged: move it into the staging folder, which is removed
                 with suppress(OSError):
@@ -301,7 +301,7 @@ class Catalog:
                 f"the catalogue {self.root} cannot be read ({error.strerror}); name another folder "
                 f"with {ROOT_VARIABLE}"
             ) from error
-        return tuple(path for path in paths if manifest.names_a_folder(path.name))
+        return tuple(path for path in paths if manifest.is_folder_name(path.name))
 
     def _sweep(self) -> None:
         """Remove the staging folders of ended processes of this host."""

@@ -69,7 +69,7 @@ class Dataset:
         source: where the data comes from, for people.
         licence: licence text of the data.
         dictionaries: the texts of an import's ids; runs do not use them.
-        until_ts: only events with a timestamp below this belong to it (`before`); None: all. `id`
+        until_ts: only events with a timestamp below this belong to it (`time_cutoff`); None: all. `id`
             and the files are those of the complete dataset.
     """
 

@@ -62,7 +62,7 @@ def awake_span(rows: int, streams: int, era: int) -> int:
     return int(max(last)) + 1
 
 
-def moved(key: IntArray, begin: int, keys: int, era: int) -> IntArray:
+def shift_keys(key: IntArray, begin: int, keys: int, era: int) -> IntArray:
     """Return the keys of rows from `begin` on, each shifted by one key per era of `era` rows.
 
     So the hottest key is the next one in each era.

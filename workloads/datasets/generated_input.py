@@ -5,7 +5,7 @@ import numpy as np
 from streamlab.workloads.model import Alphabet, Input, Params, Stream, Workload
 
 
-def generated(workload: Workload, params: Params, events: int, seed: int) -> Input:
+def generate_input(workload: Workload, params: Params, events: int, seed: int) -> Input:
     """Return the input that a workload generates.
 
     Args:

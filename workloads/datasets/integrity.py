@@ -16,7 +16,7 @@ from pathlib import Path
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DamagedError
-from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.datasets.stream_file import describe
 from streamlab.workloads.model import column_type
 
@@ -24,7 +24,7 @@ _SHOWN = 12
 """Hex digits of a checksum in messages."""
 
 
-def verified(dataset: Dataset) -> Dataset:
+def verify(dataset: Dataset) -> Dataset:
     """Verify all files of a dataset and return it with their stamps.
 
     Raises:
@@ -35,7 +35,7 @@ def verified(dataset: Dataset) -> Dataset:
         for part in dataset.dictionaries:
             check_dictionary(part)
     except DamagedError as error:
-        raise DamagedError(f"{error}; {how_to_make_again(dataset)}") from error
+        raise DamagedError(f"{error}; {rebuild_command(dataset)}") from error
     return replace(dataset, streams=streams)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 @contextmanager
-def interrupts_as_before() -> Iterator[None]:
+def restore_interrupts() -> Iterator[None]:
     """Restore the SIGINT handler after the block."""
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -25,7 +25,7 @@ def interrupts_as_before() -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_after() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the block ends, so that a second one cannot disturb the cleanup."""
     before = signal.getsignal(signal.SIGINT)
     if not _can_handle() or before is None:

@@ -21,7 +21,7 @@ _LOW = (1 << _HALF) - 1
 Bools = npt.NDArray[np.bool_]
 
 
-def beyond_limits(workload: Workload, dataset: Dataset) -> str:
+def limit_violation(workload: Workload, dataset: Dataset) -> str:
     """Describe the first value of a dataset beyond a limit of its workload; "" if none.
 
     Args:
@@ -32,10 +32,10 @@ def beyond_limits(workload: Workload, dataset: Dataset) -> str:
     if not doubtful:
         return ""
     data = dataset.load()
-    return next(filter(None, (beyond(limit, data) for limit in doubtful)), "")
+    return next(filter(None, (first_violation(limit, data) for limit in doubtful)), "")
 
 
-def beyond(limit: Limit, data: Input) -> str:
+def first_violation(limit: Limit, data: Input) -> str:
     """Describe the first event, in total order, that takes an input beyond a limit; "" if none."""
     fields = dict.fromkeys([*limit.reads, *([limit.field] if limit.field else [])])
     events = total_order(data, np.dtype([(name, np.int64) for name in fields]))

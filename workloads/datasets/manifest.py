@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.model import Alphabet, ModelError
 
 NAME = "dataset.json"
@@ -147,7 +147,7 @@ def read(folder: Path) -> Dataset:
     """Return the dataset in a folder, after checking its record and the size of its files.
 
     If the folder's name is that of a catalogue folder, it must match the id.
-    `integrity.verified` checks the content of the files.
+    `integrity.verify` checks the content of the files.
 
     Raises:
         DatasetError: the record or a file is missing or damaged, or belongs to another dataset.
@@ -173,14 +173,14 @@ def read(folder: Path) -> Dataset:
         ValueError,
     ) as error:  # any JSON may be in place of a record
         raise DatasetError(f"{path} is damaged ({error!r:.200}); {remedy}") from error
-    if names_a_folder(folder.name) and not dataset.id.startswith(folder.name):
+    if is_folder_name(folder.name) and not dataset.id.startswith(folder.name):
         raise DatasetError(f"{path} is of another dataset, {dataset.id}; {remedy}")
     for stream, recorded in zip(dataset.streams, record["streams"], strict=True):
         size = stream.path.stat().st_size if stream.path.is_file() else None
         if size != recorded["bytes"]:
             shown = "is missing" if size is None else f"has {size} bytes, not {recorded['bytes']}"
             raise DatasetError(
-                f"{stream.path} (stream {stream.name}) {shown}; {how_to_make_again(dataset)}"
+                f"{stream.path} (stream {stream.name}) {shown}; {rebuild_command(dataset)}"
             )
     return dataset
 
@@ -295,7 +295,7 @@ def is_id(text: str) -> bool:
     return re.fullmatch("[0-9a-f]{64}", text) is not None and set(text) != {"0"}
 
 
-def names_a_folder(name: str) -> bool:
+def is_folder_name(name: str) -> bool:
     """Return whether a dataset's folder may have this name."""
     return re.fullmatch(f"[0-9a-f]{{{ID_SHOWN}}}", name) is not None
 

@@ -24,7 +24,7 @@ from streamlab.workloads.datasets.arrow import arrow_array, values_of
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.manifest import canonical
-from streamlab.workloads.datasets.time_cutoff import answer_before
+from streamlab.workloads.datasets.time_cutoff import truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.model.streams.records import column
@@ -47,7 +47,7 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
     """
     if dataset.until_ts is not None:
         complete = expected(workload, dataset.whole())
-        return answer_before(complete, dataset.until_ts, workload.output)
+        return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
         return _computed(workload, dataset.load())
     made_from = _hash(workload, dataset)
@@ -61,7 +61,7 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
     return answer
 
 
-def kept_answers(folder: Path) -> tuple[Path, ...]:
+def cached_answers(folder: Path) -> tuple[Path, ...]:
     """Return the files of cached answers in a dataset's folder."""
     return tuple(sorted((folder / _FOLDER).glob("*.parquet")))
 
@@ -110,7 +110,7 @@ def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
             return int(pq.read_metadata(path).num_rows)
         with pq.ParquetFile(path) as file:
             ts = values_of(file.read(columns=["ts"]).column("ts"))
-        return len(answer_before({"ts": ts}, dataset.until_ts, workload.output)["ts"])
+        return len(truncate_answer({"ts": ts}, dataset.until_ts, workload.output)["ts"])
     except (OSError, KeyError, DatasetError, pa.ArrowException):
         return None
 

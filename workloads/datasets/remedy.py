@@ -9,7 +9,7 @@ from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.registry import names, usable
 
 
-def how_to_make_again(dataset: Dataset) -> str:
+def rebuild_command(dataset: Dataset) -> str:
     """Return the command that makes a dataset again, as the end of an error message."""
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params")
@@ -21,7 +21,7 @@ def how_to_make_again(dataset: Dataset) -> str:
             words += ["--file", str(file.get("name"))]
         where = ""
         if origin.get("import") == "table":
-            taking = workload_taking(dataset.workload)
+            taking = workload_of_input(dataset.workload)
             if taking not in names():
                 where = f", where REFERENCE is the file or module:ATTRIBUTE of workload {taking}"
             words += ["--workload", "REFERENCE" if where else taking]
@@ -34,7 +34,7 @@ def how_to_make_again(dataset: Dataset) -> str:
         )
     if not isinstance(params, dict) or "events" not in origin:
         return "remove its folder and build or import it again"
-    workload = workload_taking(dataset.workload)
+    workload = workload_of_input(dataset.workload)
     if workload not in names():
         return f"make it again with `lab data build` and the file that has workload {workload}"
     words = ["lab", "data", "build", workload]
@@ -44,7 +44,7 @@ def how_to_make_again(dataset: Dataset) -> str:
     return f"make it again with: {shlex.join(words)}"
 
 
-def workload_taking(input_name: str) -> str:
+def workload_of_input(input_name: str) -> str:
     """Return a workload that takes an input, since `lab data build` requires a workload's name."""
     if input_name in names():
         return input_name

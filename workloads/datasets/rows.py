@@ -106,7 +106,7 @@ class Rows:
         for begin in range(0, self.count, BLOCK_ROWS):
             end = min(begin + BLOCK_ROWS, self.count)
             rows = np.arange(begin, end) if order is None else np.array(order[begin:end])
-            yield {name: taken(column, rows) for name, column in columns.items()}
+            yield {name: take_rows(column, rows) for name, column in columns.items()}
 
     def _column(self, name: str, dtype: ColumnType) -> Column:
         if not isinstance(dtype, ListType):
@@ -115,17 +115,17 @@ class Rows:
         return ListColumn(offsets, _mapped(self.folder / f"{name}.values", dtype.element))
 
 
-def taken(column: Column, rows: npt.NDArray[np.int64]) -> Column:
+def take_rows(column: Column, rows: npt.NDArray[np.int64]) -> Column:
     """Return a copy of some rows of a column."""
     if isinstance(column, ListColumn):
         return column.take(rows)
     return np.array(column[rows])
 
 
-def where(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
+def select_rows(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
     """Return the rows of a block for which a mask is set."""
     rows = np.flatnonzero(mask)
-    return {name: taken(column, rows) for name, column in block.items()}
+    return {name: take_rows(column, rows) for name, column in block.items()}
 
 
 def _mapped(path: Path, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -14,9 +14,9 @@ import psutil
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.interrupt import (
-    interrupts_after,
-    interrupts_as_before,
+    delay_interrupts,
     quiet_py4j,
+    restore_interrupts,
     was_interrupted,
 )
 from streamlab.workloads.datasets.java import find_java
@@ -79,7 +79,7 @@ def spark_session(
     starts_java = SparkContext._gateway is None
     with tempfile.TemporaryFile() as log:
         try:
-            with interrupts_as_before():
+            with restore_interrupts():
                 if starts_java and quiet:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     SparkContext._ensure_initialized(gateway=_launch(settings, streams))
@@ -88,7 +88,7 @@ def spark_session(
             failed = isinstance(error, PySparkException | Py4JError | OSError)
             why = _logged_error(log) or _reason(str(error)) if failed else ""  # while Java runs
             if starts_java:
-                with interrupts_after():
+                with delay_interrupts():
                     _end_java()
             if not failed or was_interrupted(error):
                 raise
@@ -137,7 +137,7 @@ def _launch(settings: "SparkConf", streams: dict[str, Any]) -> Any:
     try:
         return launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
     except BaseException:
-        with interrupts_after():
+        with delay_interrupts():
             _kill_launched()
         raise
 
@@ -215,7 +215,7 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
             finally:
                 if running is None:
                     # If Java has already ended, stopping fails and is not needed.
-                    with interrupts_after(), suppress(Py4JError):
+                    with delay_interrupts(), suppress(Py4JError):
                         stop_spark(session)
         except Exception as error:
             if was_interrupted(error):

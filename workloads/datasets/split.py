@@ -31,7 +31,7 @@ class Share:
     place: int
     count: int
 
-    def dealer(self) -> Callable[[npt.NDArray[np.int8]], npt.NDArray[np.bool_]]:
+    def row_filter(self) -> Callable[[npt.NDArray[np.int8]], npt.NDArray[np.bool_]]:
         """Return a function that masks this stream's rows, from the kinds of the next rows in order of time."""
         before = 0
 
@@ -56,7 +56,7 @@ def check_streams(program: Program, streams: int) -> None:
     Raises:
         DatasetError: `streams` is above 1 and no kind can be split, or engines cannot merge that many.
     """
-    reasons = [why_whole(program, kind) for kind in range(len(program.kinds))]
+    reasons = [why_unsplit(program, kind) for kind in range(len(program.kinds))]
     if streams > 1 and all(reasons):
         raise DatasetError(
             f"streams is {streams}, but the input of {program.name} takes one stream of each kind "
@@ -79,7 +79,7 @@ def check_generated(program: Program, streams: Sequence[StreamSpec]) -> None:
     """
     for index, kind in enumerate(program.kinds):
         count = sum(kind in stream.kinds for stream in streams)
-        why = why_whole(program, index)
+        why = why_unsplit(program, index)
         if count > 1 and why:
             raise DatasetError(
                 f"there would be {count} streams of {kind}, but the input of {program.name} takes "
@@ -103,7 +103,7 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
         DatasetError: as `check_streams`.
     """
     check_streams(program, streams)
-    reasons = [why_whole(program, kind) for kind in range(len(program.kinds))]
+    reasons = [why_unsplit(program, kind) for kind in range(len(program.kinds))]
     return tuple(
         Share(
             name=name if why else f"{name}-{place}",
@@ -116,7 +116,7 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
     )
 
 
-def why_whole(program: Program, kind: int) -> str:
+def why_unsplit(program: Program, kind: int) -> str:
     """Return why a kind's events must share one stream; "" if they may be split."""
     if isinstance(program, DGSProgram) and program.dependent(Tag(kind), Tag(kind)):
         return f"events of kind {program.kinds[kind]} depend on each other"

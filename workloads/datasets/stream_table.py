@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.datasets.rows import Rows, where
+from streamlab.workloads.datasets.rows import Rows, select_rows
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet, Block, ColumnType
 
@@ -49,7 +49,7 @@ class StreamTask:
         return asdict(written)
 
 
-def numbered(
+def numbered_streams(
     count: int,
     name: str,
     dtypes: Mapping[str, ColumnType],
@@ -80,9 +80,9 @@ def numbered(
 def share_rows(by: str, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     """Yield the rows of a stream: those whose column `by` modulo `count` equals `index`."""
     for block in blocks:
-        yield where(block, np.asarray(block[by]) % count == index)
+        yield select_rows(block, np.asarray(block[by]) % count == index)
 
 
-def stamped(fields: np.dtype[np.void]) -> dict[str, ColumnType]:
+def event_columns(fields: np.dtype[np.void]) -> dict[str, ColumnType]:
     """Return the column types of a stream of events with these fields: `ts` and the fields."""
     return {"ts": np.dtype(np.int64), **{name: fields[name] for name in fields.names or ()}}

@@ -27,7 +27,7 @@ def event_times(dataset: Dataset) -> tuple[IntArray, ...]:
     return tuple(load_column(stream, "ts") for stream in dataset.streams)
 
 
-def before(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
+def truncate(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
     """Return the dataset without the events at or after an event time.
 
     Args:
@@ -51,7 +51,7 @@ def before(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Datase
     return replace(dataset, streams=tuple(streams), until_ts=until_ts)
 
 
-def answer_before(answer: Columns, until_ts: int, output: OutputType) -> Columns:
+def truncate_answer(answer: Columns, until_ts: int, output: OutputType) -> Columns:
     """Return the records of an answer that belong to a dataset truncated at `until_ts`, in order.
 
     Args:

@@ -56,12 +56,13 @@ def total_order(
         key=key[order],
         payload={name: _payload(data, name, payload[name])[order] for name in payload.names or ()},
         lists={
-            name: laid_lists(data, name, dtype).take(order) for name, dtype in (lists or {}).items()
+            name: concatenate_lists(data, name, dtype).take(order)
+            for name, dtype in (lists or {}).items()
         },
     )
 
 
-def laid_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
+def concatenate_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
     """Return a column of lists of all streams, concatenated; empty lists for streams without it."""
     parts = []
     for stream in data.streams:

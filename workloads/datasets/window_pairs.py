@@ -40,7 +40,7 @@ def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
         begin = end
 
 
-def expanded(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+def expand_ranges(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield all (i, p) with first[i] <= p < last[i] as two arrays, block by block.
 
     A block has at most `BLOCK_PAIRS` pairs, or those of one i.
@@ -61,7 +61,7 @@ def expanded(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArr
         begin = end
 
 
-def laid(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+def concatenate_pairs(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
     """Concatenate the pairs of all parts into two arrays."""
     first, second = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for left, right in parts:

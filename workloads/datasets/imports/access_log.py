@@ -24,7 +24,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.model import Alphabet, Block
 
@@ -81,16 +81,16 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 def _views(stream: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
-        view = where(block, np.asarray(block["stream"]) == stream)
+        view = select_rows(block, np.asarray(block["stream"]) == stream)
         yield {"ts": view["ts"], "tag": _tags(VIEW, view), "user": view["users"]}
 
 
 def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
     last = np.zeros(pages, dtype=np.int32)
     for block in blocks:
-        sized = where(block, np.asarray(block["size"]) != NO_SIZE)
+        sized = select_rows(block, np.asarray(block["size"]) != NO_SIZE)
         page, size = np.asarray(sized["pages"]), np.asarray(sized["size"])
-        update = where(sized, size != _before(page, size, last))
+        update = select_rows(sized, size != _before(page, size, last))
         yield {"ts": update["ts"], "tag": _tags(UPDATE, update), "meta": update["size"]}
 
 

@@ -11,8 +11,13 @@ import numpy as np
 
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from streamlab.workloads.datasets.rows import taken
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.rows import take_rows
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
 from streamlab.workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
 from streamlab.workloads.model import Alphabet, Block
@@ -73,7 +78,7 @@ def campaign_table(
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return `options.streams` streams, with the rows in round-robin order."""
-    return numbered(options.streams, EVENT, stamped(FIELDS), _share)
+    return numbered_streams(options.streams, EVENT, event_columns(FIELDS), _share)
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -82,7 +87,7 @@ def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
         rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
         is_click = np.zeros(len(rows), dtype=np.bool_)
         is_click[1:] = rows[1:] == rows[:-1]
-        events = {name: taken(column, rows) for name, column in share.items()}
+        events = {name: take_rows(column, rows) for name, column in share.items()}
         yield {
             **events,
             "user": events[USERS],

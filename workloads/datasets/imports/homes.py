@@ -28,8 +28,8 @@ from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Trans
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 from streamlab.workloads.datasets.imports.tracebase import TRACEBASE, check_mean
-from streamlab.workloads.datasets.rows import where
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered
+from streamlab.workloads.datasets.rows import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.inputs.homes import (
     ALL,
     ENDS_OF,
@@ -173,7 +173,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
     kind = ENDS_OF[layout["ends"]]
     per_house = plugs_of_a_house(layout)
     return (
-        *numbered(
+        *numbered_streams(
             options.streams,
             "load",
             {**keys, "load_mw": np.dtype(np.int32)},
@@ -195,7 +195,7 @@ def _keys(block: Block) -> npt.NDArray[np.int64]:
 
 def _loads(per_house: int, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
-        share = where(block, _keys(block) // per_house % count == index)
+        share = select_rows(block, _keys(block) // per_house % count == index)
         in_mw = share["load_mw"] if "load_mw" in share else np.asarray(share["watts"]) * 1000
         tag = LOAD + len(KINDS) * _keys(share)
         yield {"ts": share["ts"], "tag": tag.astype(np.int32), "load_mw": in_mw}

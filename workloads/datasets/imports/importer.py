@@ -62,7 +62,7 @@ def import_files(
             content = _write(on, kind, options, reading, staging, progress)
         for done in folder.glob("*.done"):
             done.unlink()
-        return where.restated(
+        return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
 

@@ -19,7 +19,12 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     CHECK,
@@ -104,7 +109,9 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
             f"outlier_detection has room for {COMBINATIONS}: import fewer rows"
         )
     return (
-        *numbered(options.streams, "connection", stamped(FIELDS), _share, kind=CONNECTION),
+        *numbered_streams(
+            options.streams, "connection", event_columns(FIELDS), _share, kind=CONNECTION
+        ),
         StreamTable(
             name="check",
             kinds=(CHECK,),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable
-from streamlab.workloads.datasets.remedy import workload_taking
+from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
@@ -170,7 +170,7 @@ class ImportKind:
             raise DatasetError("no file given; name at least one with --file")
         if not 1 <= options.streams <= MOST_STREAMS:
             raise DatasetError(f"--streams is {options.streams}; give 1 to {MOST_STREAMS}")
-        check_streams(workload(workload_taking(self.workload)).program, options.streams)
+        check_streams(workload(workload_of_input(self.workload)).program, options.streams)
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         unknown = sorted(set(options.columns) - set(self.roles))

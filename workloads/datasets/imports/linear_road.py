@@ -20,7 +20,12 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.forms import Lines
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.inputs.linear_road.schema import (
     EXIT_LANE,
@@ -109,7 +114,9 @@ def _header(cells: Cells) -> npt.NDArray[np.bool_]:
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the records of its vehicles."""
-    return numbered(options.streams, "report", stamped(FIELDS), partial(share_rows, "vid"))
+    return numbered_streams(
+        options.streams, "report", event_columns(FIELDS), partial(share_rows, "vid")
+    )
 
 
 LINEAR_ROAD = ImportKind(

@@ -35,7 +35,7 @@ from streamlab.workloads.datasets.imports.products import (
     product_columns,
     text_or_unknown,
 )
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
 from streamlab.workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
@@ -123,7 +123,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
         "quantity": np.dtype(np.int32),
         "net_paid": np.dtype(np.int64),
     }
-    return numbered(options.streams, "sale", dtypes, _share)
+    return numbered_streams(options.streams, "sale", dtypes, _share)
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -21,7 +21,12 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     INPUT,
@@ -76,7 +81,7 @@ def _plug(place: str) -> tuple[str, str]:
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the readings of its plugs."""
-    return numbered(options.streams, "reading", stamped(FIELDS), _share)
+    return numbered_streams(options.streams, "reading", event_columns(FIELDS), _share)
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:

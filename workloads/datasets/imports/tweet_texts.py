@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamlab.workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions
-from streamlab.workloads.datasets.rows import where
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered
+from streamlab.workloads.datasets.rows import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.model import Block, ColumnType, ListType
 
@@ -54,7 +54,7 @@ def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of tweets, in round-robin order of time."""
-    return numbered(options.streams, "tweet", _DTYPES, _share)
+    return numbered_streams(options.streams, "tweet", _DTYPES, _share)
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -62,4 +62,4 @@ def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         turn = np.arange(begin, begin + len(block["ts"])) % count
         begin += len(turn)
-        yield where({**block, "user": block["users"]}, turn == index)
+        yield select_rows({**block, "user": block["users"]}, turn == index)

@@ -28,7 +28,7 @@ from streamlab.workloads.datasets.imports.forms import Lines
 from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
 from streamlab.workloads.datasets.rows import BLOCK_ROWS
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.model import Alphabet, Block
 
@@ -61,7 +61,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
     """Return the streams of increments, and the stream of read-resets."""
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
-        *numbered(options.streams, "increment", dtypes, _increments, kind=INCREMENT),
+        *numbered_streams(options.streams, "increment", dtypes, _increments, kind=INCREMENT),
         StreamTable(
             name="read_reset",
             kinds=(READ_RESET,),

@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.manifest import Content, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
 from streamlab.workloads.datasets.stream_table import StreamTable, StreamTask
 from streamlab.workloads.datasets.tables.keys import Keys, keys_of
@@ -99,7 +99,7 @@ def dataset_of(
         places = facts.get("bad_lines") or facts.get("several_lines")
         if facts.get("files") == named or not places:
             facts = {**facts, "files": named, "table": table.source.label}
-            return catalog.restated(found, source, licence, facts)
+            return catalog.restate(found, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
 
     def at(done: int) -> None:
@@ -145,7 +145,7 @@ def dataset_of(
             },
         )
         published = catalog.publish(folder, content, recipe)
-    return published if made else catalog.restated(published, source, licence, content.origin)
+    return published if made else catalog.restate(published, source, licence, content.origin)
 
 
 def _generated(made: Recipe) -> dict[str, Any]:
@@ -205,9 +205,9 @@ def _stream(share: Share, wanted: Wanted, reading: Reading, keys: Keys) -> Strea
 def _blocks(
     share: Share, names: tuple[str, ...], kinds: int, keys: Keys, blocks: Iterator[Block]
 ) -> Iterator[Block]:
-    mask = share.dealer()
+    mask = share.row_filter()
     for block in blocks:
-        rows = where(block, mask(np.asarray(block["kind"])))
+        rows = select_rows(block, mask(np.asarray(block["kind"])))
         columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
             columns["tag"] = _tags(share.kind, kinds, keys.of(np.asarray(rows["key"])))

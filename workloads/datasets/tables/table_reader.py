@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.rows import Rows, RowsWriter, taken
+from streamlab.workloads.datasets.rows import Rows, RowsWriter, take_rows
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
@@ -373,7 +373,7 @@ class _Block:
         import pyarrow as pa
 
         if not isinstance(column, pa.Array):
-            return taken(column, good)
+            return take_rows(column, good)
         dictionary = KEYS if name == "key" else name.removeprefix(".")
         numbering = self._reading.numberings.setdefault(dictionary, Numbering())
         ids = numbering.ids(column.take(pa.array(good)))

@@ -19,7 +19,7 @@ from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_REMEMBERED = 1 << 20
+_MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
 _MOST_EXACT = 2.0**24
 """Whole numbers of a float of 32 bits are exact up to here."""
@@ -237,7 +237,7 @@ class ColumnTimes:
         return None
 
     def _each(self, texts: "pa.Array") -> Times:
-        if len(self._times) > _MOST_REMEMBERED:
+        if len(self._times) > _MOST_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
         words = texts.to_pylist()
