@@ -77,7 +77,7 @@ def workload(
     file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
     source: Table | InputFunction
     if isinstance(input, Table):
-        source = input if file is None else input.beside(Path(file).absolute().parent)
+        source = input if file is None else input.relative_to(Path(file).absolute().parent)
     elif callable(input):
         source = input_function(input)
     else:

@@ -18,7 +18,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.tables import Table, arrays, dataset_of, rows
-from streamlab.workloads.datasets.tables.required_columns import wanted_by
+from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.model import ModelError, Parameter, Params, Program, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.model.errors import place_of
@@ -96,7 +96,7 @@ def dataset_of_source(
         return dataset_of(source, name, program, catalog, progress)
     recipe = Recipe(
         workload=name,
-        params={**params, "wanted": wanted_by(program).schema()},
+        params={**params, "wanted": required_columns(program).schema()},
         seed=seed,
         events=events,
         generator_version=VERSION,
@@ -110,11 +110,11 @@ def dataset_of_source(
 
 
 def _table(source: InputFunction, program: Program, arguments: Mapping[str, Any]) -> Table:
-    wanted = wanted_by(program)
+    required = required_columns(program)
     meaning: dict[str, Any] = {
         "ts": "ts",
-        "key": "key" if wanted.keyed else None,
-        "kind": "kind" if len(wanted.kinds) > 1 else None,
+        "key": "key" if required.keyed else None,
+        "kind": "kind" if len(required.kinds) > 1 else None,
         "time_format": "ms",
     }
     try:

@@ -49,8 +49,8 @@ from streamlab.workloads.model.operators.laws import (
     runs_repeat,
 )
 from streamlab.workloads.model.operators.program import Query
-from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Pipeline
 from streamlab.workloads.model.pipeline import laws as pipeline_laws
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Pipeline
 from streamlab.workloads.model.workload import Program
 
 ROUNDS = (

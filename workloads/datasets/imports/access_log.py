@@ -44,16 +44,18 @@ def _columns(count: int, cells: Cells) -> dict[str, Any]:
     import pyarrow.compute as pc
 
     host, url = cells.words("host"), cells.words("url")
-    ts = cells.whole("time", _INT64_MAX)
-    status = cells.whole("response", 999)
-    size = cells.whole("bytes", _INT32_MAX, absent=("", "-"), default=NO_SIZE)
+    ts = cells.integers("time", _INT64_MAX)
+    status = cells.integers("response", 999)
+    size = cells.integers("bytes", _INT32_MAX, absent=("", "-"), default=NO_SIZE)
     carries = (status == 200) & mask_of(pc.not_equal(cells.texts("method"), "HEAD"))
     return {
         "ts": ts,
         "host": host,
         "url": url,
         "size": np.where(carries, size, NO_SIZE),
-        "stream": cells.parsed("host", lambda text: zlib.crc32(text.encode()) % count, pa.int32()),
+        "stream": cells.parse_texts(
+            "host", lambda text: zlib.crc32(text.encode()) % count, pa.int32()
+        ),
     }
 
 

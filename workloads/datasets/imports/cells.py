@@ -45,12 +45,12 @@ class Cells:
     def __init__(self, part: Part, chunk: Chunk, roles: Sequence[str], times: ColumnTimes) -> None:
         self.part, self.chunk, self._times = part, chunk, times
         self.bad: dict[int, str] = {}
-        self.passed = np.zeros(chunk.batch.num_rows, np.bool_)
+        self.skipped = np.zeros(chunk.batch.num_rows, np.bool_)
         self._shown_roles = tuple(roles)
         self._columns = dict(zip(roles, map(plain, chunk.batch.columns), strict=True))
 
     def __len__(self) -> int:
-        return len(self.passed)
+        return len(self.skipped)
 
     def __contains__(self, role: str) -> bool:
         return role in self._columns
@@ -89,7 +89,7 @@ class Cells:
         self.mark(mask_of(pc.equal(texts, "")), f"column {role} is empty")
         return texts
 
-    def whole(
+    def integers(
         self,
         role: str,
         highest: int,
@@ -134,7 +134,9 @@ class Cells:
             self.note(int(row), f"column {role} is {why}")
         return values
 
-    def parsed(self, role: str, parse: Callable[[str], Any], kind: "pa.DataType") -> "pa.Array":
+    def parse_texts(
+        self, role: str, parse: Callable[[str], Any], kind: "pa.DataType"
+    ) -> "pa.Array":
         """Return the results of a function for a column's texts; it is called once per distinct text.
 
         Args:
@@ -169,7 +171,7 @@ class Cells:
         """
         results: list[T | None] = [None] * len(self)
         for row, values in enumerate(zip(*columns, strict=True)):
-            if self.passed[row] or row in self.bad:
+            if self.skipped[row] or row in self.bad:
                 continue
             try:
                 results[row] = make(*values)
@@ -186,8 +188,8 @@ class Cells:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self.passed.any():
-            column = pc.if_else(pa.array(~self.passed), column, None)
+        if self.skipped.any():
+            column = pc.if_else(pa.array(~self.skipped), column, None)
         ts, bad = self._times.read(column, self.part.place, self._row)
         for row, why in bad.items():
             self.note(row, why)
@@ -195,7 +197,7 @@ class Cells:
 
     def note(self, row: int, why: str) -> None:
         """Record a row as bad, unless it is skipped."""
-        if not self.passed[row]:
+        if not self.skipped[row]:
             self.bad.setdefault(row, why)
 
     def mark(self, rows: npt.NDArray[np.bool_], why: str) -> None:
@@ -203,10 +205,10 @@ class Cells:
         for row in np.flatnonzero(rows).tolist():
             self.note(row, why)
 
-    def pass_over(self, rows: npt.NDArray[np.bool_]) -> None:
+    def skip(self, rows: npt.NDArray[np.bool_]) -> None:
         """Skip the rows of a mask that are not bad."""
-        self.passed |= rows
-        self.passed[list(self.bad)] = False
+        self.skipped |= rows
+        self.skipped[list(self.bad)] = False
 
     def place(self, row: int) -> str:
         """Return the place of a row, for messages."""

@@ -125,10 +125,10 @@ def _batch(
     chunk = cells.chunk
     further = np.zeros(len(cells), np.int64) if chunk.further is None else chunk.further
     reading.empty_lines += chunk.empty_lines
-    reading.passed_over += chunk.header_lines + int((1 + further)[cells.passed].sum())
+    reading.passed_over += chunk.header_lines + int((1 + further)[cells.skipped].sum())
     for words, lines in cells.bad_rows():
         reading.bad_row(words, lines)
-    good = ~cells.passed
+    good = ~cells.skipped
     good[list(cells.bad)] = False
     rows = np.flatnonzero(good)
     for row in rows[further[rows] > 0].tolist():

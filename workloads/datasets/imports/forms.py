@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.tables.column_files import arrow_parts, parque
 from streamlab.workloads.datasets.tables.file_forms import form_of
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.tables.text_files import text_part
-from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, checked_delimiter
+from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.times import ColumnTimes
 
 QUOTES_SETTING = Setting(
@@ -121,7 +121,7 @@ class NamedColumns:
         if form != "csv":
             yield from (parquet_parts if form == "parquet" else arrow_parts)(path)
             return
-        delimiter = checked_delimiter(options.settings.get("delimiter", ","), "--delimiter")
+        delimiter = parse_delimiter(options.settings.get("delimiter", ","), "--delimiter")
         quoted = not options.settings.get("no-quotes", False)
         header = not all(name.isdecimal() for name in self.columns(options).values())
         others: list[str] | None = []

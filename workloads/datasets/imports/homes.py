@@ -92,23 +92,23 @@ def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     """Return key and load; skip work, and houses beyond those imported."""
     import pyarrow as pa
 
-    ts = cells.whole("timestamp", _INT64_MAX)
-    load_mw = cells.parsed("value", _milliwatts, pa.int32())
-    measured = cells.whole("property", LOAD_NOW)
-    house = cells.whole("house_id", _INT64_MAX)
+    ts = cells.integers("timestamp", _INT64_MAX)
+    load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
+    measured = cells.integers("property", LOAD_NOW)
+    house = cells.integers("house_id", _INT64_MAX)
     places = {}
     for column, name in (
         ("household_id", "households-per-house"),
         ("plug_id", "plugs-per-household"),
     ):
-        places[column] = cells.whole(column, _INT64_MAX)
+        places[column] = cells.integers(column, _INT64_MAX)
         for row in np.flatnonzero(places[column] >= settings[name]).tolist():
             number = places[column][row]
             cells.note(row, f"column {column} is {number}, and --{name} {settings[name]}")
-    cells.pass_over((measured == WORK_DONE) | (house >= settings["houses"]))
+    cells.skip((measured == WORK_DONE) | (house >= settings["houses"]))
     key = house * settings["households-per-house"] + places["household_id"]
     key = key * settings["plugs-per-household"] + places["plug_id"]
-    good = ~cells.passed
+    good = ~cells.skipped
     good[list(cells.bad)] = False
     return {"ts": ts, "key": np.where(good, key, 0), "load_mw": load_mw}
 

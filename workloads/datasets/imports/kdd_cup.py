@@ -49,9 +49,11 @@ def _of_cells(cells: Cells) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    label = cells.parsed("label", _label, pa.string())
-    texts = {name: cells.parsed(name, partial(_word, name), pa.string()) for name in TEXTS}
-    numbers = {name: cells.parsed(name, partial(_number, name), pa.int16()) for name in NUMBERS}
+    label = cells.parse_texts("label", _label, pa.string())
+    texts = {name: cells.parse_texts(name, partial(_word, name), pa.string()) for name in TEXTS}
+    numbers = {
+        name: cells.parse_texts(name, partial(_number, name), pa.int16()) for name in NUMBERS
+    }
     parts = [texts[name] if name in texts else cells.stripped(name) for name in CATEGORICAL]
     combination = pc.binary_join_element_wise(*parts, "/")
     ts = np.zeros(len(cells), np.int64)

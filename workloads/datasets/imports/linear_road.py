@@ -65,14 +65,14 @@ _HIGHEST = {
 def _columns(cells: Cells) -> dict[str, Any]:
     """Return the fields of the records of lines."""
     blank = _fields(cells)
-    fields = {name: cells.whole(name, _HIGHEST[name]) for name in COMMAS[:3]}
+    fields = {name: cells.integers(name, _HIGHEST[name]) for name in COMMAS[:3]}
     kind = fields["Type"]
     for number in set(kind.tolist()) - set(TYPES):
         cells.mark(
             kind == number, f"column Type is {number}; there are {', '.join(map(str, TYPES))}"
         )
     for name in COMMAS[3:]:
-        fields[name] = cells.whole(name, _HIGHEST[name], absent=("", str(NONE)), default=NONE)
+        fields[name] = cells.integers(name, _HIGHEST[name], absent=("", str(NONE)), default=NONE)
         absent = (kind == REPORT) & (fields[name] == NONE)
         cells.mark(absent, f"column {name} is '' or '-1', not a whole number from 0")
     fields["Seg"] = np.where(blank, fields["Pos"] // MILE_FT, fields["Seg"])
@@ -88,7 +88,7 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
     commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
     blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
     blank, with_commas = (~np.asarray(fields.is_null()) for fields in (blanks, commas))
-    cells.pass_over(_header(cells))
+    cells.skip(_header(cells))
     for row in np.flatnonzero(~(blank | with_commas)).tolist():
         text = lines[row].as_py()
         names, mark = (COMMAS, ",") if "," in text else (BLANKS, " ")

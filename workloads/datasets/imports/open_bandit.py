@@ -71,8 +71,8 @@ def _columns(
     places = cells.texts(location).to_pylist()
     page = cells.stripped("position").to_pylist()
     return {
-        "clicked": cells.parsed("click", _click, pa.int8()),
-        "ad": cells.parsed("item", partial(_ad, campaigns), pa.string()),
+        "clicked": cells.parse_texts("click", _click, pa.int8()),
+        "ad": cells.parse_texts("item", partial(_ad, campaigns), pa.string()),
         "ts": cells.times("ts"),
         "user": cells.each(partial(with_lookup, "user"), users.to_pylist(), places),
         "page": [f"position {number}" for number in page],

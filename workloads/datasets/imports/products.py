@@ -53,7 +53,7 @@ def known_categories(options: ImportOptions) -> dict[int, str]:
     form = NamedColumns(named=product_columns(options.settings["product-columns"]))
     known: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):
-        items = cells.whole("item", 2**31 - 1).tolist()
+        items = cells.integers("item", 2**31 - 1).tolist()
         categories = text_or_unknown(cells, "category").to_pylist()
         cells.check()
         for row, (item, category) in enumerate(zip(items, categories, strict=True)):

@@ -67,24 +67,24 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
 
     rows = len(cells)
     ts = cells.times("ts")
-    item = cells.whole("item", INT32_MAX)
+    item = cells.integers("item", INT32_MAX)
     if "category" in cells:
         category = text_or_unknown(cells, "category")
     else:
         category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
     store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
     if "store" in cells:
-        store = cells.whole("store", INT32_MAX)
+        store = cells.integers("store", INT32_MAX)
     if "quantity" in cells:
-        quantity = cells.whole("quantity", INT32_MAX, lowest=_INT32_LOWEST)
+        quantity = cells.integers("quantity", INT32_MAX, lowest=_INT32_LOWEST)
     return {
         "ts": ts,
-        "ticket": cells.whole("ticket", _INT64_MAX),
+        "ticket": cells.integers("ticket", _INT64_MAX),
         "item": item,
         "category": category,
         "store": store,
         "quantity": quantity,
-        "net_paid": cells.parsed("net_paid", partial(cents, "net_paid"), pa.int64()),
+        "net_paid": cells.parse_texts("net_paid", partial(cents, "net_paid"), pa.int64()),
     }
 
 

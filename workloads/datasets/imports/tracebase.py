@@ -58,7 +58,7 @@ def _columns(mean: str, cells: Cells) -> dict[str, Any]:
     import pyarrow as pa
 
     appliance, plug = _plug(cells.part.place)
-    watts = {name: cells.whole(name, _MOST_WATTS) for name in MEANS}
+    watts = {name: cells.integers(name, _MOST_WATTS) for name in MEANS}
     return {
         "ts": cells.times("time"),
         "appliance": pa.repeat(appliance, len(cells)),

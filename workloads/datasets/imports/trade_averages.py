@@ -79,7 +79,7 @@ def averages(traded: Mapping[str, int], options: ImportOptions, kind: ImportKind
     return {symbol: known[symbol] for symbol in traded}
 
 
-def priced(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
+def add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
     """Return the rows whose symbol has an average, with the average in an int32 column `average`."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -95,10 +95,10 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
     import pyarrow as pa
 
     plain = ImportOptions(files=(path,))
-    price = partial(whole_price, scale=1.0, decimals=options.settings["decimals"])
+    price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
     averages: dict[str, int] = {}
     for cells in lookup_cells(_AVERAGES, path, plain):
-        average = cells.parsed("average", price, pa.int64())
+        average = cells.parse_texts("average", price, pa.int64())
         cells.check()
         rows = zip(cells.stripped("symbol").to_pylist(), average.to_pylist(), strict=True)
         for row, (symbol, mean) in enumerate(rows):
@@ -119,7 +119,7 @@ def _of_trades(path: Path, options: ImportOptions, kind: ImportKind) -> dict[str
     return tally.top(0)
 
 
-def whole_price(text: str, scale: float, decimals: int) -> int:
+def price_in_units(text: str, scale: float, decimals: int) -> int:
     """Return a price as a number of units of its last decimal, rounded half up.
 
     Args:

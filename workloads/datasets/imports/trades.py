@@ -31,7 +31,12 @@ from streamlab.workloads.datasets.imports.kind import (
     ImportOptions,
     Setting,
 )
-from streamlab.workloads.datasets.imports.trade_averages import Tally, averages, priced, whole_price
+from streamlab.workloads.datasets.imports.trade_averages import (
+    Tally,
+    add_averages,
+    averages,
+    price_in_units,
+)
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.model import Alphabet, Block
 
@@ -69,10 +74,10 @@ def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     symbol = _symbols(cells, settings["symbol-pattern"])
     if requested := str(settings["symbols"]).upper():
         names = [name.strip() for name in requested.split(",")]
-        cells.pass_over(~mask_of(pc.is_in(symbol, pa.array(names, symbol.type))))
-    price = partial(whole_price, scale=settings["price-scale"], decimals=settings["decimals"])
+        cells.skip(~mask_of(pc.is_in(symbol, pa.array(names, symbol.type))))
+    price = partial(price_in_units, scale=settings["price-scale"], decimals=settings["decimals"])
     return {
-        "price": cells.parsed("price", price, pa.int32()),
+        "price": cells.parse_texts("price", price, pa.int32()),
         "ts": cells.times("ts"),
         "symbol": symbol,
     }
@@ -103,7 +108,7 @@ def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
     tally = Tally()
     for batch in blocks():
         tally.add(batch)
-    return partial(priced, averages(tally.top(options.settings["top"]), options, TRADES))
+    return partial(add_averages, averages(tally.top(options.settings["top"]), options, TRADES))
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.file_search import Paths, found_files, paths_beside
+from streamlab.workloads.datasets.tables.file_search import Paths, find_files, resolve_paths
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ class ColumnFiles:
 
     def files(self) -> tuple[Path, ...]:
         """As `Source.files`."""
-        return found_files(self.paths, folders=".arrow" if self.ipc else ".parquet")
+        return find_files(self.paths, folders=".arrow" if self.ipc else ".parquet")
 
     def content(self) -> str:
         """As `Source.content`."""
         return "arrow" if self.ipc else "parquet"
 
-    def beside(self, folder: Path) -> "ColumnFiles":
-        """As `Source.beside`."""
-        return replace(self, paths=paths_beside(self.paths, folder))
+    def relative_to(self, folder: Path) -> "ColumnFiles":
+        """As `Source.relative_to`."""
+        return replace(self, paths=resolve_paths(self.paths, folder))
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
         """As `Source.parts`."""
@@ -73,7 +73,7 @@ def parquet_parts(path: Path) -> Iterator[Part]:
                 batches = file.iter_batches(batch_size=ROWS, columns=chosen_names)
                 # Arrow does not promise the order of columns.
                 ordered = (batch.select([names[index] for index in chosen]) for batch in batches)
-                yield from chunked(ordered, range(len(chosen)))
+                yield from chunk_batches(ordered, range(len(chosen)))
 
         yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
 
@@ -96,12 +96,12 @@ def arrow_parts(path: Path) -> Iterator[Part]:
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
             with _reading(path, "Arrow IPC"):
-                yield from chunked(batches, chosen)
+                yield from chunk_batches(batches, chosen)
 
         yield Part(place=str(path), file=path.name, names=tuple(reader.schema.names), chunks=chunks)
 
 
-def chunked(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
+def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
     """Yield the chosen columns of batches as chunks; rows count from 1."""
     import pyarrow as pa
 

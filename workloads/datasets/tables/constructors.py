@@ -11,10 +11,10 @@ from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.column_files import ColumnFiles
 from streamlab.workloads.datasets.tables.file_search import paths_of
-from streamlab.workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
+from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
 from streamlab.workloads.datasets.tables.text_files import TextFiles
-from streamlab.workloads.datasets.text.csv_text import checked_delimiter
+from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 
 Path_ = str | Path | Sequence[str | Path]
 
@@ -73,7 +73,7 @@ def csv(
     Raises:
         DatasetError: a value is out of range.
     """
-    delimiter = checked_delimiter(delimiter, "csv: delimiter")
+    delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
     columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)
@@ -112,7 +112,7 @@ def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     Raises:
         DatasetError: the object has no `__arrow_c_stream__`, or a value is out of range.
     """
-    return _table(of_frame(given), ts, **meaning)
+    return _table(frame_source(given), ts, **meaning)
 
 
 @_table_of
@@ -122,7 +122,7 @@ def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     Raises:
         DatasetError: `given` is neither, or a value is out of range.
     """
-    return _table(of_arrays(given), ts, **meaning)
+    return _table(arrays_source(given), ts, **meaning)
 
 
 @_table_of
@@ -141,7 +141,7 @@ def rows(
     Raises:
         DatasetError: `function` is not callable, or a value is out of range.
     """
-    return _table(of_rows(function, ts), ts, **meaning)
+    return _table(rows_source(function, ts), ts, **meaning)
 
 
 def _table(source: Source, ts: str, **meaning: Unpack[Meaning]) -> Table:

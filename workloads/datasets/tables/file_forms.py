@@ -7,7 +7,7 @@ from typing import Unpack
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.constructors import Meaning, arrow, csv, parquet
 from streamlab.workloads.datasets.tables.file_search import first_file
-from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, wanted_by
+from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
 from streamlab.workloads.datasets.tables.table import Table
 from streamlab.workloads.model import Program
 
@@ -40,12 +40,12 @@ def table_of_files(
     Raises:
         DatasetError: a file or the column of times is missing, or a value is out of range.
     """
-    wanted = wanted_by(program)
+    required = required_columns(program)
     rest = dict(roles)
     if TS not in rest:
         raise DatasetError("--columns does not say which column holds the times (ts=...)")
     ts = rest.pop(TS)
-    fields = {*wanted.fields, *wanted.lists}
+    fields = {*required.fields, *required.lists}
     if KEY not in fields:
         meaning["key"] = rest.pop(KEY, None)
     if KIND not in fields:

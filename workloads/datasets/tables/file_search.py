@@ -28,7 +28,7 @@ def paths_of(given: object) -> Paths:
     return tuple(str(path) for path in several)
 
 
-def paths_beside(paths: Paths, folder: Path) -> Paths:
+def resolve_paths(paths: Paths, folder: Path) -> Paths:
     """Return paths, with relative ones resolved against a folder."""
     escaped = Path(glob.escape(str(folder)))
     return tuple(
@@ -36,7 +36,7 @@ def paths_beside(paths: Paths, folder: Path) -> Paths:
     )
 
 
-def found_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
+def find_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
     """Return all files, in order of the paths; those of a folder or a glob in order of name.
 
     Args:

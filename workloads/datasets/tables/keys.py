@@ -33,7 +33,7 @@ class Keys:
     numberings: Mapping[str, Numbering]
     values: npt.NDArray[np.int32] | None = None
 
-    def of(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def lookup(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return the keys of numbers by first appearance."""
         return numbers if self.values is None else self.values[numbers]
 

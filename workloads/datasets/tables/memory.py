@@ -11,7 +11,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.column_files import ROWS, chunked
+from streamlab.workloads.datasets.tables.column_files import ROWS, chunk_batches
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 from streamlab.workloads.model import ListColumn
 
@@ -49,8 +49,8 @@ class InMemory:
             digest.update(stream.getvalue())
         return digest.hexdigest()
 
-    def beside(self, folder: Path) -> "InMemory":
-        """As `Source.beside`: has no paths, so returns itself."""
+    def relative_to(self, folder: Path) -> "InMemory":
+        """As `Source.relative_to`: has no paths, so returns itself."""
         return self
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
@@ -61,7 +61,7 @@ class InMemory:
             return
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            return chunked(chain([first], batches), chosen)
+            return chunk_batches(chain([first], batches), chosen)
 
         yield Part(
             place=self.label, file=self.label, names=tuple(first.schema.names), chunks=chunks
@@ -76,7 +76,7 @@ class InMemory:
             raise DatasetError(f"{self.label} cannot be read as columns: {error}") from error
 
 
-def of_frame(given: Any) -> InMemory:
+def frame_source(given: Any) -> InMemory:
     """Return a table of a pandas or Polars frame, or of any object with Arrow's stream interface.
 
     Raises:
@@ -99,7 +99,7 @@ def of_frame(given: Any) -> InMemory:
     return InMemory(label=label, batches=batches)
 
 
-def of_arrays(given: Any) -> InMemory:
+def arrays_source(given: Any) -> InMemory:
     """Return a table of columns by name, or of a structured array.
 
     Raises:
@@ -116,7 +116,7 @@ def of_arrays(given: Any) -> InMemory:
     return InMemory(label="arrays", batches=lambda: iter([_batch("arrays", columns)]))
 
 
-def of_rows(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
+def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
     """Return a table of the rows or blocks of columns that a function yields, as mappings from names.
 
     An item is a block if its times are an array or a list. Each reading calls the function again, which must

@@ -16,7 +16,7 @@ TS, KEY, KIND = "ts", "key", "kind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RequiredColumns:
     """The columns that a program reads.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wanted:
         ]
 
 
-def wanted_by(program: Program) -> Wanted:
+def required_columns(program: Program) -> RequiredColumns:
     """Return the columns that a program reads.
 
     Raises:
@@ -76,7 +76,7 @@ def wanted_by(program: Program) -> Wanted:
                 f"program {program.name}: field {name} is of type {dtype}; tables give whole "
                 "numbers, floats, booleans, and lists of them"
             )
-    return Wanted(
+    return RequiredColumns(
         program=program.name,
         kinds=program.kinds,
         keyed=isinstance(program, DGSProgram) and program.keyed,
@@ -88,7 +88,7 @@ def wanted_by(program: Program) -> Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenColumns:
     """The columns of a part that provide the required ones.
 
     Attributes:
@@ -102,15 +102,15 @@ class Chosen:
     names: Mapping[str, str]
 
 
-def check_meaning(table: Table, wanted: Wanted) -> None:
+def check_meaning(table: Table, required: RequiredColumns) -> None:
     """Reject declarations of a table that are wrong whatever columns it has.
 
     Raises:
         DatasetError: a declared field does not exist, a key is declared for a program without keys, or
             is missing for one with keys.
     """
-    where = f"table {table.source.label}, program {wanted.program}"
-    fields = (*wanted.fields, *wanted.lists)
+    where = f"table {table.source.label}, program {required.program}"
+    fields = (*required.fields, *required.lists)
     for what, names in (("columns", table.columns), ("ids", table.ids)):
         unknown = [name for name in names if name not in fields]
         if unknown:
@@ -119,37 +119,39 @@ def check_meaning(table: Table, wanted: Wanted) -> None:
                 f"it has {', '.join(fields) or 'none'}"
             )
     for name in table.ids:
-        if {**wanted.fields, **wanted.lists}[name].kind not in "iu":
+        if {**required.fields, **required.lists}[name].kind not in "iu":
             raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
-    if table.key is not None and not wanted.keyed:
+    if table.key is not None and not required.keyed:
         raise DatasetError(
             f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
             "and name the columns of its fields"
         )
-    if table.key is None and wanted.keyed:
+    if table.key is None and required.keyed:
         raise DatasetError(f"{where}: the program is keyed; say which column is the key (key=...)")
-    if table.kind is None and len(wanted.kinds) > 1:
+    if table.kind is None and len(required.kinds) > 1:
         raise DatasetError(
-            f"{where}: the program has the kinds {', '.join(wanted.kinds)}; say which column names "
+            f"{where}: the program has the kinds {', '.join(required.kinds)}; say which column names "
             "them, or which kind all rows are of (kind=...)"
         )
 
 
-def choose(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> Chosen:
+def choose(
+    table: Table, required: RequiredColumns, names: Sequence[str], place: str
+) -> ChosenColumns:
     """Return the columns that provide the required ones.
 
     Raises:
         DatasetError: a column is missing, or its name is ambiguous.
     """
-    fixed = _fixed_kind(table, wanted, names, place)
+    fixed = _fixed_kind(table, required, names, place)
     roles = {TS: table.ts}
     if table.key is not None:
         roles[KEY] = table.key
     if fixed is None:
         assert table.kind is not None, "check_meaning"
         roles[KIND] = table.kind
-    needed = frozenset().union(*wanted.of_kind) if fixed is None else wanted.of_kind[fixed]
-    for name in (*wanted.fields, *wanted.lists):
+    needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
+    for name in (*required.fields, *required.lists):
         column = table.columns.get(name, name)
         if name in needed and column != NO_COLUMN:
             roles[f".{name}"] = column
@@ -158,20 +160,22 @@ def choose(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> Ch
         for role, column in roles.items()
         if column not in (FILE, ROW)
     }
-    return Chosen(index=index, kind=fixed, names=roles)
+    return ChosenColumns(index=index, kind=fixed, names=roles)
 
 
-def _fixed_kind(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> int | None:
+def _fixed_kind(
+    table: Table, required: RequiredColumns, names: Sequence[str], place: str
+) -> int | None:
     if table.kind is None:
         return 0
     if table.kind in (*names, FILE):
         return None
     kind = table.kind.removeprefix("=")
-    if kind in wanted.kinds:
-        return wanted.kinds.index(kind)
+    if kind in required.kinds:
+        return required.kinds.index(kind)
     raise DatasetError(
         f"{place}: kind is {table.kind!r}, which is neither a column ({_listed(names)}) nor one of "
-        f"the kinds {', '.join(wanted.kinds)}"
+        f"the kinds {', '.join(required.kinds)}"
     )
 
 

@@ -85,7 +85,7 @@ class Source(Protocol):
     def content(self) -> str:
         """Return, as part of the key, how files are read, or the SHA-256 of rows that are not in files."""
 
-    def beside(self, folder: Path) -> "Source":
+    def relative_to(self, folder: Path) -> "Source":
         """Return the source with relative paths resolved against a folder."""
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
@@ -149,9 +149,9 @@ class Table:
                 "as Europe/Berlin, or UTC"
             ) from None
 
-    def beside(self, folder: Path) -> "Table":
+    def relative_to(self, folder: Path) -> "Table":
         """Return the table with relative paths resolved against a folder."""
-        return replace(self, source=self.source.beside(folder))
+        return replace(self, source=self.source.relative_to(folder))
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""

@@ -20,7 +20,11 @@ from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
 from streamlab.workloads.datasets.stream_table import StreamTable, StreamTask
 from streamlab.workloads.datasets.tables.keys import Keys, keys_of
-from streamlab.workloads.datasets.tables.required_columns import Wanted, check_meaning, wanted_by
+from streamlab.workloads.datasets.tables.required_columns import (
+    RequiredColumns,
+    check_meaning,
+    required_columns,
+)
 from streamlab.workloads.datasets.tables.table import FILE, Table
 from streamlab.workloads.datasets.tables.table_reader import Reading, read
 from streamlab.workloads.memory import available_bytes
@@ -70,8 +74,8 @@ def dataset_of(
         DatasetError: the table cannot be read, or does not fit the program; the catalogue is
             unchanged.
     """
-    wanted = wanted_by(program)
-    check_meaning(table, wanted)
+    required = required_columns(program)
+    check_meaning(table, required)
     streams = shares(program, table.streams)
     files = table.source.files()
     before = [_state(path) for path in files]
@@ -80,7 +84,7 @@ def dataset_of(
         if progress is not None:
             progress("looking at files", number, len(files))
         sums.append(file_sha256(path))
-    schema = [wanted.schema(), [[share.name, share.count] for share in streams]]
+    schema = [required.schema(), [[share.name, share.count] for share in streams]]
     recipe = made or Recipe(
         workload=name,
         params={"table": _key(table, files, sums), "schema": schema},
@@ -109,15 +113,15 @@ def dataset_of(
     with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        reading, rows = read(table, wanted, staging / "rows", at)
+        reading, rows = read(table, required, staging / "rows", at)
         if [_state(path) for path in files] != before:
             raise DatasetError(f"{table.source.label} changed while it was read; import it again")
-        keys = keys_of(reading.numberings, len(wanted.kinds), table.source.label)
-        tables = tuple(_stream(share, wanted, reading, keys) for share in streams)
+        keys = keys_of(reading.numberings, len(required.kinds), table.source.label)
+        tables = tuple(_stream(share, required, reading, keys) for share in streams)
         if reading.descents:
             _check_memory(reading.rows)
             InProcess().order(rows.times, rows.order)
-        alphabet = Alphabet(kinds=wanted.kinds, keys=keys.count)
+        alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         written = _written(StreamTask(tables, rows, folder, alphabet), progress)
         content = Content(
             workload=name,
@@ -187,18 +191,18 @@ def _check_memory(rows: int) -> None:
         )
 
 
-def _stream(share: Share, wanted: Wanted, reading: Reading, keys: Keys) -> StreamTable:
+def _stream(share: Share, required: RequiredColumns, reading: Reading, keys: Keys) -> StreamTable:
     dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
-    for name in reading.carried(share.kind, wanted):
-        element = wanted.lists.get(name)
-        dtypes[name] = wanted.fields[name] if element is None else ListType(element)
+    for name in reading.carried(share.kind, required):
+        element = required.lists.get(name)
+        dtypes[name] = required.fields[name] if element is None else ListType(element)
     return StreamTable(
         name=share.name,
         kinds=(share.kind,),
         dtypes=dtypes,
-        blocks=partial(_blocks, share, tuple(dtypes), len(wanted.kinds), keys),
+        blocks=partial(_blocks, share, tuple(dtypes), len(required.kinds), keys),
     )
 
 
@@ -210,7 +214,7 @@ def _blocks(
         rows = select_rows(block, mask(np.asarray(block["kind"])))
         columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
-            columns["tag"] = _tags(share.kind, kinds, keys.of(np.asarray(rows["key"])))
+            columns["tag"] = _tags(share.kind, kinds, keys.lookup(np.asarray(rows["key"])))
         yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}
 
 

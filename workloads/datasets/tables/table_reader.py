@@ -18,8 +18,8 @@ from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
     TS,
-    Chosen,
-    Wanted,
+    ChosenColumns,
+    RequiredColumns,
     choose,
 )
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
@@ -59,26 +59,26 @@ class Reading(RowReport):
     numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
 
-    def carried(self, kind: int, wanted: Wanted) -> tuple[str, ...]:
+    def carried(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
         """Return the fields that rows of a kind carry, which are not empty in all of them."""
         return tuple(
             name
-            for name in (*wanted.fields, *wanted.lists)
-            if name in wanted.of_kind[kind]
+            for name in (*required.fields, *required.lists)
+            if name in required.of_kind[kind]
             and not (0 < self.of_kind[kind] == self.empty.get((kind, name), 0))
         )
 
-    def lacking(self, wanted: Wanted) -> dict[tuple[int, str], int]:
+    def lacking(self, required: RequiredColumns) -> dict[tuple[int, str], int]:
         """Return the fields that only some rows of a kind have, with the number of rows without."""
         return {
             (kind, name): count
             for (kind, name), count in self.empty.items()
-            if name in wanted.of_kind[kind] and 0 < count < self.of_kind[kind]
+            if name in required.of_kind[kind] and 0 < count < self.of_kind[kind]
         }
 
 
 def read(
-    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
@@ -88,8 +88,8 @@ def read(
     Raises:
         DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are.
     """
-    reading, rows = _read(table, wanted, folder, at)
-    lacking = reading.lacking(wanted)
+    reading, rows = _read(table, required, folder, at)
+    lacking = reading.lacking(required)
     if not lacking:
         return reading, rows
     # A row may lack several fields: this counts it several times, the second reading does not.
@@ -97,18 +97,20 @@ def read(
         first = next(iter(lacking))
         raise DatasetError(
             f"{reading.first_empty[first]} is empty, as in {lacking[first]:,} of "
-            f"{reading.of_kind[first[0]]:,} rows of kind {wanted.kinds[first[0]]}; all rows of a "
+            f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
             "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
             f"{reading.bad + sum(lacking.values())}"
         )
-    of_kind = tuple(frozenset(reading.carried(kind, wanted)) for kind in range(len(wanted.kinds)))
-    return _read(table, replace(wanted, of_kind=of_kind, certain=True), folder, at)
+    of_kind = tuple(
+        frozenset(reading.carried(kind, required)) for kind in range(len(required.kinds))
+    )
+    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at)
 
 
 def _read(
-    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
 ) -> tuple[Reading, Rows]:
-    reading = Reading(of_kind=[0] * len(wanted.kinds))
+    reading = Reading(of_kind=[0] * len(required.kinds))
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
     )
@@ -116,9 +118,9 @@ def _read(
     before: int | None = None
     with RowsWriter(folder) as writer:
         for part in table.source.parts(at):
-            chosen = choose(table, wanted, part.names, part.place)
+            chosen = choose(table, required, part.names, part.place)
             for chunk in part.chunks(list(chosen.index.values()) or [0]):
-                block = _Block(table, wanted, chosen, chunk, part, reading, times).columns()
+                block = _Block(table, required, chosen, chunk, part, reading, times).columns()
                 ts = np.asarray(block["ts"])
                 if len(ts):
                     late = np.diff(ts, prepend=ts[0] if before is None else before) < 0
@@ -163,14 +165,14 @@ class _Block:
     def __init__(
         self,
         table: Table,
-        wanted: Wanted,
-        chosen: Chosen,
+        required: RequiredColumns,
+        chosen: ChosenColumns,
         chunk: Chunk,
         part: Part,
         reading: Reading,
         times: ColumnTimes,
     ) -> None:
-        self._table, self._wanted, self._chosen, self._chunk = table, wanted, chosen, chunk
+        self._table, self._required, self._chosen, self._chunk = table, required, chosen, chunk
         self._place, self._file, self._reading, self._times = part.place, part.file, reading, times
         self._bad: dict[int, str] = {}
         self._empty: dict[str, npt.NDArray[np.bool_]] = {}
@@ -189,9 +191,9 @@ class _Block:
         read["kind"] = kind = self._kinds(rows)
         if KEY in self._cells:
             read["key"] = self._texts(KEY)
-        for name, dtype in self._wanted.fields.items():
+        for name, dtype in self._required.fields.items():
             read[f".{name}"] = self._field(name, dtype, rows)
-        for name, dtype in self._wanted.lists.items():
+        for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
         # Invalid rows come last, because they do not show whether columns are declared wrongly.
@@ -240,7 +242,7 @@ class _Block:
 
         if self._chosen.kind is not None:
             return np.full(rows, self._chosen.kind, np.int8)
-        names = self._wanted.kinds
+        names = self._required.kinds
         texts = self._texts(KIND)
         codes = pc.index_in(texts, pa.array(names, texts.type)).fill_null(-1)
         kinds = np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
@@ -339,12 +341,12 @@ class _Block:
 
     def _check_empty(self, kind: npt.NDArray[np.int8]) -> None:
         """Record rows without a field that their kind must have as bad."""
-        if not self._wanted.certain and self._chosen.kind is None:
+        if not self._required.certain and self._chosen.kind is None:
             return
         for name, empty in self._empty.items():
             if not empty.any() or f".{name}" not in self._cells:
                 continue
-            must = np.array([name in names for names in self._wanted.of_kind])
+            must = np.array([name in names for names in self._required.of_kind])
             for row in np.flatnonzero(empty & must[kind]):
                 self._note(f".{name}", {int(row): "is empty"})
 
@@ -378,7 +380,9 @@ class _Block:
         numbering = self._reading.numberings.setdefault(dictionary, Numbering())
         ids = numbering.ids(column.take(pa.array(good)))
         field_name = name.removeprefix(".")
-        dtype = {**self._wanted.fields, **self._wanted.lists}.get(field_name, np.dtype(np.int32))
+        dtype = {**self._required.fields, **self._required.lists}.get(
+            field_name, np.dtype(np.int32)
+        )
         if name == "key" or len(numbering) - 1 <= np.iinfo(dtype).max:
             if isinstance(ids, ListColumn):
                 return ListColumn(ids.offsets, ids.values.astype(dtype))

@@ -19,8 +19,8 @@ from streamlab.workloads.datasets.manifest import canonical
 from streamlab.workloads.datasets.tables.file_search import (
     Paths,
     archive_of,
-    found_files,
-    paths_beside,
+    find_files,
+    resolve_paths,
 )
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 from streamlab.workloads.datasets.text.csv_text import CsvRows, CsvText, LineText, row_words
@@ -50,23 +50,23 @@ class TextFiles:
 
     def files(self) -> tuple[Path, ...]:
         """As `Source.files`."""
-        return found_files(tuple(archive_of(path)[0] for path in self.paths), folders=None)
+        return find_files(tuple(archive_of(path)[0] for path in self.paths), folders=None)
 
     def content(self) -> str:
         """As `Source.content`."""
         members = [archive_of(path)[1] for path in self.paths]
         return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
-    def beside(self, folder: Path) -> "TextFiles":
-        """As `Source.beside`."""
-        return replace(self, paths=paths_beside(self.paths, folder))
+    def relative_to(self, folder: Path) -> "TextFiles":
+        """As `Source.relative_to`."""
+        return replace(self, paths=resolve_paths(self.paths, folder))
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
         """As `Source.parts`."""
         done = 0
         for spec in self.paths:
             archive, pattern = archive_of(spec)
-            for path in found_files((archive,), folders=None):
+            for path in find_files((archive,), folders=None):
                 matched = False
                 for raw in parts(path):
                     member = raw.place.removeprefix(f"{path}!")

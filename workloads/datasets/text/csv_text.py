@@ -36,7 +36,7 @@ _STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
 """Control characters; one that a block lacks replaces the block's single carriage returns."""
 
 
-def checked_delimiter(delimiter: object, where: str) -> str:
+def parse_delimiter(delimiter: object, where: str) -> str:
     r"""Return a delimiter, with `\t` replaced by a tab.
 
     Args:

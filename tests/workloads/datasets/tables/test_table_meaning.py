@@ -370,7 +370,7 @@ class TestContent:
         folder.mkdir()
         text(folder / "a.csv", "t,value", "1,2")
         for path in ("a.csv", "*.csv"):
-            table = csv(path, ts="t").beside(folder)
+            table = csv(path, ts="t").relative_to(folder)
             assert table.source.files() == (folder / "a.csv",)
 
     def test_what_fails_leaves_the_catalogue_as_it_was(self, catalog: Catalog, tmp_path: Path):

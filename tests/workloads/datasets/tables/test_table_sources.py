@@ -388,7 +388,7 @@ class TestOfEveryTable:
         with pytest.raises(DatasetError, match=r"a.zip!in/about.csv: no column t"):
             made(of(tmp_path / "a.zip"), SUMS, catalog)
         assert read(of(f"{tmp_path}/a.zip!*/a.csv"), catalog) == WHOLE[:1]
-        assert read(of("a.zip!*/a.csv").beside(tmp_path), catalog) == WHOLE[:1]
+        assert read(of("a.zip!*/a.csv").relative_to(tmp_path), catalog) == WHOLE[:1]
         with pytest.raises(DatasetError, match=r"a.zip has no member \*.txt"):
             made(of(f"{tmp_path}/a.zip!*.txt"), SUMS, catalog)
 
