@@ -56,8 +56,8 @@ def ensure(
         from streamlab.workloads.datasets.user_input import dataset_of_source
 
         return dataset_of_source(workload, workload.params(params), events, seed, where, progress)
-    found = where.find(recipe_of(workload, workload.params(params), events, seed))
-    return found or build(
+    stored = where.find(recipe_of(workload, workload.params(params), events, seed))
+    return stored or build(
         workload,
         params,
         events,

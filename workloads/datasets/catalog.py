@@ -84,29 +84,29 @@ class Catalog:
 
         None if it is missing or damaged (`damage`); then it can be built.
         """
-        found = self._made_by(recipe)
+        dataset_id = self._made_by(recipe)
         try:
-            return None if found is None else verify(manifest.read(self.folder(found)))
+            return None if dataset_id is None else verify(manifest.read(self.folder(dataset_id)))
         except DatasetError:
             return None
 
     def has(self, recipe: Recipe) -> bool:
         """Return whether the catalogue has a recipe's dataset, without checking its content."""
-        found = self._made_by(recipe)
-        return found is not None and self.folder(found).is_dir()
+        dataset_id = self._made_by(recipe)
+        return dataset_id is not None and self.folder(dataset_id).is_dir()
 
     def damage(self, recipe: Recipe) -> tuple[str, str] | None:
         """Return the id of the dataset that a recipe made and the error that its check reports.
 
         None if it is missing or intact.
         """
-        found = self._made_by(recipe)
-        if found is None or not self.folder(found).exists():
+        dataset_id = self._made_by(recipe)
+        if dataset_id is None or not self.folder(dataset_id).exists():
             return None
         try:
-            verify(manifest.read(self.folder(found)))
+            verify(manifest.read(self.folder(dataset_id)))
         except DatasetError as error:
-            return found, str(error)
+            return dataset_id, str(error)
         return None
 
     def origin(self, recipe: Recipe) -> Mapping[str, object] | None:
@@ -114,21 +114,21 @@ class Catalog:
 
         They may differ from those in the dataset's record, which describes the last import of this content.
         """
-        found = self._entry(recipe).get("origin")
-        return found if isinstance(found, dict) else None
+        origin = self._entry(recipe).get("origin")
+        return origin if isinstance(origin, dict) else None
 
     def _made_by(self, recipe: Recipe) -> str | None:
         """Return the dataset id that the index has for a recipe."""
-        found = self._entry(recipe).get("dataset")
-        return found if isinstance(found, str) and manifest.is_id(found) else None
+        dataset_id = self._entry(recipe).get("dataset")
+        return dataset_id if isinstance(dataset_id, str) and manifest.is_id(dataset_id) else None
 
     def _entry(self, recipe: Recipe) -> Mapping[str, object]:
         """Return a recipe's index entry; empty if missing or damaged."""
         try:
-            found = json.loads(self._index(recipe).read_text(encoding="utf-8"))
+            entry = json.loads(self._index(recipe).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return entry if isinstance(entry, dict) else {}
 
     def get(self, prefix: str) -> Dataset:
         """Return the dataset whose id starts with `prefix`, at least 4 hex digits.
@@ -136,10 +136,10 @@ class Catalog:
         Raises:
             DatasetError: none or several match, or it is damaged.
         """
-        found = manifest.read(self.entry(prefix))
-        if not found.id.startswith(prefix):
-            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {found.id}")
-        return found
+        dataset = manifest.read(self.entry(prefix))
+        if not dataset.id.startswith(prefix):
+            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {dataset.id}")
+        return dataset
 
     def entry(self, prefix: str) -> Path:
         """Return the folder of the dataset whose id starts with `prefix`, even if damaged.

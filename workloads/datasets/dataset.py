@@ -88,7 +88,7 @@ class Dataset:
         """The number of events in all streams."""
         return sum(stream.rows for stream in self.streams)
 
-    def whole(self) -> "Dataset":
+    def complete(self) -> "Dataset":
         """Return the complete dataset as in the catalogue, without truncation."""
         streams = tuple(stream.whole or stream for stream in self.streams)
         return replace(self, streams=streams, until_ts=None)

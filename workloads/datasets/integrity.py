@@ -1,7 +1,7 @@
 """Detects damage: compares files of a dataset with the checksums in its record.
 
     bytes     SHA-256 of each file, in newer records; takes 0.7 CPU seconds per GB
-    content   SHA-256 of a stream's columns, in every record; used if there is none of the bytes.
+    content   SHA-256 of a stream's columns, in every record; used without a hash of the bytes.
               Decoding the file takes about seven times as long.
     pages     CRC-32 of every Parquet page, checked by the decoder
 

@@ -46,7 +46,7 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         dataset: the input; the answer is cached next to it.
     """
     if dataset.until_ts is not None:
-        complete = expected(workload, dataset.whole())
+        complete = expected(workload, dataset.complete())
         return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
         return _computed(workload, dataset.load())
@@ -71,7 +71,7 @@ def answers_folder(dataset: Dataset) -> Path | None:
 
     None for a dataset without streams, whose answers are not cached.
     """
-    streams = dataset.whole().streams
+    streams = dataset.complete().streams
     return streams[0].path.parent / _FOLDER if streams else None
 
 
@@ -103,7 +103,7 @@ def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
 
     if not dataset.streams:
         return None
-    complete = dataset.whole()
+    complete = dataset.complete()
     path = _path(workload, complete, _hash(workload, complete))
     try:
         if dataset.until_ts is None:

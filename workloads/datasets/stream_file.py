@@ -100,7 +100,7 @@ def _joined(name: str, blocks: list[Block], dtype: ColumnType) -> Column:
     if isinstance(dtype, np.dtype) and not lists:
         return np.concatenate(arrays).astype(dtype, copy=False)
     raise DatasetError(
-        f"column {name} is to be {dtype.name}, but a block of it "
+        f"column {name} must be {dtype.name}, but a block of it "
         f"{'holds lists' if lists else 'holds no lists'}"
     )
 

@@ -102,9 +102,9 @@ def dataset_of_source(
         generator_version=VERSION,
         code=code_of(source.function),
     )
-    found = catalog.find(recipe)
-    if found is not None:
-        return found
+    stored = catalog.find(recipe)
+    if stored is not None:
+        return stored
     table = _table(source, program, {**params, "events": events, "seed": seed})
     return dataset_of(table, name, program, catalog, progress, source=SOURCE, made=recipe)
 

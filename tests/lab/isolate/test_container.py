@@ -371,7 +371,7 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     folder.mkdir()
     inside = translate(spec, folder)
     assert {stream.path.parent for stream in inside.job.dataset.streams} == {Path("/data/0")}
-    assert {s.path.parent for s in inside.job.dataset.whole().streams} == {Path("/data/0")}
+    assert {s.path.parent for s in inside.job.dataset.complete().streams} == {Path("/data/0")}
     assert [s.path.name for s in inside.job.dataset.streams] == [s.path.name for s in cut.streams]
     assert (inside.job.series, inside.job.outputs) == (None, None)  # the judge writes them
     told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}

@@ -134,10 +134,10 @@ def test_lists_across_row_groups_are_read_and_cut(tmp_path: Path):
 
 def test_lists_where_values_belong_and_the_reverse_are_refused(tmp_path: Path):
     rows = np.arange(2, dtype=np.int64)
-    with pytest.raises(DatasetError, match=r"column words is to be list:int32, .* holds no lists"):
+    with pytest.raises(DatasetError, match=r"column words must be list:int32, .* holds no lists"):
         written(tmp_path, {"ts": rows, "chars": rows, "words": rows})
     lists = ListColumn.of([[1], []], np.int32)
-    with pytest.raises(DatasetError, match=r"column chars is to be int32, .* holds lists"):
+    with pytest.raises(DatasetError, match=r"column chars must be int32, .* holds lists"):
         written(tmp_path, {"ts": rows, "chars": lists, "words": lists})
 
 

@@ -93,7 +93,7 @@ def test_a_cut_dataset_has_the_cut_answer_of_the_whole(tmp_path: Path):
     assert {name: answer[name].tolist() for name in wanted} == {
         name: wanted[name].tolist() for name in wanted
     }
-    assert cut.whole() == dataset
+    assert cut.complete() == dataset
 
 
 @pytest.mark.some(8)

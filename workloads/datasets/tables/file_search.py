@@ -13,13 +13,13 @@ Paths = tuple[str, ...]
 _GLOB = ("*", "?", "[")
 
 
-def paths_of(given: object) -> Paths:
+def paths_of(paths: object) -> Paths:
     """Return paths as texts.
 
     Raises:
-        DatasetError: `given` is neither a path nor a sequence of paths.
+        DatasetError: `paths` is neither a path nor a sequence of paths.
     """
-    several = given if isinstance(given, list | tuple) else [given]
+    several = paths if isinstance(paths, list | tuple) else [paths]
     for path in several:
         if not isinstance(path, str | Path) or not str(path):
             raise DatasetError(f"{path!r} is not a path of a file; give a text or a Path")

@@ -76,15 +76,15 @@ class InMemory:
             raise DatasetError(f"{self.label} cannot be read as columns: {error}") from error
 
 
-def frame_source(given: Any) -> InMemory:
+def frame_source(frame: Any) -> InMemory:
     """Return a table of a pandas or Polars frame, or of any object with Arrow's stream interface.
 
     Raises:
         DatasetError: the object lacks the interface.
     """
-    owner = type(given)
+    owner = type(frame)
     label = f"{owner.__module__.partition('.')[0]} {owner.__name__}"
-    if not hasattr(given, "__arrow_c_stream__"):
+    if not hasattr(frame, "__arrow_c_stream__"):
         raise DatasetError(
             f"{label} does not have Arrow's interface for streams (__arrow_c_stream__), as frames "
             "of pandas 2.2, of Polars and tables of Arrow have; give one of these, or arrays(...)"
@@ -93,26 +93,26 @@ def frame_source(given: Any) -> InMemory:
     def batches() -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        with pa.RecordBatchReader.from_stream(given) as reader:
+        with pa.RecordBatchReader.from_stream(frame) as reader:
             yield from reader
 
     return InMemory(label=label, batches=batches)
 
 
-def arrays_source(given: Any) -> InMemory:
+def arrays_source(data: Any) -> InMemory:
     """Return a table of columns by name, or of a structured array.
 
     Raises:
-        DatasetError: `given` is neither.
+        DatasetError: `data` is neither.
     """
-    if isinstance(given, np.ndarray) and given.dtype.names:
-        given = {name: given[name] for name in given.dtype.names}
-    if not isinstance(given, Mapping) or not given:
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        data = {name: data[name] for name in data.dtype.names}
+    if not isinstance(data, Mapping) or not data:
         raise DatasetError(
-            f"arrays: got {type(given).__name__}; give a mapping from names to arrays, or a "
+            f"arrays: got {type(data).__name__}; give a mapping from names to arrays, or a "
             "structured array"
         )
-    columns = dict(given)
+    columns = dict(data)
     return InMemory(label="arrays", batches=lambda: iter([_batch("arrays", columns)]))
 
 

@@ -95,15 +95,15 @@ def dataset_of(
     named = [
         {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
     ]
-    found = catalog.find(recipe)
-    if found is not None and made:
-        return found
+    stored = catalog.find(recipe)
+    if stored is not None and made:
+        return stored
     facts = catalog.origin(recipe)
-    if found is not None and facts is not None:
+    if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines")
         if facts.get("files") == named or not places:
             facts = {**facts, "files": named, "table": table.source.label}
-            return catalog.restate(found, source, licence, facts)
+            return catalog.restate(stored, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
 
     def at(done: int) -> None:
