@@ -85,37 +85,37 @@ class NamedColumns:
     its own first record.
 
     Attributes:
-        named: the column of each role; None: `--columns` names them.
-        needed: roles that `--columns` must name.
-        otherwise: the form of files if `--columns` is missing; None: `--columns` is required.
+        role_columns: the column of each role; None: `--columns` names them.
+        required_roles: roles that `--columns` must name.
+        default_form: the form of files if `--columns` is missing; None: `--columns` is required.
         selects: whether to read a text, given the options.
         refusal: the error for a raw file without any selected text, given the places of all texts.
     """
 
-    named: Mapping[str, str] | None = None
-    needed: tuple[str, ...] = ()
-    otherwise: Form | None = None
+    role_columns: Mapping[str, str] | None = None
+    required_roles: tuple[str, ...] = ()
+    default_form: Form | None = None
     selects: Callable[[str, ImportOptions], bool] | None = None
     refusal: Callable[[Path, ImportOptions, list[str]], DatasetError] | None = None
 
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
         """As `Form.columns`."""
-        if self.otherwise is not None and not options.columns:
-            return self.otherwise.columns(options)
-        if self.named is not None:
-            return self.named
-        missing = [role for role in self.needed if role not in options.columns]
+        if self.default_form is not None and not options.columns:
+            return self.default_form.columns(options)
+        if self.role_columns is not None:
+            return self.role_columns
+        missing = [role for role in self.required_roles if role not in options.columns]
         if missing:
             raise DatasetError(
                 f"--columns does not say which column is {', '.join(missing)}; give "
-                f"--columns {','.join(f'{role}=...' for role in self.needed)}"
+                f"--columns {','.join(f'{role}=...' for role in self.required_roles)}"
             )
         return options.columns
 
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
         """As `Form.parts`."""
-        if self.otherwise is not None and not options.columns:
-            yield from self.otherwise.parts(path, options, at)
+        if self.default_form is not None and not options.columns:
+            yield from self.default_form.parts(path, options, at)
             return
         form = form_of(path)
         if form != "csv":

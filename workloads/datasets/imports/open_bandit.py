@@ -99,7 +99,7 @@ def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
     settings = options.settings
     path = Path(settings["items"] or raw)
     form = NamedColumns(
-        named={"item": "item_id", "campaign": settings["campaign"]},
+        role_columns={"item": "item_id", "campaign": settings["campaign"]},
         selects=_has_items if str(path) == raw else _in_folder,
         refusal=_refusal,
     )
@@ -152,7 +152,7 @@ OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
     check=check,
-    form=NamedColumns(named=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
+    form=NamedColumns(role_columns=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
     transform=transform,
     settings=(
         QUOTES_SETTING,

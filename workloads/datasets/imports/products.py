@@ -50,7 +50,7 @@ def known_categories(options: ImportOptions) -> dict[int, str]:
     if not options.settings["products"]:
         return {}
     path = Path(options.settings["products"])
-    form = NamedColumns(named=product_columns(options.settings["product-columns"]))
+    form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
     known: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):
         items = cells.integers("item", 2**31 - 1).tolist()

@@ -136,7 +136,7 @@ RETAIL = ImportKind(
     workload="store_sales",
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
     check=check,
-    form=NamedColumns(needed=NEEDED),
+    form=NamedColumns(required_roles=NEEDED),
     transform=lambda options: partial(_columns, known_categories(options)),
     columns=(
         ("ticket", "int64"),

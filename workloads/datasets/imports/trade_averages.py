@@ -22,7 +22,7 @@ from streamlab.workloads.datasets.times import TimeReader
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AVERAGES = NamedColumns(named={"symbol": "symbol", "average": "average"})
+_AVERAGES = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
 _INT32_MAX = 2**31 - 1
 
 

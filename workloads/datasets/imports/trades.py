@@ -133,7 +133,7 @@ TRADES = ImportKind(
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
     check=check,
-    form=NamedColumns(needed=("ts", "price")),
+    form=NamedColumns(required_roles=("ts", "price")),
     transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
     prepare=prepare,

@@ -50,7 +50,7 @@ TWEETS = ImportKind(
     name="tweets",
     workload="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
-    form=NamedColumns(needed=("ts", "text"), otherwise=Lines(fallback="cp1252")),
+    form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
     columns=(("user", "string"), ("text", "string")),
     prepare=tweet_texts.prepare,

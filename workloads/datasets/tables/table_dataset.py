@@ -195,7 +195,7 @@ def _stream(share: Share, required: RequiredColumns, reading: Reading, keys: Key
     dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
-    for name in reading.carried(share.kind, required):
+    for name in reading.present_fields(share.kind, required):
         element = required.lists.get(name)
         dtypes[name] = required.fields[name] if element is None else ListType(element)
     return StreamTable(

@@ -59,7 +59,7 @@ class Reading(RowReport):
     numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
 
-    def carried(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
+    def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
         """Return the fields that rows of a kind carry, which are not empty in all of them."""
         return tuple(
             name
@@ -68,7 +68,7 @@ class Reading(RowReport):
             and not (0 < self.of_kind[kind] == self.empty.get((kind, name), 0))
         )
 
-    def lacking(self, required: RequiredColumns) -> dict[tuple[int, str], int]:
+    def partial_fields(self, required: RequiredColumns) -> dict[tuple[int, str], int]:
         """Return the fields that only some rows of a kind have, with the number of rows without."""
         return {
             (kind, name): count
@@ -89,20 +89,20 @@ def read(
         DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are.
     """
     reading, rows = _read(table, required, folder, at)
-    lacking = reading.lacking(required)
-    if not lacking:
+    partial = reading.partial_fields(required)
+    if not partial:
         return reading, rows
     # A row may lack several fields: this counts it several times, the second reading does not.
-    if reading.bad + max(lacking.values()) > table.max_bad:
-        first = next(iter(lacking))
+    if reading.bad + max(partial.values()) > table.max_bad:
+        first = next(iter(partial))
         raise DatasetError(
-            f"{reading.first_empty[first]} is empty, as in {lacking[first]:,} of "
+            f"{reading.first_empty[first]} is empty, as in {partial[first]:,} of "
             f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
             "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(lacking.values())}"
+            f"{reading.bad + sum(partial.values())}"
         )
     of_kind = tuple(
-        frozenset(reading.carried(kind, required)) for kind in range(len(required.kinds))
+        frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
     )
     return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at)
 

@@ -329,7 +329,7 @@ class TestMemory:
             ([], "has no rows"),
             ([5], "item 1 is 5; yield mappings"),
             ([{"value": 1}], "item 1 is .* with t among them"),
-            ([{"t": 1, "value": 1}, {"t": 2}], "give None for what a row does not have"),
+            ([{"t": 1, "value": 1}, {"t": 2}], "give None for missing values"),
             ([{"t": [1], "value": [1, 2]}], "not equally long: t 1, value 2"),
             ([{"t": 1, "value": 1}, {"t": 2, "value": "a"}], "column value is not a column of one"),
             ([{"t": [1], "value": [1]}, {"t": [2], "other": [1]}], "all must have the same"),
