@@ -96,16 +96,16 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
 
     plain = ImportOptions(files=(path,))
     price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
-    averages: dict[str, int] = {}
+    means: dict[str, int] = {}
     for cells in lookup_cells(_AVERAGES, path, plain):
         average = cells.parse_texts("average", price, pa.int64())
         cells.check()
         rows = zip(cells.stripped("symbol").to_pylist(), average.to_pylist(), strict=True)
         for row, (symbol, mean) in enumerate(rows):
-            if symbol.upper() in averages:
+            if symbol.upper() in means:
                 raise DatasetError(f"{cells.place(row)}: symbol {symbol} has an average already")
-            averages[symbol.upper()] = mean
-    return averages
+            means[symbol.upper()] = mean
+    return means
 
 
 def _of_trades(path: Path, options: ImportOptions, kind: ImportKind) -> dict[str, int]:
