@@ -189,7 +189,7 @@ class TestText:
         assert_refused(catalog, of(file), match)
         for row in (",", "later,1"):  # no text of the field's is at fault
             other = text(tmp_path / "b.csv", "t,value", row)
-            assert_refused(catalog, of(other), "none of the first 1 rows .* said to be$")
+            assert_refused(catalog, of(other), "none of the first 1 rows .* as declared$")
         assert read(of(file, max_bad=2), catalog) == WHOLE[2:]
         file = text(tmp_path / "b.csv", "t,value", "1,x", "2,y")
         for most in (0, 1, 2):
@@ -240,7 +240,7 @@ class TestFiles:
         assert callable(make)
         file = text(tmp_path / "a.csv", *LINES)
         assert_refused(
-            catalog, make(file, ts="t", kind="=value"), "a.csv (cannot be read as|is no)"
+            catalog, make(file, ts="t", kind="=value"), "a.csv (cannot be read as|is neither)"
         )
 
     def test_a_folder_of_parquet_files_may_have_several_types(
