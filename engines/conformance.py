@@ -18,7 +18,7 @@ import psutil
 from streamlab.engines.protocol import Engine, Measured, Task
 from streamlab.engines.small_dataset import SEED, write_dataset
 from streamlab.workloads.datasets.builder import ensure
-from streamlab.workloads.datasets.generated_input import generated
+from streamlab.workloads.datasets.generated_input import generate_input
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import (
     Columns,
@@ -78,7 +78,7 @@ def ordinary_input(workload: Workload) -> Input:
     if isinstance(program, DGSProgram):
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
     params = workload.params({**dense, **workload.small})
-    data = generated(workload, params, max(EVENTS, workload.small_events), SEED)
+    data = generate_input(workload, params, max(EVENTS, workload.small_events), SEED)
     return _apart(data, program)
 
 

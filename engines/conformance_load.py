@@ -23,7 +23,7 @@ from streamlab.engines.protocol import (
 )
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
-from streamlab.workloads.datasets.time_cutoff import answer_before, before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
 from streamlab.workloads.model.answers.trace import compare
 
@@ -103,9 +103,9 @@ def run_load_case(
         present = [stream for stream in dataset.streams if stream.rows]
         first, last = min(s.ts_min for s in present), max(s.ts_max for s in present)
         middle = (first + last) // 2 // workload.output.grid * workload.output.grid
-        dataset = before(dataset, times, middle)
+        dataset = truncate(dataset, times, middle)
         times = event_times(dataset)
-        expected = answer_before(expected, middle, workload.output)
+        expected = truncate_answer(expected, middle, workload.output)
         difference = compare(workload.oracle(dataset.load()), expected, workload.output)
         if not difference.equal:
             problems.append(

@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 
 from streamlab.engines.errors import EngineError
-from streamlab.workloads.environments import ROOT_VARIABLE, STAMP, command, folder, not_made
+from streamlab.workloads.environments import ROOT_VARIABLE, STAMP, command, folder, missing_message
 
 __all__ = [
     "ROOT_VARIABLE",
@@ -69,7 +69,7 @@ def lacking(name: str, environment: Environment) -> str | None:
         wanted = _made_from(name, environment)
     except EngineError as error:
         return str(error)
-    missing = not_made(name)
+    missing = missing_message(name)
     if missing is not None:
         return missing
     made_from = (folder(name) / STAMP).read_text(encoding="utf-8")

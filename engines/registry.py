@@ -5,8 +5,8 @@ Anybody may install one, so whatever goes wrong while it is loaded is an error o
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import INTERFACE, Engine, Variant
-from streamlab.workloads.entry_points import announced
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.entry_points import find_entry_points
+from streamlab.workloads.name_suggestions import suggest_names
 
 GROUP = "lab.engines"
 _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
@@ -15,7 +15,7 @@ _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) an
 
 def names() -> tuple[str, ...]:
     """Return the names of all installed engines."""
-    return tuple(sorted(point.name for point in announced(GROUP)))
+    return tuple(sorted(point.name for point in find_entry_points(GROUP)))
 
 
 def engine(name: str) -> Engine:
@@ -24,9 +24,9 @@ def engine(name: str) -> Engine:
     Raises:
         EngineError: there is none, it cannot be loaded, it is no engine, or one for a newer lab.
     """
-    found = [point for point in announced(GROUP) if point.name == name]
+    found = [point for point in find_entry_points(GROUP) if point.name == name]
     if not found:
-        raise EngineError(f"no engine {name!r}; {meant(name, names(), 'lab list engines')}")
+        raise EngineError(f"no engine {name!r}; {suggest_names(name, names(), 'lab list engines')}")
     where = f"engine {name!r} ({found[0].value})"
     try:
         made = found[0].load()

@@ -24,7 +24,7 @@ from streamlab.lab.runner.datasets import check_entries
 from streamlab.lab.runner.execution import RunRequest, execute
 from streamlab.reports.numbers import number_of
 from streamlab.results.store import Row, Run, read_run
-from streamlab.workloads.argument_errors import told
+from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
@@ -93,7 +93,7 @@ class MeasuredRun:
         )
 
 
-@told(LabError)
+@check_arguments(LabError)
 def run(
     matrix: Path | str | None = None,
     *,

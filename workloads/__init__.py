@@ -1,1 +1,1 @@
-"""What is computed: models, datasets, and one package per workload. Imports no engine."""
+"""Workloads: the programming models, the datasets and one package per workload. Imports no engine."""

@@ -1,59 +1,63 @@
-"""What people call from Python: an argument that is misspelt or missing is told with its remedy."""
+"""Reports misspelt or missing arguments of the functions that users call from Python, with a remedy."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import ParamSpec, TypeVar
 
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def told(
+def check_arguments(
     error: type[Exception], more: Sequence[Parameter] = (), about: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function of `lab`: arguments that do not fit raise `error`.
+    """Return a decorator for a function of `lab` that raises `error` if the arguments do not fit.
 
     Args:
-        error: of the error tree.
-        more: what the function takes by `**`, by name, so that `help` has it.
-        about: what the docstring is to say of that.
+        error: an exception type of the lab's error tree.
+        more: parameters that the function takes by `**`, so that `help` lists them.
+        about: text about these parameters, appended to the docstring.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        own = signature(function)
-        named = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        whole = own.replace(parameters=[*named, *more])
+        declared = signature(function)
+        named = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        complete = declared.replace(parameters=[*named, *more])
 
         @wraps(function)
-        def checked(*given: P.args, **by_name: P.kwargs) -> R:
+        def checked(*by_position: P.args, **by_name: P.kwargs) -> R:
             try:
-                whole.bind(*given, **by_name)
+                complete.bind(*by_position, **by_name)
             except TypeError as misfit:
                 place = f"lab.{function.__name__}"
-                said = _said(whole, given, by_name) or f"{misfit};"
-                raise error(f"{place}: {said} `help({place})` shows all arguments") from None
-            return function(*given, **by_name)
+                mistake = _mistake(complete, by_position, by_name) or f"{misfit};"
+                raise error(f"{place}: {mistake} `help({place})` shows all arguments") from None
+            return function(*by_position, **by_name)
 
-        checked.__signature__ = whole  # type: ignore[attr-defined]  # for `help`
+        checked.__signature__ = complete  # type: ignore[attr-defined]  # for `help`
         checked.__doc__ = f"{cleandoc(function.__doc__ or '')}\n{about}"
         return checked
 
     return decorate
 
 
-def _said(whole: Signature, given: Sequence[object], by_name: Iterable[str]) -> str | None:
-    """Return which argument is none, is missing or needs its name, with the remedy."""
-    known = whole.parameters
+def _mistake(
+    complete: Signature, by_position: Sequence[object], by_name: Iterable[str]
+) -> str | None:
+    """Return which argument is unknown, missing or must be named, with the remedy."""
+    parameters = complete.parameters
     for name in by_name:
-        if name not in known:
-            remedy = meant(name, known)
+        if name not in parameters:
+            remedy = suggest_names(name, parameters)
             return f"there is no argument {name!r}; {remedy}{'' if remedy.endswith('?') else ';'}"
-    in_turn = [name for name, p in known.items() if p.kind is not Parameter.KEYWORD_ONLY]
-    if len(given) > len(in_turn):
-        return f"only {', '.join(in_turn)} may be given without its name, got {len(given)} values;"
-    has = {*in_turn[: len(given)], *by_name}
-    lacking = [n for n, p in known.items() if p.default is Parameter.empty and n not in has]
-    return f"{lacking[0]} is missing; give {lacking[0]}=...;" if lacking else None
+    positional = [name for name, p in parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
+    if len(by_position) > len(positional):
+        return f"only {', '.join(positional)} may be given without its name, got {len(by_position)} values;"
+    present = {*positional[: len(by_position)], *by_name}
+    missing = [
+        n for n, p in parameters.items() if p.default is Parameter.empty and n not in present
+    ]
+    return f"{missing[0]} is missing; give {missing[0]}=...;" if missing else None

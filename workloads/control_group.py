@@ -1,4 +1,4 @@
-"""The limits that control groups, version 1 or 2, put on this process.
+"""Reads the CPU and memory limits that control groups (version 1 or 2) set for this process.
 
 A group and every group above it set limits; the tightest one counts. Groups above a container's
 mount are not visible from inside.
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 Read = Callable[[str], str | None]
-"""Returns what is in a file of the machine; None where it cannot be read."""
+"""Returns the content of a file, or None if it cannot be read."""
 
 
 def read_text(path: str) -> str | None:
-    """Return what is in a file of this machine; None where it cannot be read."""
+    """Return the content of a file of this machine, or None if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -22,7 +22,7 @@ def read_text(path: str) -> str | None:
 
 
 def cores(read: Read) -> float | None:
-    """Return the CPU quota in cores, or None when there is none."""
+    """Return the CPU quota in cores, or None if unlimited."""
     quotas: list[float] = []
     for version, folder in _folders(read, "cpu"):
         if version == 2:
@@ -37,9 +37,9 @@ def cores(read: Read) -> float | None:
 
 
 def quota_cores(text: str | None) -> float | None:
-    """Return the cores of a quota and its period in microseconds, as cpu.max has them.
+    """Return the cores of a cpu.max text: quota and period, both in microseconds.
 
-    None where that does not limit: `max` (version 2), -1 (version 1), or no such text.
+    None if it sets no limit: `max` (version 2), -1 (version 1), or missing text.
     """
     words = (text or "").split()
     if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
@@ -48,25 +48,25 @@ def quota_cores(text: str | None) -> float | None:
 
 
 def usable_cores(read: Read, affinity: int) -> float:
-    """Return how many cores this process can use: those of its affinity, at most its quota."""
+    """Return the cores that this process can use: its affinity, limited by its quota."""
     quota = cores(read)
     return affinity if quota is None else min(affinity, quota)
 
 
 def usable_cores_here() -> float:
-    """Return how many cores this process can use on this machine."""
+    """Return the cores that this process can use on this machine."""
     return usable_cores(read_text, len(os.sched_getaffinity(0)))
 
 
 def memory_bytes(read: Read) -> int | None:
-    """Return the memory limit in bytes, or None when there is none."""
+    """Return the memory limit in bytes, or None if unlimited."""
     return min((limit for _, _, limit in _memory_limits(read)), default=None)
 
 
 def memory_left_bytes(read: Read) -> int | None:
-    """Return what is left of the memory limit in bytes, or None when there is none.
+    """Return the unused part of the memory limit in bytes, or None if unlimited.
 
-    Pages of files count as used by the group, and are left aside here: they give way.
+    The kernel counts cached pages of files as used. Here they count as unused, since it can evict them.
     """
     left: list[int] = []
     for version, folder, limit in _memory_limits(read):
@@ -91,7 +91,7 @@ _NO_LIMIT_BYTES = 1 << 61
 def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:
     """Yield (version, folder, bytes) of every group that has a limit.
 
-    Above memory.high a group waits until it has released memory: this is a limit as well.
+    Above memory.high the kernel throttles the group until it has released memory, so it counts as a limit.
     """
     for version, folder in _folders(read, "memory"):
         names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)
@@ -102,8 +102,8 @@ def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:
 
 
 def _number(text: str | None) -> int | None:
-    found = (text or "").strip()
-    return int(found) if found.isdigit() else None
+    digits = (text or "").strip()
+    return int(digits) if digits.isdigit() else None
 
 
 def _folders(read: Read, controller: str) -> Iterator[tuple[int, str]]:
@@ -124,7 +124,7 @@ def _upwards(group: str, root: str, place: str) -> Iterator[str]:
 
     Args:
         group: the path in /proc/self/cgroup.
-        root: the group that the mount shows as its top. Where it is not above the group, as in a
+        root: the group that the mount shows as its top. If it is not above the group, as in a
             container whose host wrote the path, the mount's top is this container's own group.
         place: the mount point.
     """
@@ -144,7 +144,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 def _mounts(read: Read) -> Iterator[tuple[int, tuple[str, ...], str, str]]:
     """Yield (version, controllers, root, mount point) of every mounted hierarchy.
 
-    Without /proc/self/mountinfo, those that systemd and container engines mount.
+    Without /proc/self/mountinfo, assume the mounts of systemd and container engines.
     """
     text = read("/proc/self/mountinfo")
     for line in (text or "").splitlines():

@@ -1,11 +1,10 @@
-"""The default places of a user's files: datasets, runs, environments of engines, caches.
+"""Locates the default folders of a user's files: datasets, runs, environments of engines, caches.
 
 Data lie in `$XDG_DATA_HOME/lab`, else `~/.local/share/lab`, whatever the current folder is (XDG
-Base Directory Specification, 0.8). In a checkout of the lab its own datasets and runs are the
-default.
+Base Directory Specification, 0.8). A checkout of the lab defaults to its own datasets and runs.
 
-Without a home folder there is no default for data, and an error names the variables. Caches have
-one: a private folder among the temporary files. All other code uses this module, not HOME.
+Without a home folder, data has no default and an error names the variables to set.
+Caches then lie in a private temporary folder. All other code uses this module, not HOME.
 """
 
 import os
@@ -25,26 +24,26 @@ ROOT_VARIABLE = "LAB_DATA"
 RUNS_VARIABLE = "LAB_RUNS"
 CACHE_VARIABLE = "LAB_CACHE"
 _TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
-"""Variables of libraries that keep caches below the home folder, and the folders they get here."""
+"""Environment variables of libraries with caches in the home folder, and their folders in the lab's cache."""
 _MARKS = ("pyproject.toml", "lab/demo.toml", "workloads/suite")
-"""What a checkout of the lab holds, and no other folder."""
+"""Paths that together identify a checkout of the lab."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder, which need not exist, and why it is this one, in words."""
+    """A folder, which need not exist, and the reason for choosing it, in words."""
 
     path: Path
     why: str
 
 
 _here: Path | None = None
-"""The folder where a command began; None: places are seen from the current folder."""
+"""The folder where a command began; None: the current folder."""
 
 
 @contextmanager
-def seen_from(folder: Path) -> Iterator[None]:
-    """Within the block, see all places from a folder, even if the process changes its own."""
+def resolve_from(folder: Path) -> Iterator[None]:
+    """Resolve default folders from `folder` within the block, even if the process changes directory."""
     global _here
     before, _here = _here, folder
     try:
@@ -54,15 +53,15 @@ def seen_from(folder: Path) -> Iterator[None]:
 
 
 def here() -> Path:
-    """Return the folder in which the command began; without a command, the current one."""
+    """Return the folder in which the command began; outside a command, the current folder."""
     return _here or Path.cwd()
 
 
 def home_folder() -> Path | None:
-    """Return the user's home folder, from HOME or the list of users; None: the user has none."""
+    """Return the user's home folder, from HOME or the password database; None if the user has none."""
     home = os.environ.get("HOME", "")
     if not home:
-        with suppress(KeyError):  # a container's user needs no name
+        with suppress(KeyError):  # a container's user may have no entry
             home = pwd.getpwuid(os.getuid()).pw_dir
     return Path(home) if home.startswith("/") else None
 
@@ -78,51 +77,53 @@ def user_folder() -> Path:
         return Path(data) / "lab"
     home = home_folder()
     if home is None:
-        given = f"HOME is {os.environ['HOME']!r}" if os.environ.get("HOME") else "HOME is not set"
+        home_state = (
+            f"HOME is {os.environ['HOME']!r}" if os.environ.get("HOME") else "HOME is not set"
+        )
         raise DatasetError(
-            f"{given} and user {os.getuid()} has no home folder, so there is no default place; set "
+            f"{home_state} and user {os.getuid()} has no home folder, so there is no default place; set "
             f"HOME to an absolute path, or {ROOT_VARIABLE} (datasets) and {RUNS_VARIABLE} (runs)"
         )
     return home / ".local" / "share" / "lab"
 
 
 def cache_folder() -> Path:
-    """Return the folder of the lab's caches: compiled kernels, a wrapper of Java.
+    """Return the folder of the lab's caches, such as compiled kernels.
 
-    It is the first that only this user can write: LAB_CACHE (which may be shared),
+    The first of these that only this user can write: LAB_CACHE (which may be shared),
     `$XDG_CACHE_HOME/stream-lab`, else `~/.cache/stream-lab`, `lab-<user id>` among the temporary
-    files, a new folder there.
+    files, a new temporary folder.
     """
-    given = os.environ.get(CACHE_VARIABLE)
-    own = Path(given).absolute() if given else _user_cache()
-    if own is not None and _usable(own, shared=bool(given)):
-        return own
+    setting = os.environ.get(CACHE_VARIABLE)
+    preferred = Path(setting).absolute() if setting else _user_cache()
+    if preferred is not None and _usable(preferred, shared=bool(setting)):
+        return preferred
     temporary = Path(tempfile.gettempdir()) / f"lab-{os.getuid()}"
     return temporary if _usable(temporary) else _new_cache()
 
 
 def set_cache_variables() -> str | None:
-    """Set the variables of caches for libraries and child processes where the home has no room.
+    """Set cache variables for libraries and child processes if the home folder cannot be written.
 
-    Child processes have private temporary folders, so their default would be empty each time.
+    Child processes have private temporary folders, so their default cache would be empty each time.
 
     Returns:
-        A warning where LAB_CACHE is a folder that cannot be written.
+        A warning if LAB_CACHE cannot be written, else None.
     """
     usual = _user_cache()
     homeless = usual is None or not _usable(usual)
     if not homeless and CACHE_VARIABLE not in os.environ:
         return None
-    given = os.environ.get(CACHE_VARIABLE)
+    setting = os.environ.get(CACHE_VARIABLE)
     try:
         cache = cache_folder()
-    except OSError:  # no temporary files: a command fails where it needs them
+    except OSError:  # no temporary folder: a command fails later, where it needs one
         return None
     os.environ[CACHE_VARIABLE] = str(cache)
     for name, below in _TOOLS.items() if homeless else ():
         os.environ.setdefault(name, str(cache / below))
-    if given and cache != Path(given).absolute():
-        return f"{CACHE_VARIABLE}={given} cannot be written; caches lie in {cache}"
+    if setting and cache != Path(setting).absolute():
+        return f"{CACHE_VARIABLE}={setting} cannot be written; caches lie in {cache}"
     return None
 
 
@@ -135,7 +136,7 @@ def _user_cache() -> Path | None:
 
 
 def _usable(folder: Path, *, shared: bool = False) -> bool:
-    """Make a folder; return whether this user can write there, and no other user unless shared."""
+    """Create a folder; return whether this user can write there, and no other user unless shared."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         link, info = folder.lstat(), folder.stat()
@@ -143,7 +144,7 @@ def _usable(folder: Path, *, shared: bool = False) -> bool:
         return False
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
-    # Code in a cache is run: another user's link or file would run as this user.
+    # The lab executes code from its cache: another user's link or file would run as this user.
     owned = link.st_uid == info.st_uid == os.getuid()
     return shared or (owned and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
@@ -154,10 +155,10 @@ def _new_cache() -> Path:
 
 
 def check_text(place: Path) -> None:
-    """Check that a folder's path is text, as libraries that read and write Parquet there require.
+    """Check that a folder's path is valid text, as Parquet libraries require.
 
     Raises:
-        DatasetError: it has bytes that are not UTF-8, or not text in this locale.
+        DatasetError: the path has bytes that are not UTF-8 or not text in this locale.
     """
     try:
         str(place).encode()
@@ -170,22 +171,22 @@ def check_text(place: Path) -> None:
 
 
 def catalogue(folder: Path | None = None) -> Place:
-    """Return where datasets lie, seen from a folder; None: from `here`."""
+    """Return the folder of datasets for a command started in `folder` (None: `here()`)."""
     return _place(ROOT_VARIABLE, "data", "data", folder)
 
 
 def runs(folder: Path | None = None) -> Place:
-    """Return where runs lie, seen from a folder; None: from `here`.
+    """Return the folder of runs for a command started in `folder` (None: `here()`).
 
-    A path in the checkout that one stands in is relative, for it is printed often.
+    Inside a checkout the path is relative, because it is printed often.
     """
     return _place(RUNS_VARIABLE, "results/runs", "runs", folder)
 
 
 def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
-    given = os.environ.get(variable)
-    if given:
-        return Place(path=Path(given), why=f"${variable}")
+    setting = os.environ.get(variable)
+    if setting:
+        return Place(path=Path(setting), why=f"${variable}")
     below = _checkout(here() if folder is None else folder.absolute())
     if below is None:
         return Place(path=user_folder() / of_user, why="the same from every folder")
@@ -194,7 +195,7 @@ def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -
 
 
 def _checkout(here: Path) -> Path | None:
-    """Return the checkout of the lab that a folder is, or is in; None: in none."""
+    """Return the checkout of the lab that contains a folder; None if outside."""
     for folder in (here, *here.parents):
         if all((folder / mark).exists() for mark in _MARKS):
             return folder

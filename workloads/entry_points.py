@@ -1,8 +1,8 @@
-"""What installed packages announce in entry points.
+"""Reads the entry points of installed packages.
 
-Reading all their records takes milliseconds and is asked for again and again, so it is done once
-for each path and time of its folders. A package that is installed meanwhile is there, as that
-changes the folder; one whose record is edited in place is not, before the next process.
+Reading them takes milliseconds, so the result is cached per group, `sys.path` and modification times.
+A package installed later is found, since that changes its folder.
+An entry point edited in place is found by the next process only.
 """
 
 import sys
@@ -11,8 +11,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 
-def announced(group: str) -> tuple[EntryPoint, ...]:
-    """Return what is announced in a group, several of one name if there are."""
+def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return all entry points of a group; several may share a name."""
     return _announced(group, tuple((folder, _changed(folder)) for folder in sys.path))
 
 

@@ -1,7 +1,6 @@
-"""Where the environments of engines lie: folders of packages, each at versions of its engine's own.
+"""Locates the environments of engines: folders of packages, each with the versions its engine needs.
 
-What they are made of, and how, is the engines' affair (`engines/environment.py`). A workload may
-use what is in one.
+`engines/environment.py` creates them. A workload may use the packages of one.
 """
 
 import os
@@ -11,34 +10,34 @@ from pathlib import Path
 from streamlab.workloads.default_folders import user_folder
 
 ROOT_VARIABLE = "LAB_ENGINES"
-"""Where environments lie, if not below that of the lab."""
+"""Environment variable: the folder of the environments, if not that of the lab's environment."""
 
 STAMP = ".made"
-"""A file in an environment that is whole: what it was made from."""
+"""A file that marks a complete environment and records what it was made from."""
 
 
 def folder(name: str) -> Path:
-    """Return where the environment of an engine lies, made or not."""
+    """Return the folder of an engine's environment, whether or not it exists."""
     return _root() / name
 
 
 def _root() -> Path:
-    given = os.environ.get(ROOT_VARIABLE)
-    if given:
-        return Path(given).absolute()
+    setting = os.environ.get(ROOT_VARIABLE)
+    if setting:
+        return Path(setting).absolute()
     if sys.prefix != sys.base_prefix:
         return Path(sys.prefix) / "engines"
-    # The system's Python: its folders are not the user's.
+    # The system's Python: its folders are not writable for the user.
     return user_folder() / "engines"
 
 
 def command(name: str) -> str:
-    """Return the command that makes it, for people."""
+    """Return the command that makes the environment, as Markdown for messages."""
     return f"`lab environment {name}` (in a checkout: `make engine NAME={name}`)"
 
 
-def not_made(name: str) -> str | None:
-    """Return that an engine's environment is not made, with the command; None: it is."""
+def missing_message(name: str) -> str | None:
+    """Return a message with the command to run if an engine's environment is missing, else None."""
     if (folder(name) / STAMP).exists():
         return None
     return f"the environment of engine {name} is not made; {command(name)} makes it"

@@ -1,7 +1,6 @@
-"""Forgets a user's modules when one of their files was edited, so that they are imported again.
+"""Imports a user's modules again after one of their files was edited.
 
-A fresh process has what the files say; one that goes on, such as a notebook's, would keep what they
-said when it first imported them.
+A long-lived process, such as a notebook's, would otherwise use the code of the first import.
 """
 
 import hashlib
@@ -19,29 +18,29 @@ from streamlab.workloads.model.code.fingerprint import is_user_module
 T = TypeVar("T")
 
 _IMPORTED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
-"""The digests of files as they were when their modules were first seen here."""
+"""The digest of each module's file at the time the lab first saw the module."""
 
 
-def as_files_are(load: Callable[[], T]) -> T:
-    """Return what `load` imports, from its files as they are now.
+def load_current(load: Callable[[], T]) -> T:
+    """Call `load`, which imports modules, and return its result according to the files as they are now.
 
-    All modules that were imported in this way before are forgotten when one of them was edited:
-    others may hold what they took from it. Objects made of them stay as they are. A module that
-    somebody else imported counts from the first time that one beside it is loaded here.
+    If any module imported this way was edited, all of them are imported again, because they may hold objects
+    of each other. Existing objects keep the old code. A module imported by other code is tracked from the
+    first time that a module of the same folder is loaded here.
     """
     _forget_edited()
     before, loaded = set(sys.modules), None
     try:
-        found = load()
-        loaded = getattr(found, "__file__", None)
-        return found
+        result = load()
+        loaded = getattr(result, "__file__", None)
+        return result
     finally:
         folder = None if loaded is None else Path(loaded).parent
         # Most calls import nothing, and there are thousands of modules.
         for name in sys.modules.keys() - before if folder is None else list(sys.modules):
             module = sys.modules.get(name)
             if module is None:
-                continue  # an import of another thread has failed meanwhile
+                continue  # an import in another thread failed meanwhile
             file = getattr(module, "__file__", None) or ""
             named = file.endswith(".py") and is_user_module(name, file) and name != "__main__"
             if named and (name not in before or (folder and Path(file).is_relative_to(folder))):
@@ -58,7 +57,7 @@ def _forget_edited() -> None:
             package, _, child = name.rpartition(".")
             if getattr(sys.modules.get(package), child, None) is module:
                 delattr(sys.modules[package], child)  # `from package import child` would take it
-    for module in edited:  # Python would take it for one of a file of this time and size
+    for module in edited:  # Python would reuse the bytecode if time and size are equal
         with suppress(OSError, TypeError):
             Path(getattr(module, "__cached__", None)).unlink()  # type: ignore[arg-type]
     _IMPORTED.clear()

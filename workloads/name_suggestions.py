@@ -1,28 +1,28 @@
-"""What was probably meant by a name that is none."""
+"""Suggests the closest known names for a misspelt one."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 FEW = 4
-"""So many names can be read at a glance; more are left to a command that lists them."""
+"""The most names that a message lists; for more it names the command that lists them."""
 
 
-def meant(given: str, known: Iterable[str], listed_by: str = "") -> str:
-    """Return the remedy for a name that is none of the known: those close to it, or where they are.
+def suggest_names(given: str, known: Iterable[str], listed_by: str = "") -> str:
+    """Return a remedy for an unknown name: the closest known names, or where to find all.
 
     Args:
-        given: the name.
-        known: the names that there are.
-        listed_by: the command that lists them; without one, all are named where none is close.
+        given: the unknown name.
+        known: the existing names.
+        listed_by: the command that lists them; if empty and no name is close, the remedy lists all.
     """
     names = tuple(known)
     if not names:
-        return "there is none"
+        return "none exist"
     by_folded = {name.lower(): name for name in names}
     close = [by_folded[name] for name in get_close_matches(given.lower(), by_folded, n=3)]
     if close:
-        found = f"did you mean {' or '.join(close)}?"
-        return f"{found} `{listed_by}` shows all" if listed_by else found
+        suggestion = f"did you mean {' or '.join(close)}?"
+        return f"{suggestion} `{listed_by}` shows all" if listed_by else suggestion
     if listed_by and len(names) > FEW:
         return f"`{listed_by}` shows all {len(names)}"
     return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"

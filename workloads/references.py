@@ -1,7 +1,6 @@
-"""Finds Python objects by reference: `package.module:ATTRIBUTE`, or `path/to/file.py[:ATTRIBUTE]`.
+"""Loads Python objects by reference: `package.module:ATTRIBUTE`, or `path/to/file.py[:ATTRIBUTE]`.
 
-Anybody's module or file may be named, so whatever goes wrong while it is loaded is an error of the
-user's, with the place.
+The code is the user's, so every failure while it loads is a `ModelError` with the place.
 """
 
 import hashlib
@@ -17,82 +16,80 @@ from types import ModuleType
 
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.module_reload import as_files_are
+from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"
-"""What a file is asked for where its reference names nothing."""
+"""The attribute that a file's reference means if it names none."""
 
 _FILE = re.compile(r"(?P<path>.*\.py)(?::(?P<attribute>[^/\\:]*))?", re.DOTALL)
 _MODULES = "_stream_lab_file_"
-"""So begin the names of the modules as which files are loaded: nobody's, so nothing is shadowed."""
+"""Prefix of the names of modules loaded from files, which shadows no other module."""
 
 
 def is_file(reference: str) -> bool:
-    """Tell whether a reference names a file."""
+    """Return whether a reference names a file."""
     return _FILE.fullmatch(reference) is not None
 
 
 def is_name(reference: str) -> bool:
-    """Tell whether a reference is a plain name: neither a file nor an attribute of a module."""
+    """Return whether a reference is a plain name: neither a file nor an attribute of a module."""
     return ":" not in reference and not is_file(reference)
 
 
 def absolute(reference: str, folder: Path) -> str:
-    """Return a reference that holds wherever one stands; files are relative to `folder`."""
-    found = _FILE.fullmatch(reference)
-    if found is None:
+    """Return a reference that holds in any current folder; files are relative to `folder`."""
+    parts = _FILE.fullmatch(reference)
+    if parts is None:
         return reference
     try:
-        path = Path(folder.absolute(), Path(found["path"]).expanduser())
+        path = Path(folder.absolute(), Path(parts["path"]).expanduser())
     except RuntimeError as error:  # no HOME, or no such user
         raise ModelError(
-            f"{reference!r}: the home folder of ~ is not known; write the whole path"
+            f"{reference!r}: the home folder of ~ is not known; write the full path"
         ) from error
-    attribute = found["attribute"]
+    attribute = parts["attribute"]
     return str(path) if attribute in (None, ATTRIBUTE) else f"{path}:{attribute}"
 
 
 def file_of(reference: str) -> Path | None:
     """Return the file that a reference names; None for a name or an attribute of a module."""
-    found = _FILE.fullmatch(reference)
-    return None if found is None else Path(found["path"])
+    parts = _FILE.fullmatch(reference)
+    return None if parts is None else Path(parts["path"])
 
 
 def load(reference: str) -> object:
-    """Return what a reference to a file or to an attribute of a module leads to.
+    """Return the object that a reference to a file or to an attribute of a module names.
 
-    Modules are looked for in the current folder, too, where one that is being written is, unless
-    Python was told not to (PYTHONSAFEPATH). A file's neighbours can be imported by it, as those of
-    a script can; both come before installed packages and behind the standard library. What is
-    loaded is loaded once, and all of it again when one of its files, or of the files that it
-    imports, has changed.
+    Modules are also searched in the current folder, unless PYTHONSAFEPATH is set. A file can import modules of
+    its own folder. Both come after the standard library and before installed packages. Objects are loaded once,
+    and again when one of their files, or of the files that these import, has changed.
 
     Raises:
-        ModelError: there is no such file, module or attribute, or it fails while it is loaded.
+        ModelError: the file, module or attribute does not exist, or loading it fails.
     """
-    found = _FILE.fullmatch(reference)
-    if found is not None:
-        path, attribute = Path(found["path"]), found["attribute"] or ATTRIBUTE
-        module, called = as_files_are(lambda: _file(path)), str(path)
+    parts = _FILE.fullmatch(reference)
+    if parts is not None:
+        path, attribute = Path(parts["path"]), parts["attribute"] or ATTRIBUTE
+        module, shown = load_current(lambda: _file(path)), str(path)
     else:
         name, _, attribute = reference.partition(":")
-        module, called = as_files_are(lambda: _module(name)), repr(name)
+        module, shown = load_current(lambda: _module(name)), repr(name)
     try:
         return getattr(module, attribute)
     except AttributeError as error:
         raise ModelError(
-            f"cannot get {attribute!r} from {called}: it has nothing of that name; {_has(module)}"
+            f"cannot get {attribute!r} from {shown}: it has no such attribute; {_candidates(module)}"
         ) from error
 
 
-def _has(module: ModuleType) -> str:
-    """Return the names in capitals in a module, as its workloads and programs are called."""
+def _candidates(module: ModuleType) -> str:
+    """Return a module's names in capitals, which is how workloads and programs are named."""
     names = [name for name in vars(module) if name.isupper() and not name.startswith("_")]
-    return f"it has {', '.join(names)}" if names else "nothing in it is in capitals"
+    return f"it has {', '.join(names)}" if names else "it has no names in capitals"
 
 
 def place(error: BaseException) -> str:
-    """Return where an import failed, as the end of a message; nothing where no file is to blame."""
+    """Return ", in FILE:LINE" for where an import failed; empty if no user's file is to blame."""
     ours = (str(Path(__file__).parent), str(importlib.__file__), "<")
     frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
     if frames:
@@ -109,7 +106,7 @@ def _module(name: str) -> ModuleType:
         where = f"in {here()} and {where}"
     try:
         return import_module(name)
-    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # a module can raise anything when imported
         raise ModelError(
             f"module {name!r} cannot be imported: {type(error).__name__}: {error}{place(error)}; "
             f"it is looked for {where}"
@@ -135,9 +132,9 @@ def _file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None, "its name ends in .py"
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses of the file look for it there
+    sys.modules[name] = module  # dataclasses of the file look themselves up there
     try:
-        # Compiled here: Python's own cache goes by a file's time and size, not by its content.
+        # Compiled here, because Python's bytecode cache checks a file's time and size, not its content.
         exec(compile(content, str(path), "exec"), module.__dict__)
     except BaseException as error:
         del sys.modules[name]
@@ -150,12 +147,12 @@ def _file(path: Path) -> ModuleType:
 
 
 def _refuse_other_neighbours(path: Path) -> None:
-    """Refuse a file beside which a module is called as one that is imported from elsewhere.
+    """Refuse a file if a module next to it has the name of a module imported for another workload.
 
-    It would be given the other one: a process has one module of a name.
+    A process holds one module of a name, so the file would import the other workload's module.
 
     Raises:
-        ModelError: there is such a module, of another workload's folder.
+        ModelError: such a module exists.
     """
     folders = {
         Path(module.__file__).parent
@@ -163,19 +160,19 @@ def _refuse_other_neighbours(path: Path) -> None:
         if name.startswith(_MODULES) and module.__file__
     } - {path.parent}
     neighbours = {*path.parent.glob("*.py"), *path.parent.glob("*/__init__.py")} - {path}
-    for beside in sorted(neighbours):
-        name = beside.stem if beside.parent == path.parent else beside.parent.name
-        known = getattr(sys.modules.get(name), "__file__", None)
-        if known and any(Path(known).is_relative_to(folder) for folder in folders):
+    for neighbour in sorted(neighbours):
+        name = neighbour.stem if neighbour.parent == path.parent else neighbour.parent.name
+        imported = getattr(sys.modules.get(name), "__file__", None)
+        if imported and any(Path(imported).is_relative_to(folder) for folder in folders):
             raise ModelError(
-                f"{path} cannot be loaded: beside it is {beside.relative_to(path.parent)}, and "
-                f"{known} has been imported as {name!r} for another workload; rename one of them, "
+                f"{path} cannot be loaded: its folder has {neighbour.relative_to(path.parent)}, and "
+                f"{imported} has been imported as {name!r} for another workload; rename one of them, "
                 "or run these workloads one after the other"
             )
 
 
 def _search(folder: Path) -> None:
-    """Let modules in a folder be imported, before installed packages, behind Python's own."""
+    """Add a folder to the module search, after the standard library and before installed packages."""
     if str(folder) in sys.path:
         return
     installed = [

@@ -1,4 +1,4 @@
-"""A workload of one's own: a program and where its input comes from, the rest inferred."""
+"""Makes a workload of a user's program and input; the rest is inferred."""
 
 import re
 import sys
@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streamlab.workloads.argument_errors import told
+from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.datasets.user_input import Made, made_by
+from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.model import (
     Columns,
     Dataflow,
@@ -30,7 +30,7 @@ from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
 
 
-@told(ModelError)
+@check_arguments(ModelError)
 def workload(
     program: Program | Operator,
     *,
@@ -43,25 +43,26 @@ def workload(
     key_field: str | None = None,
     tolerances: Tolerances | None = None,
 ) -> Workload:
-    """Return the workload of a program; to be called by the file or module that declares it.
+    """Return the workload of a program. Call it from the file or module that declares the workload.
 
     Args:
-        program: of one of the models (docs/model.md); an operator is a query of its own.
-        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), whose relative paths
-            are relative to the file that calls, or a function, see `streamlab.workloads.datasets.user_input`.
-        name: by meaning; None: that of the file, or else of the program.
-        title: one line for people; None: what the program is called.
-        paper: where it is defined, if it is.
-        oracle: the expected output, in input order; None: the reference engine's answer is taken
-            for it, in which an error of the program itself is not seen.
-        output: the data-trace type of the output; None: it is inferred (`inferred_output`).
-        key_field: for that, the output field that holds the key; None: `key`.
-        tolerances: by how much float fields of the output may differ, by name; others are equal bit
-            for bit where the model fixes the order of operations, else within a derived bound
+        program: of one of the models (docs/model.md); an operator becomes a query of one operator.
+        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`) or a function that makes the
+            events, see `streamlab.workloads.datasets.user_input`. Relative paths of a table are relative to
+            the calling file.
+        name: by meaning; None: the name of the file, or else of the program.
+        title: one line for people; None: names the program.
+        paper: where the workload is defined, if in a paper.
+        oracle: returns the expected output, in input order; None: the reference engine computes it, which
+            cannot find an error of the program itself.
+        output: the data-trace type of the output; None: inferred by `inferred_output`.
+        key_field: the output field with the key, for the inference; None: `key`.
+        tolerances: the allowed difference of float fields of the output, by name. Other float fields must be
+            equal bit for bit where the model fixes the order of operations, else within a derived bound
             (docs/model.md, Floats).
 
     Raises:
-        ModelError: something is not what it must be, or cannot be inferred.
+        ModelError: an argument is invalid, or the output type cannot be inferred.
     """
     if isinstance(program, Operator):
         program = Query(name=program.name, operators=(program,))
@@ -74,11 +75,11 @@ def workload(
     output = replace(output, tolerances={**output.tolerances, **(tolerances or {})})
     check_declared(program, output.tolerances)
     file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
-    source: Table | Made
+    source: Table | InputFunction
     if isinstance(input, Table):
-        source = input if file is None else input.beside(Path(file).absolute().parent)
+        source = input if file is None else input.relative_to(Path(file).absolute().parent)
     elif callable(input):
-        source = made_by(input)
+        source = input_function(input)
     else:
         raise ModelError(
             f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
@@ -90,7 +91,7 @@ def workload(
         paper=paper,
         program=program,
         output=output,
-        parameters=source.parameters if isinstance(source, Made) else {},
+        parameters=source.parameters if isinstance(source, InputFunction) else {},
         keys=_not_generated,
         streams=_not_generated,
         generate=_not_generated,

@@ -85,9 +85,9 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from streamlab.workloads.name_suggestions import meant
+            from streamlab.workloads.name_suggestions import suggest_names
 
-            remedy = meant(args[0], _COMMANDS, "lab --help")
+            remedy = suggest_names(args[0], _COMMANDS, "lab --help")
             raise click.UsageError(f"no command {args[0]!r}; {remedy}", ctx)
         return super().resolve_command(ctx, args)
 

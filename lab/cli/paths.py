@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from streamlab.workloads.default_folders import ROOT_VARIABLE, RUNS_VARIABLE, seen_from
+from streamlab.workloads.default_folders import ROOT_VARIABLE, RUNS_VARIABLE, resolve_from
 from streamlab.workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
 
 VARIABLES = (ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, "LAB_CACHE", "TMPDIR")
@@ -46,5 +46,5 @@ def absolute_places() -> Iterator[None]:
             absolute = os.pathsep.join(str(Path(part).absolute()) for part in parts)
             if absolute != given:
                 os.environ[name] = absolute
-    with seen_from(folder):
+    with resolve_from(folder):
         yield

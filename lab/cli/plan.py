@@ -220,7 +220,7 @@ def plan_for_parameters(
     Of a program with events across keys, from its beginning: sizes do not say which keys a stream
     has, nor how many groups there are.
     """
-    from streamlab.workloads.datasets.generated_input import generated
+    from streamlab.workloads.datasets.generated_input import generate_input
     from streamlab.workloads.model import Alphabet
     from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
     from streamlab.workloads.model.program_type import dgs_program
@@ -231,7 +231,7 @@ def plan_for_parameters(
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
 
     def sample() -> "Input":
-        return generated(workload, params, min(events, MOST_SAMPLED), 1)
+        return generate_input(workload, params, min(events, MOST_SAMPLED), 1)
 
     request = PlanRequest(
         program=program,

@@ -18,7 +18,7 @@ from streamlab.lab.cli.run_workload import (
     workload_options,
 )
 from streamlab.lab.cli.stored_runs import find_run, runs_option
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 if TYPE_CHECKING:
     from streamlab.lab.cli.progress import Verbosity
@@ -278,7 +278,7 @@ def _matrix_text(
     if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
         from streamlab.workloads.registry import names
 
-        remedy = meant(str(matrix), names(), "lab list workloads")
+        remedy = suggest_names(str(matrix), names(), "lab list workloads")
         raise click.UsageError(
             f"there is neither a matrix file nor a workload {str(matrix)!r}; {remedy}"
         )

@@ -8,7 +8,7 @@ import click
 
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.workloads.default_folders import RUNS_VARIABLE, runs
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 LATEST = "latest"
 _SHOWN = "$LAB_RUNS, else as docs/running.md says"
@@ -56,7 +56,7 @@ def find_run(name: str, *roots: Path) -> Path:
         names = [*(path.name for path in known), *([LATEST] if known else [])]
         raise click.UsageError(
             f"{name!r} is neither a run's directory (it would hold run.json) nor a run below "
-            f"{places}; {meant(name, names, 'lab list runs')}, and "
+            f"{places}; {suggest_names(name, names, 'lab list runs')}, and "
             f"{RUNS_VARIABLE} names another place"
         )
     return whole(matching[0])

@@ -14,7 +14,7 @@ from streamlab.lab.conform.child import GROUPS
 from streamlab.lab.errors import LabError
 from streamlab.lab.host.installation import python_path
 from streamlab.lab.isolate.process import run_isolated
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0
@@ -79,7 +79,7 @@ def variants_of(name: str, wanted: Sequence[str]) -> tuple[Variant, ...]:
     known = {variant.name: variant for variant in find_engine(name).variants()}
     unknown = [variant for variant in wanted if variant not in known]
     if unknown:
-        remedy = meant(unknown[0], known, "lab list engines")
+        remedy = suggest_names(unknown[0], known, "lab list engines")
         raise LabError(f"engine {name} has no variant {unknown[0]!r}; {remedy}")
     return tuple(known[variant] for variant in wanted or known)
 

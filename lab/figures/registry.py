@@ -11,8 +11,8 @@ from types import ModuleType
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Figure
 from streamlab.reports.published import Facts
-from streamlab.workloads.entry_points import announced
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.entry_points import find_entry_points
+from streamlab.workloads.name_suggestions import suggest_names
 
 GROUP = "lab.figures"
 
@@ -50,7 +50,7 @@ def find(figure_id: str) -> Figure:
         broken = "".join(f"; {why}" for why in unusable())
         raise FigureError(
             f"no figure {figure_id!r}; "
-            f"{meant(figure_id, (f.id for f in known.values()), 'lab list figures')}{broken}"
+            f"{suggest_names(figure_id, (f.id for f in known.values()), 'lab list figures')}{broken}"
         )
     return known[figure_id.lower()]
 
@@ -121,6 +121,6 @@ def _of(module: ModuleType | None) -> tuple[Figure, ...]:
 def _announced() -> dict[str, str]:
     """Return module by paper, of what is installed; the first of a name."""
     found: dict[str, str] = {}
-    for point in announced(GROUP):
+    for point in find_entry_points(GROUP):
         found.setdefault(point.name, point.value)
     return found

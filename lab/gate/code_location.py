@@ -15,7 +15,7 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.projects import installed_files
 from streamlab.lab.host.installation import SOURCE
 from streamlab.lab.matrix.cells import Cell
-from streamlab.workloads.entry_points import announced
+from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.registry import places as places_of
 from streamlab.workloads.registry import workload as find_workload
 
@@ -163,7 +163,7 @@ def _built(source: Path) -> list[str]:
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
     """Yield what a cell runs, in words, and the modules or files in which that is."""
     # All of that name: which of them is found first may differ in an arm.
-    for point in announced(GROUP):
+    for point in find_entry_points(GROUP):
         if point.name == engine:
             yield f"engine {engine!r}", point.module
     yield f"engine {engine!r}", type(find_engine(engine)).__module__

@@ -20,7 +20,7 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.trial.collector import collect_from_now_on
 from streamlab.lab.trial.scratch import temporary_folder
 from streamlab.lab.trial.spec import EngineTrial, read_job, workload_of
-from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.integrity import verify
 
 MACHINE = "x86_64"
 """The request below is machine code of this architecture."""
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
     with temporary_folder("lab-count-") as scratch:
         task = Task(
             workload=workload,
-            dataset=verified(job.dataset),
+            dataset=verify(job.dataset),
             variant=job.variant,
             workers=job.workers,
             batch=job.batch,

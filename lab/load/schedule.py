@@ -26,7 +26,7 @@ from streamlab.lab.load.arrivals import (
 )
 from streamlab.lab.load.spec import REPLAY, SHORTEST_HEARTBEAT_MS, LoadSpec
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.time_cutoff import before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.model.dgs.optimizer import synchronizing_events
 from streamlab.workloads.model.dgs.stream_profile import profile
@@ -73,7 +73,7 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
         schedule = _aligned(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
-    cut = before(dataset, times, schedule.until_ts)
+    cut = truncate(dataset, times, schedule.until_ts)
     beats = _heartbeats(schedule.ts, due, last_ns, _period_ns(spec, cut, program, last_ns))
     return Offered(
         dataset=cut,

@@ -17,7 +17,7 @@ from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.load_entry import CATCH_UP, SearchSettings, specs
 from streamlab.lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 CELL = "cell"
 """Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
@@ -231,7 +231,7 @@ def _asked(
         if name not in by_name:
             raise MatrixError(
                 f"{matrix.source}: [[engine]] {number}, key variants has {name!r}, which "
-                f"engine {engine.name} has not; {meant(name, by_name, 'lab list engines')}"
+                f"engine {engine.name} has not; {suggest_names(name, by_name, 'lab list engines')}"
             )
     return tuple(by_name[name] for name in engine.variants)
 

@@ -49,7 +49,7 @@ def translate(job: Job, folder: Path) -> Inside:
         for field, value in msgspec.structs.asdict(job).items()
         if isinstance(value, Path)
     }
-    whole = job.dataset.whole()
+    whole = job.dataset.complete()
     files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
     hosts = dict.fromkeys(path.absolute().parent for path in files)
     inside = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}

@@ -7,8 +7,8 @@ from streamlab.lab.matrix.matrix import DEFAULT_EVENTS, Matrix, WorkloadEntry
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.integrity import verified
-from streamlab.workloads.datasets.limits import beyond_limits
+from streamlab.workloads.datasets.integrity import verify
+from streamlab.workloads.datasets.limits import limit_violation
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.model import ModelError, StreamSpec, Workload
@@ -114,10 +114,10 @@ def find_dataset(
     if entry.dataset is None:
         dataset = _generated(workload, entry, master, progress, say)
     else:
-        dataset = verified(_named(workload, entry, entry.dataset))
+        dataset = verify(_named(workload, entry, entry.dataset))
     bound = entry.bound()
     why = bound.unfit(bound.query_params, dataset) if bound.unfit else ""
-    why = why or beyond_limits(bound, dataset)
+    why = why or limit_violation(bound, dataset)
     if why:
         raise MatrixError(f"workload {entry.key}: {why}")
     return dataset
@@ -152,7 +152,7 @@ def _generated(
 
     if workload.source is not None:
         made = ensure(workload, entry.params, entry.events, entry.seed, progress=progress)
-        return verified(made)
+        return verify(made)
     catalog = Catalog.default()
     recipe = recipe_of(workload, workload.params(entry.params), entry.events, entry.seed)
     found = catalog.find(recipe)
@@ -170,4 +170,4 @@ def _generated(
             f"and was {damage[0]}: its generator has changed, so that older results are of other "
             "input; run again to use the new one"
         )
-    return verified(made)
+    return verify(made)

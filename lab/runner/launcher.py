@@ -184,7 +184,7 @@ def _files(job: Job) -> tuple[Path, ...]:
     """Return the files that a job reads, and the folder that it starts in."""
     if isinstance(job, CeilingJob):
         return (SOURCE, here())
-    whole = job.dataset.whole()
+    whole = job.dataset.complete()
     files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
     return (SOURCE, here(), *(path.absolute() for path in files))
 

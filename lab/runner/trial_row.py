@@ -113,7 +113,7 @@ def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     All of them where they lie in the place of runs, and no input of the trial does.
     """
     run, place = run_dir.absolute(), runs().path.absolute()
-    inputs = [stream.path.absolute() for stream in dataset.whole().streams]
+    inputs = [stream.path.absolute() for stream in dataset.complete().streams]
     alone = run.parent == place and not any(path.is_relative_to(place) for path in inputs)
     return (place if alone else run,)
 

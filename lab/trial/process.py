@@ -39,7 +39,7 @@ from streamlab.lab.trial.spec import (
 from streamlab.lab.trial.timed_part import Driven, drive, print_traceback
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError
-from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.model import Workload
 
 Result = dict[str, Any]
@@ -145,7 +145,7 @@ def _offered(
     Files that are not as they were when the run looked at them are checked here: engines may read
     them with readers of their own.
     """
-    dataset = verified(spec.dataset)
+    dataset = verify(spec.dataset)
     if spec.load is None:
         return dataset, None
     from streamlab.lab.load.schedule import offer

@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.oracle_cache import expected
-from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.model import ModelError, Workload
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
@@ -64,10 +64,10 @@ def test_the_shortest_file_is_a_workload_with_everything_else_inferred(
     dataset = made(found, catalog)
     assert dataset.events == 3000 and dataset.workload == "sensors"
     assert dataset.alphabet.keys == 20
-    remedy = how_to_make_again(dataset)
+    remedy = rebuild_command(dataset)
     command = "lab data import table --file sensors.csv --workload REFERENCE --streams 1"
     assert command in remedy and "file or module:ATTRIBUTE of workload sensors" in remedy
-    assert "table --file a --workload event_window " in how_to_make_again(
+    assert "table --file a --workload event_window " in rebuild_command(
         replace(
             dataset, workload="event_window", origin={**dataset.origin, "files": [{"name": "a"}]}
         )
@@ -95,9 +95,9 @@ def test_a_function_makes_the_input_with_parameters_of_its_own(catalog: Catalog)
     assert dataset.events == 1000 and dataset.alphabet.keys == 3
     assert origin_words(dataset) == "generated: sensors=3 seed=1"
     remedy = "make it again with `lab data build` and the file that has workload c"
-    assert how_to_make_again(dataset) == remedy
+    assert rebuild_command(dataset) == remedy
     assert made(subject, catalog, sensors=9).alphabet.keys == 9
-    said = catalog.restated(dataset, "our sensors", None)
+    said = catalog.restate(dataset, "our sensors", None)
     assert (said.source, said.licence) == ("our sensors", "not stated")
     assert made(subject, catalog) == said
     another = own(COUNTER, input=lambda events, seed: counted(events, seed), name="c")
@@ -195,7 +195,7 @@ def raising(events, seed):
     ("function", "expected"),
     [
         (raising, r"the input of .* cannot be made: RuntimeError: no sensors today, in raising"),
-        (lambda events, seed: 5, r"returned 5; it is to return columns by name, or to yield rows"),
+        (lambda events, seed: 5, r"returned 5; it must return columns by name, or yield rows"),
         (
             lambda events, seed: {"ts": [1], "key": [1]},
             r"kind is 'kind', which is neither a column \(ts, key\)",

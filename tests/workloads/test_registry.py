@@ -176,7 +176,7 @@ BAD = {
     "leaves": ("import sys\nsys.exit('bye')\n", ["SystemExit: bye", "mine.py:2"]),
     "imports": ("import not_there_at_all\n", ["No module named 'not_there_at_all'", "mine.py:1"]),
     "bytes": (b"\xff\xfe\x00", ["cannot be loaded"]),
-    "empty": ("", ["cannot get 'WORKLOAD'", "mine.py: it has nothing of that name"]),
+    "empty": ("", ["cannot get 'WORKLOAD'", "mine.py: it has no such attribute"]),
     "another": ("X = 5\nPROGRAM = 6\n", ["cannot get 'WORKLOAD'", "; it has X, PROGRAM"]),
     "no workload": ("WORKLOAD = 5\n", ["mine.py is a int, not a Workload", "lab.workload("]),
     "program": (
@@ -264,5 +264,5 @@ def test_neighbours_of_one_name_in_two_folders_are_not_taken_for_each_other(tmp_
         (tmp_path / folder / "rule_of_both.py").write_text(f"RULE = {folder!r}\n")
     assert workload(str(tmp_path / "one" / "mine.py")).name == "one"
     said = refused(str(tmp_path / "two" / "mine.py"))
-    assert "beside it is rule_of_both.py" in said and "one/rule_of_both.py" in said
+    assert "its folder has rule_of_both.py" in said and "one/rule_of_both.py" in said
     assert "rename one of them" in said

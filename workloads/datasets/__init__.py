@@ -1,1 +1,1 @@
-"""The data pipeline on Spark: generate or import, to sorted Parquet in a catalogue."""
+"""The data pipeline: generates or imports datasets as sorted Parquet files in a catalogue."""

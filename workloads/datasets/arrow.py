@@ -1,8 +1,7 @@
-"""Columns between NumPy and Arrow: lists as Arrow's large lists, so that 2^31 elements are no end.
+"""Converts columns between NumPy and Arrow. Lists become Arrow's large lists, which have 64-bit offsets.
 
-Arrow is imported where it is used: it is heavy. Its own conversions from and to NumPy import pandas
-where that is installed (0.3 s of processor time and 50 MiB, in every trial), so memory is handed
-over by buffers here.
+Functions import Arrow themselves, because it is heavy. Arrow's own conversions import pandas if it is
+installed (0.3 s of processor time and 50 MiB, in every trial), so this module passes buffers instead.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ Column = npt.NDArray[Any] | ListColumn
 
 
 def arrow_type(dtype: ColumnType) -> "pa.DataType":
-    """Return the Arrow type of a column; neither values nor lists nor elements are ever null."""
+    """Return the Arrow type of a column, which has no nulls at any level."""
     import pyarrow as pa
 
     if isinstance(dtype, ListType):
@@ -30,7 +29,7 @@ def arrow_type(dtype: ColumnType) -> "pa.DataType":
 
 
 def arrow_array(column: Column) -> "pa.Array":
-    """Return a column as an Arrow array; shares the memory of numbers."""
+    """Return a column as an Arrow array; numbers share their memory."""
     import pyarrow as pa
 
     if not isinstance(column, ListColumn):
@@ -45,13 +44,13 @@ def _numbers(values: npt.NDArray[Any]) -> "pa.Array":
     import pyarrow as pa
 
     kind = pa.from_numpy_dtype(values.dtype)
-    whole = np.ascontiguousarray(values)
-    memory = _bits(whole) if pa.types.is_boolean(kind) else pa.py_buffer(whole)
+    contiguous = np.ascontiguousarray(values)
+    memory = _bits(contiguous) if pa.types.is_boolean(kind) else pa.py_buffer(contiguous)
     return pa.Array.from_buffers(kind, len(values), [None, memory])
 
 
 def array_with_nulls(values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
-    """Return numbers, booleans or strings, None for null, as an Arrow array."""
+    """Return numbers, booleans or strings (None: null) as an Arrow array."""
     import pyarrow as pa
 
     if pa.types.is_string(kind):
@@ -61,10 +60,10 @@ def array_with_nulls(values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
     elif pa.types.is_boolean(kind):
         memory = [_bits([bool(value) for value in values])]
     else:
-        dtype = kind.to_pandas_dtype()  # NumPy's; pandas is not asked
+        dtype = kind.to_pandas_dtype()  # a NumPy type; this does not import pandas
         memory = [pa.py_buffer(np.array([value or 0 for value in values], dtype=dtype))]
-    known = _bits([value is not None for value in values])
-    return pa.Array.from_buffers(kind, len(values), [known, *memory])
+    valid = _bits([value is not None for value in values])
+    return pa.Array.from_buffers(kind, len(values), [valid, *memory])
 
 
 def _bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
@@ -74,10 +73,10 @@ def _bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
 
 
 def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
-    """Return an Arrow array without nulls as a column; shares its memory where Arrow can.
+    """Return an Arrow array without nulls as a column; shares its memory if Arrow can.
 
     Raises:
-        DatasetError: there are nulls, which columns cannot hold.
+        DatasetError: the array has nulls, which columns cannot hold.
     """
     import pyarrow as pa
 
@@ -91,10 +90,10 @@ def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
 
 
 def values_of(array: "pa.Array | pa.ChunkedArray") -> npt.NDArray[Any]:
-    """Return an Arrow array of anything but lists as `column_of` does.
+    """Return an Arrow array of any type but lists as `column_of` does.
 
     Raises:
-        DatasetError: there are nulls, which columns cannot hold.
+        DatasetError: the array has nulls, which columns cannot hold.
     """
     import pyarrow as pa
 
@@ -114,7 +113,7 @@ def _values(array: "pa.Array") -> npt.NDArray[Any]:
 
 
 def has_hexadecimal(texts: "pa.Array") -> bool:
-    """Return whether texts may be hexadecimal numbers, which Arrow reads, too."""
+    """Return whether texts may hold hexadecimal numbers, which Arrow also parses."""
     data = texts.buffers()[2]
     content = b"" if data is None else data.to_pybytes()
     return b"x" in content or b"X" in content

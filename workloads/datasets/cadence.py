@@ -1,7 +1,7 @@
-"""The common rhythm of generated input: one event a tick on each stream, one sync every so often.
+"""Computes the event times of generated input: an event per tick on each stream, and periodic syncs.
 
-Event time is counted in ticks. Row j of every ordinary stream is at tick j, so that the streams tie
-at every tick; synchronizing row k is at the last tick of period k. It ties with the last ordinary
+Event time is counted in ticks. Row j of every ordinary stream is at tick j, so the streams tie
+at every tick. Synchronizing row k is at the last tick of period k. It ties with the last ordinary
 rows of its period and comes after them, because its stream is declared last.
 """
 
@@ -12,8 +12,7 @@ import numpy.typing as npt
 def rows_per_stream(events: int, streams: int, period: int) -> int:
     """Return the rows of each ordinary stream, so that all streams hold at least `events` events.
 
-    The smallest n with `streams * n + n // period >= events`: at most `streams` events more than
-    asked for.
+    The smallest n with `streams * n + n // period >= events`, which exceeds `events` by at most `streams`.
     """
     rows = max(events * period // (streams * period + 1), 0)
     while streams * rows + rows // period < events:

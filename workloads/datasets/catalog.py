@@ -1,12 +1,12 @@
-"""The catalogue: datasets in folders named by content, and an index from recipes to them.
+"""Stores datasets in folders named by content, with an index from recipes to datasets.
 
     <root>/<first 16 hex digits of the id>/dataset.json, one Parquet file per stream, ...
     <root>/recipes/<SHA-256 of a recipe>.json     {"recipe": ..., "dataset": "<id>"}
-    <root>/.building-<host>-<process>-<random>/   being made; removed whatever happens
+    <root>/.building-<host>-<process>-<random>/   a dataset under construction; always removed
 
-A dataset is made in a folder of its own and renamed into place when it is whole, so that readers
-see all of it or nothing, and two processes that make the same one do not disturb each other. What a
-killed process leaves behind is removed by the next one on the same host.
+A dataset is made in its own folder and renamed into place when complete. So readers see all of it or
+nothing, and two processes can make the same dataset at once. The next process on the same host removes
+the folders of killed processes.
 """
 
 import errno
@@ -26,21 +26,21 @@ import psutil
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.default_folders import ROOT_VARIABLE, catalogue, check_text
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 LARGEST_SEED = 2**63 - 1
-"""Results keep seeds as signed 64-bit numbers, and NumPy takes none below 0."""
+"""Results store seeds as signed 64-bit numbers, and NumPy accepts none below 0."""
 _BUILDING = ".building-"
 _SHORTEST_PREFIX = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """All that a generated dataset is a function of; `params` holds every parameter.
+    """All inputs that determine a generated dataset; `params` holds every parameter.
 
-    `code` is a hash of what generates it; empty where only `generator_version` tells.
+    `code` is a hash of the generator's code; empty if only `generator_version` identifies it.
     """
 
     workload: str
@@ -58,7 +58,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What the catalogue holds: datasets by workload and id, and why other entries are unusable."""
+    """The content of the catalogue: datasets by workload and id, and errors of unusable entries."""
 
     datasets: tuple[Dataset, ...]
     damaged: tuple[str, ...]
@@ -72,63 +72,63 @@ class Catalog:
 
     @classmethod
     def default(cls) -> "Catalog":
-        """Return the usual catalogue; `streamlab.workloads.default_folders` says where it is, and why."""
+        """Return the default catalogue; see `streamlab.workloads.default_folders`."""
         return cls(root=catalogue().path.absolute())
 
     def folder(self, dataset_id: str) -> Path:
-        """Return where the dataset with that id is, or would be."""
+        """Return the folder of the dataset with this id, whether or not it exists."""
         return self.root / dataset_id[: manifest.ID_SHOWN]
 
     def find(self, recipe: Recipe) -> Dataset | None:
-        """Return the dataset that a recipe made, with its content checked.
+        """Return the dataset that a recipe made, after checking its content.
 
-        None when there is none or it is damaged (`damage`); then it can be built.
+        None if it is missing or damaged (`damage`); then it can be built.
         """
-        found = self._made_by(recipe)
+        dataset_id = self._made_by(recipe)
         try:
-            return None if found is None else verified(manifest.read(self.folder(found)))
+            return None if dataset_id is None else verify(manifest.read(self.folder(dataset_id)))
         except DatasetError:
             return None
 
     def has(self, recipe: Recipe) -> bool:
-        """Return whether there is a dataset that a recipe made; its content is not looked at."""
-        found = self._made_by(recipe)
-        return found is not None and self.folder(found).is_dir()
+        """Return whether the catalogue has a recipe's dataset, without checking its content."""
+        dataset_id = self._made_by(recipe)
+        return dataset_id is not None and self.folder(dataset_id).is_dir()
 
     def damage(self, recipe: Recipe) -> tuple[str, str] | None:
-        """Return the id of the dataset that a recipe made and what is wrong with it.
+        """Return the id of the dataset that a recipe made and the error that its check reports.
 
-        None when there is none, or nothing is wrong.
+        None if it is missing or intact.
         """
-        found = self._made_by(recipe)
-        if found is None or not self.folder(found).exists():
+        dataset_id = self._made_by(recipe)
+        if dataset_id is None or not self.folder(dataset_id).exists():
             return None
         try:
-            verified(manifest.read(self.folder(found)))
+            verify(manifest.read(self.folder(dataset_id)))
         except DatasetError as error:
-            return found, str(error)
+            return dataset_id, str(error)
         return None
 
     def origin(self, recipe: Recipe) -> Mapping[str, object] | None:
-        """Return the facts of the import of a recipe; None if the index has none.
+        """Return the recorded import facts of a recipe; None if the index has none.
 
-        They may differ from those of its dataset, whose record has the last import of its content.
+        They may differ from those in the dataset's record, which describes the last import of this content.
         """
-        found = self._entry(recipe).get("origin")
-        return found if isinstance(found, dict) else None
+        origin = self._entry(recipe).get("origin")
+        return origin if isinstance(origin, dict) else None
 
     def _made_by(self, recipe: Recipe) -> str | None:
-        """Return the id that the index has for a recipe."""
-        found = self._entry(recipe).get("dataset")
-        return found if isinstance(found, str) and manifest.is_id(found) else None
+        """Return the dataset id that the index has for a recipe."""
+        dataset_id = self._entry(recipe).get("dataset")
+        return dataset_id if isinstance(dataset_id, str) and manifest.is_id(dataset_id) else None
 
     def _entry(self, recipe: Recipe) -> Mapping[str, object]:
-        """Return the index entry of a recipe; empty if it is missing or damaged."""
+        """Return a recipe's index entry; empty if missing or damaged."""
         try:
-            found = json.loads(self._index(recipe).read_text(encoding="utf-8"))
+            entry = json.loads(self._index(recipe).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return entry if isinstance(entry, dict) else {}
 
     def get(self, prefix: str) -> Dataset:
         """Return the dataset whose id starts with `prefix`, at least 4 hex digits.
@@ -136,13 +136,13 @@ class Catalog:
         Raises:
             DatasetError: none or several match, or it is damaged.
         """
-        found = manifest.read(self.entry(prefix))
-        if not found.id.startswith(prefix):
-            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {found.id}")
-        return found
+        dataset = manifest.read(self.entry(prefix))
+        if not dataset.id.startswith(prefix):
+            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {dataset.id}")
+        return dataset
 
     def entry(self, prefix: str) -> Path:
-        """Return the folder of the dataset whose id starts with `prefix`, whatever is in it.
+        """Return the folder of the dataset whose id starts with `prefix`, even if damaged.
 
         Raises:
             DatasetError: none or several match.
@@ -154,8 +154,8 @@ class Catalog:
         if not matching:
             raise DatasetError(
                 f"no dataset {prefix!r} in {self.root}; "
-                f"{meant(prefix, (path.name for path in self.entries()), 'lab data list')}, "
-                f"and {ROOT_VARIABLE} says where to look"
+                f"{suggest_names(prefix, (path.name for path in self.entries()), 'lab data list')}, "
+                f"and {ROOT_VARIABLE} sets the folder"
             )
         if len(matching) > 1:
             names = ", ".join(folder.name for folder in matching)
@@ -163,9 +163,9 @@ class Catalog:
         return matching[0]
 
     def list(self) -> Listing:
-        """Return everything in the catalogue; a damaged entry is told, not fatal.
+        """Return all entries of the catalogue, damaged ones as messages.
 
-        Records are read, files only looked for.
+        Reads the records, and only checks that the files exist.
         """
         datasets, damaged = [], []
         for folder in self.entries():
@@ -178,10 +178,10 @@ class Catalog:
 
     @contextmanager
     def staging(self) -> Iterator[Path]:
-        """Give an empty folder beside the datasets, removed at the end whatever happens.
+        """Yield an empty folder next to the datasets, and remove it afterwards in any case.
 
         Raises:
-            DatasetError: the catalogue's folder cannot be made or written.
+            DatasetError: the catalogue's folder cannot be created or written.
         """
         check_text(self.root)
         try:
@@ -204,8 +204,8 @@ class Catalog:
     ) -> Dataset:
         """Move a folder with all its stream files into the catalogue and return the dataset.
 
-        When an equal dataset is there already, that one is returned, and `folder` stays; `restated`
-        says of it what was said of this one.
+        If the catalogue has an equal dataset, return that one and leave `folder` in place.
+        `restate` then updates its source, licence and origin.
         """
         dataset_id = manifest.write(folder, content)
         folder.chmod(0o755)
@@ -216,21 +216,20 @@ class Catalog:
             self._remember(recipe, dataset_id, content.origin)
         return dataset
 
-    def restated(
+    def restate(
         self,
         dataset: Dataset,
         source: str | None,
         licence: str | None,
         origin: Mapping[str, object] | None = None,
     ) -> Dataset:
-        """Return a dataset whose record says where it comes from as the last import says it.
+        """Return a dataset with the source, licence and origin of its last import, and update its record.
 
         Args:
             dataset: in the catalogue.
-            source: in a person's words; None: as it was.
-            licence: likewise.
-            origin: the facts of the import; None: as they were. Equal content may come from other
-                files.
+            source: where the data comes from, for people; None: unchanged.
+            licence: None: unchanged.
+            origin: the facts of the import; None: unchanged. Equal content may come from other files.
 
         Raises:
             DatasetError: the record cannot be written.
@@ -268,9 +267,9 @@ class Catalog:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
             try:
-                verified(manifest.read(target))
+                verify(manifest.read(target))
                 return
-            except DatasetError:  # damaged: put it aside, to be removed with the staging folder
+            except DatasetError:  # damaged: move it into the staging folder, which is removed
                 with suppress(OSError):
                     target.rename(folder.parent / f"damaged-{target.name}")
         raise DatasetError(f"{target} is damaged and cannot be replaced; remove it")
@@ -288,13 +287,13 @@ class Catalog:
         return self.root / "recipes" / f"{recipe.key()}.json"
 
     def entries(self) -> tuple[Path, ...]:
-        """Return what has a name as folders of datasets have, whatever it is.
+        """Return the paths whose names are those of dataset folders, whatever they contain.
 
         Raises:
             DatasetError: the catalogue cannot be read.
         """
         try:
-            inside = sorted(self.root.iterdir())
+            paths = sorted(self.root.iterdir())
         except FileNotFoundError:
             return ()
         except OSError as error:
@@ -302,10 +301,10 @@ class Catalog:
                 f"the catalogue {self.root} cannot be read ({error.strerror}); name another folder "
                 f"with {ROOT_VARIABLE}"
             ) from error
-        return tuple(path for path in inside if manifest.names_a_folder(path.name))
+        return tuple(path for path in paths if manifest.is_folder_name(path.name))
 
     def _sweep(self) -> None:
-        """Remove the staging folders of processes of this host that are gone."""
+        """Remove the staging folders of ended processes of this host."""
         prefix = f"{_BUILDING}{platform.node()}-"
         for folder in self.root.glob(f"{_BUILDING}*"):
             process = folder.name.removeprefix(prefix).split("-")[0]

@@ -1,4 +1,4 @@
-"""Looks for all that is damaged in a dataset's folder, where `integrity` stops at the first."""
+"""Finds all damage in a dataset's folder; `integrity` stops at the first."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,14 +7,14 @@ from pathlib import Path
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.integrity import check_dictionary, check_stream
-from streamlab.workloads.datasets.oracle_cache import is_intact, kept_answers
-from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.oracle_cache import cached_answers, is_intact
+from streamlab.workloads.datasets.remedy import rebuild_command
 
 
 def damages(folder: Path) -> Iterator[str]:
-    """Yield all that is wrong in a dataset's folder, each with its remedy.
+    """Yield each damage in a dataset's folder, with its remedy.
 
-    An oracle's kept answer that is damaged is never used, and is replaced when it is asked for.
+    A damaged oracle answer does no harm: it is never used, and is replaced when next needed.
     """
     try:
         dataset = manifest.read(folder)
@@ -28,7 +28,7 @@ def damages(folder: Path) -> Iterator[str]:
         try:
             check()
         except DamagedError as error:
-            yield f"{error}; {how_to_make_again(dataset)}"
-    for path in kept_answers(folder):
+            yield f"{error}; {rebuild_command(dataset)}"
+    for path in cached_answers(folder):
         if not is_intact(path):
             yield f"{path} (an oracle's answer) is damaged; remove it, runs compute it anew"

@@ -1,4 +1,4 @@
-"""A dataset in the catalogue: what it is, where its files are, and how to load it."""
+"""Describes a dataset in the catalogue: its content, its files, and how to load it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlab.workloads.model import Alphabet, Input, Stream
 
 NOT_STATED = "not stated"
-"""In place of a source or a licence that nobody has named."""
+"""The source or licence of a dataset if its import named none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class DatasetStream:
         columns: (name, type) of every column in the file, e.g. `int64`, or `list:int32`.
         sha256: of the columns' content (`stream_file`), in hex.
         heartbeats: event times of heartbeats.
-        file_sha256: of the file's bytes; None: written before these were kept.
-        stamp: the file's state when its content was last found to be right (`integrity`).
-        whole: of a stream that is cut off, the whole one: the file has its rows.
+        file_sha256: of the file's bytes; None: written by a version that did not store it.
+        stamp: the file's state when its content was last verified (`integrity`).
+        whole: of a truncated stream, the complete one; the file has all its rows.
     """
 
     name: str
@@ -44,9 +44,9 @@ class DatasetStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DictionaryFile:
-    """Ids and their texts, beside the streams of an import.
+    """A file of ids and their texts, next to the streams of an import.
 
-    `file_sha256` is that of the file's bytes; None: written before these were kept.
+    `file_sha256` is that of the file's bytes; None: written by a version that did not store it.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Dataset:
 
     Attributes:
         id: content hash; equal content has equal ids on every machine.
-        workload: the workload whose input it is, or the name of an input that several take
+        workload: the workload whose input it is, or the name of an input that several workloads share
             (`Workload.input_name`).
         alphabet: kinds and number of keys.
         streams: in the order that breaks ties in time.
@@ -68,9 +68,9 @@ class Dataset:
             `{"import": ..., "files": ...}`, with bad-row counts.
         source: where the data comes from, for people.
         licence: licence text of the data.
-        dictionaries: what an import's ids stand for; runs do without.
-        until_ts: only events with a timestamp below this belong to it (`before`); None: all. `id`
-            and the files are those of the whole.
+        dictionaries: the texts of an import's ids; runs do not use them.
+        until_ts: only events with a timestamp below this belong to it (`time_cutoff`); None: all. `id`
+            and the files are those of the complete dataset.
     """
 
     id: str
@@ -85,11 +85,11 @@ class Dataset:
 
     @property
     def events(self) -> int:
-        """Number of events in all streams."""
+        """The number of events in all streams."""
         return sum(stream.rows for stream in self.streams)
 
-    def whole(self) -> "Dataset":
-        """Return the dataset as it is in the catalogue, without any cut."""
+    def complete(self) -> "Dataset":
+        """Return the complete dataset as in the catalogue, without truncation."""
         streams = tuple(stream.whole or stream for stream in self.streams)
         return replace(self, streams=streams, until_ts=None)
 
@@ -97,7 +97,7 @@ class Dataset:
         """Read all columns into memory.
 
         Raises:
-            DatasetError: a file is missing, or damaged: its content is not what it was.
+            DatasetError: a file is missing or damaged.
         """
         from streamlab.workloads.datasets.stream_reader import load_stream  # pyarrow is heavy
 

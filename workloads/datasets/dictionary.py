@@ -1,4 +1,4 @@
-"""Dictionaries: texts as numbers, counted by first appearance, and the file that says which."""
+"""Numbers texts in order of first appearance and writes the numbering to a dictionary file."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Numbering:
-    """Numbers texts in the order in which they are shown. All different ones are in memory."""
+    """Numbers texts in order of first appearance. Holds all distinct texts in memory."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -40,8 +40,8 @@ class Numbering:
         encoded = texts.dictionary_encode()  # its dictionary is in order of first appearance
         known = self._known
         ids = [known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()]
-        found: npt.NDArray[np.int32] = np.array(ids, dtype=np.int32)[encoded.indices.to_numpy()]
-        return found
+        numbers: npt.NDArray[np.int32] = np.array(ids, dtype=np.int32)[encoded.indices.to_numpy()]
+        return numbers
 
     def write(self, path: Path) -> str:
         """Write the dictionary, Parquet with `id` and `text`, and return its `texts_sha256`."""
@@ -60,8 +60,8 @@ class Numbering:
 def texts_sha256(texts: Iterable[str]) -> str:
     """Return the SHA-256 of a dictionary's texts in order of their ids, in hex.
 
-    Each text comes after its length in UTF-8, a little-endian 8-byte number. Unlike the bytes of
-    the file, it does not depend on a library's version.
+    Each text is preceded by its length in UTF-8, a little-endian 8-byte number. Unlike the file's bytes,
+    the hash does not depend on a library's version.
     """
     digest = hashlib.sha256()
     for text in texts:

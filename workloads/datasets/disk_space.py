@@ -1,4 +1,4 @@
-"""Refuses a dataset that the disk has no room for, before anything of it is made."""
+"""Refuses to make a dataset that does not fit on the disk, before writing anything."""
 
 import shutil
 from collections.abc import Iterable
@@ -9,21 +9,21 @@ from streamlab.workloads.model import StreamSpec
 
 _TS_BYTES = 8
 SMALLEST_SHARE = 10
-"""Generated streams take a tenth or more of their columns' size (Snappy; 0.12 was the least)."""
+"""Generated streams take at least a tenth of their columns' size (Snappy; the measured minimum was 0.12)."""
 
 
 def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
     """Refuse streams that cannot fit on the disk of a folder, which need not exist yet.
 
-    The size is a lower bound (tags and lists are not counted, and compression is taken to be better
-    than it is): what passes may still fill the disk.
+    The estimate is a lower bound: it omits tags and lists and assumes the best compression. Streams that pass
+    may still fill the disk.
 
     Raises:
-        DatasetError: there is no room; names both sizes.
+        DatasetError: the disk is too small; the message has both sizes.
     """
     specs = tuple(specs)
-    whole = sum(spec.events * (_TS_BYTES + spec.fields.itemsize) for spec in specs)
-    needed = whole // SMALLEST_SHARE
+    in_memory = sum(spec.events * (_TS_BYTES + spec.fields.itemsize) for spec in specs)
+    needed = in_memory // SMALLEST_SHARE
     place = folder.absolute()
     while not place.exists():
         place = place.parent
@@ -31,7 +31,7 @@ def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
     if needed > free:
         events = sum(spec.events for spec in specs)
         raise DatasetError(
-            f"{events:,} events take at least {_shown(needed)} on disk ({_shown(whole)} in "
+            f"{events:,} events take at least {_shown(needed)} on disk ({_shown(in_memory)} in "
             f"memory), and {place} has {_shown(free)} free; ask for fewer"
         )
 

@@ -1,7 +1,7 @@
-"""Input whose rates drift: when streams are awake, and which key is the hot one.
+"""Generates input whose rates drift: streams fall asleep and wake up, and the hot key changes.
 
-For plans that change while they run (docs/decisions/0030-adaptive-plans.md): whatever is placed by
-the rates of the whole input is unevenly loaded in most eras.
+It serves plans that change while they run (docs/decisions/0030-adaptive-plans.md). A placement by the
+rates of the complete input is unbalanced in most eras.
 """
 
 from itertools import combinations
@@ -15,38 +15,38 @@ IntArray = npt.NDArray[np.int64]
 
 AWAKE = Parameter(
     default=0,
-    help="ticks after which another pair of the ordinary streams has an event a tick each and the "
-    "others none; synchronizing events come every so many ticks; 0: all have, always",
+    help="length of an era in ticks: in each, another pair of the ordinary streams has an event a tick and the "
+    "others none; synchronizing events come every that many ticks; 0: all have events at every tick",
     minimum=0,
     maximum=2**31,
 )
-"""Parameter `drift` of workloads whose streams sleep at times."""
+"""Parameter `drift` of workloads whose streams are idle in some eras."""
 
 
 def era_of(params: Params) -> int:
-    """Return the ticks of an era; 0: there is but one, as with two streams there always is."""
+    """Return the ticks of an era; 0: a single era, as always with two streams."""
     return int(params["drift"]) if int(params["streams"]) > 2 else 0
 
 
 def _eras(streams: int, stream: int) -> IntArray:
-    """Return the eras of a cycle in which a stream is awake: all pairs of streams take turns."""
+    """Return the eras of a cycle in which a stream is awake; all pairs of streams take turns."""
     pairs = combinations(range(streams), 2)
     return np.array([era for era, pair in enumerate(pairs) if stream in pair], dtype=np.int64)
 
 
 def awake_ticks(begin: int, end: int, streams: int, stream: int, era: int) -> IntArray:
-    """Return the event times of rows [begin, end) of a stream that sleeps at times.
+    """Return the event times of rows [begin, end) of a stream that is awake in some eras only.
 
     In each era two of the streams have an event each tick and the others none; all pairs take
-    turns. So all streams have as many events, and however three or more are placed on two workers,
-    in some eras one has nothing to do.
+    turns. So all streams have equally many events. However three or more streams are placed on two
+    workers, one worker is idle in some eras.
 
     Args:
         begin: first row.
         end: one past the last.
-        streams: how many there are, at least 3.
-        stream: which of them.
-        era: ticks that an era lasts.
+        streams: number of streams, at least 3.
+        stream: index of the stream.
+        era: length of an era in ticks.
     """
     row = np.arange(begin, end, dtype=np.int64)
     awake = _eras(streams, stream)
@@ -55,17 +55,17 @@ def awake_ticks(begin: int, end: int, streams: int, stream: int, era: int) -> In
 
 
 def awake_span(rows: int, streams: int, era: int) -> int:
-    """Return the ticks until all streams have had so many rows."""
+    """Return the ticks until every stream has had `rows` rows."""
     if rows == 0:
         return 0
     last = (awake_ticks(rows - 1, rows, streams, stream, era)[0] for stream in range(streams))
     return int(max(last)) + 1
 
 
-def moved(key: IntArray, begin: int, keys: int, era: int) -> IntArray:
-    """Return the keys of rows from `begin` on, moved on by one key in every era of `era` rows.
+def shift_keys(key: IntArray, begin: int, keys: int, era: int) -> IntArray:
+    """Return the keys of rows from `begin` on, each shifted by one key per era of `era` rows.
 
-    So the key that is hottest by its number is the next one in each era.
+    So the hottest key is the next one in each era.
     """
     row = np.arange(begin, begin + len(key), dtype=np.int64)
     return (key + row // era) % keys

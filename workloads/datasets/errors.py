@@ -1,9 +1,9 @@
-"""Errors of the data pipeline. The whole tree is drawn in `lab/errors.py`."""
+"""Errors of the data pipeline. `lab/errors.py` shows the complete tree."""
 
 
 class DatasetError(Exception):
-    """An input cannot be made, imported, found or read; the message names place and remedy."""
+    """An input cannot be made, imported, found or read; the message gives place and remedy."""
 
 
 class DamagedError(DatasetError):
-    """A file of a dataset is missing, or not what was written; the message names it."""
+    """A file of a dataset is missing or differs from what was written; the message names it."""

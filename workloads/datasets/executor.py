@@ -1,8 +1,7 @@
-"""Where datasets are made: in this process, or on Spark. The steps are the same functions.
+"""Runs the steps that make datasets, in this process or on Spark.
 
-Starting Spark costs ten seconds and more, so it is for what is large: its tasks run side by side,
-on a cluster if there is one, and it sorts what does not fit into memory. What comes out has the
-same id either way.
+Starting Spark takes ten seconds or more, so it is for large datasets: its tasks run in parallel, on a
+cluster if available, and it sorts data larger than memory. The dataset's id is the same either way.
 """
 
 import json
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Task = Callable[[int], Any]
-"""A step's part of an index. The result is what JSON can hold. May be called twice for an index."""
+"""A step's work on one index; its result must fit JSON. May be called twice for an index."""
 
 AUTO, PROCESS, SPARK = "auto", "process", "spark"
 WAYS = (AUTO, PROCESS, SPARK)
@@ -35,20 +34,20 @@ class Executor(Protocol):
     """Runs the steps of a pipeline."""
 
     def run(self, task: Task, count: int) -> list[Any]:
-        """Call a task with 0 to `count` - 1 and return the results in that order."""
+        """Call `task` with 0 to `count` - 1 and return the results in that order."""
 
     def order(self, times: Path, target: Path) -> None:
-        """Sort rows by time, ties by row: both files are int64, times in and rows out."""
+        """Sort rows by time, ties by row: reads int64 times from a file and writes int64 row numbers."""
 
 
 @contextmanager
 def executor(step: str, way: str, *, small: bool, master: str) -> Iterator[Executor]:
-    """Give what runs the steps.
+    """Yield an executor for the steps.
 
     Args:
-        step: what is done, in words.
-        way: one of `WAYS`; `auto` is Spark for what is not small, or where a master is named.
-        small: whether it is quicker without Spark.
+        step: the work in words, for errors.
+        way: one of `WAYS`; `auto` uses Spark for data that is not small, or if a master is named.
+        small: whether it is faster without Spark.
         master: of Spark.
 
     Raises:
@@ -74,12 +73,12 @@ class InProcess:
         return [task(index) for index in range(count)]
 
     def order(self, times: Path, target: Path) -> None:
-        """As `Executor.order`; takes some 24 bytes of memory a row."""
+        """As `Executor.order`; takes about 24 bytes of memory a row."""
         np.argsort(np.memmap(times, np.int64, "r"), kind="stable").tofile(target)
 
 
 class OnSpark:
-    """Runs tasks side by side in a Spark session, which must reach the folders that they name."""
+    """Runs tasks in parallel in a Spark session, whose workers must reach the folders that tasks name."""
 
     def __init__(self, session: "SparkSession") -> None:
         self._session = session
@@ -87,8 +86,8 @@ class OnSpark:
     def run(self, task: Task, count: int) -> list[Any]:
         """As `Executor.run`."""
         work = self._tasks(count).mapInArrow(_Worker(task), "task long, result string")
-        found = {row.task: json.loads(row.result) for row in work.collect()}
-        return [found[index] for index in range(count)]
+        results = {row.task: json.loads(row.result) for row in work.collect()}
+        return [results[index] for index in range(count)]
 
     def order(self, times: Path, target: Path) -> None:
         """As `Executor.order`; memory does not depend on the number of rows."""
@@ -96,11 +95,11 @@ class OnSpark:
         parts = -(-rows // _SORTED_ROWS)
         read = self._tasks(parts).mapInArrow(_TimesReader(times), "ts long, row long")
         written = read.orderBy("ts", "row").mapInArrow(_RowsWriter(target), "part int")
-        with target.open("wb") as whole:
-            for found in sorted(row.part for row in written.collect()):
-                part = _part(target, found)
+        with target.open("wb") as combined:
+            for index in sorted(row.part for row in written.collect()):
+                part = _part(target, index)
                 with part.open("rb") as file:
-                    shutil.copyfileobj(file, whole)
+                    shutil.copyfileobj(file, combined)
                 part.unlink()
 
     def _tasks(self, count: int) -> Any:
@@ -110,7 +109,7 @@ class OnSpark:
 
 
 class _Worker:
-    """Runs a task in Spark's Python process."""
+    """Runs a task in Spark's Python processes."""
 
     def __init__(self, task: Task) -> None:
         self._task = task

@@ -1,18 +1,18 @@
-"""Generated input in memory, for what looks at it and keeps nothing."""
+"""Generates input in memory, without storing a dataset."""
 
 import numpy as np
 
 from streamlab.workloads.model import Alphabet, Input, Params, Stream, Workload
 
 
-def generated(workload: Workload, params: Params, events: int, seed: int) -> Input:
+def generate_input(workload: Workload, params: Params, events: int, seed: int) -> Input:
     """Return the input that a workload generates.
 
     Args:
         workload: one with a generator.
         params: complete and checked, from `Workload.params`.
-        events: about how many.
-        seed: same seed, same input.
+        events: approximate number of events.
+        seed: equal seeds give equal input.
     """
     specs = workload.streams(params, events)
     streams = []

@@ -1,14 +1,13 @@
-"""Notices damage: compares files of a dataset with the checksums in its record.
+"""Detects damage: compares files of a dataset with the checksums in its record.
 
-    bytes     SHA-256 of each file, in records written since there is one; 0.7 CPU seconds per GB
-    content   SHA-256 of a stream's columns, in every record: where there is none of the bytes, the
-              file is decoded, which takes some seven times as long
-    pages     CRC-32 of every Parquet page, looked at by whoever decodes it
+    bytes     SHA-256 of each file, in newer records; takes 0.7 CPU seconds per GB
+    content   SHA-256 of a stream's columns, in every record; used without a hash of the bytes.
+              Decoding the file takes about seven times as long.
+    pages     CRC-32 of every Parquet page, checked by the decoder
 
-A run checks its datasets once. What it found is kept as a stamp: the file's size, inode, and times
-of last modification and change. A trial that finds the same stamp does not read the file again; a
-file of any other state is checked anew, so that a stamp can only save time. A stamp lives in memory
-and in the specifications of the run's trials, never in the catalogue.
+A run checks its datasets once and records a stamp of each verified file: size, inode, and times of last
+modification and change. A trial skips files with an unchanged stamp and checks all others again, so a stamp
+can only save time. Stamps are in memory and in the specifications of the run's trials, never in the catalogue.
 """
 
 from dataclasses import replace
@@ -17,7 +16,7 @@ from pathlib import Path
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DamagedError
-from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.datasets.stream_file import describe
 from streamlab.workloads.model import column_type
 
@@ -25,25 +24,25 @@ _SHOWN = 12
 """Hex digits of a checksum in messages."""
 
 
-def verified(dataset: Dataset) -> Dataset:
-    """Return a dataset, all of whose files have the content that was written, with their stamps.
+def verify(dataset: Dataset) -> Dataset:
+    """Verify all files of a dataset and return it with their stamps.
 
     Raises:
-        DamagedError: one is missing or damaged; the message names it and the remedy.
+        DamagedError: a file is missing or damaged; the message names it and the remedy.
     """
     try:
         streams = tuple(check_stream(stream) for stream in dataset.streams)
         for part in dataset.dictionaries:
             check_dictionary(part)
     except DamagedError as error:
-        raise DamagedError(f"{error}; {how_to_make_again(dataset)}") from error
+        raise DamagedError(f"{error}; {rebuild_command(dataset)}") from error
     return replace(dataset, streams=streams)
 
 
 def check_stream(stream: DatasetStream) -> DatasetStream:
-    """Return a stream whose file has the content that was written, with the stamp of its file.
+    """Verify the file of a stream and return the stream with the file's stamp.
 
-    Reads nothing when the stream carries the stamp of the file as it is now.
+    Reads nothing if the stream carries the file's current stamp.
 
     Raises:
         DamagedError: the file is missing or damaged.
@@ -51,18 +50,18 @@ def check_stream(stream: DatasetStream) -> DatasetStream:
     before = _stamp(stream.path, stream.name)
     if stream.stamp == before:
         return stream
-    whole = stream.whole or stream
+    complete = stream.whole or stream
     if stream.file_sha256 is not None:
         _check_bytes(stream.path, f"stream {stream.name}", stream.file_sha256)
     else:
-        _check_content(whole)
+        _check_content(complete)
     if _stamp(stream.path, stream.name) != before:
         raise DamagedError(f"{stream.path} (stream {stream.name}) changed while it was checked")
     return replace(stream, stamp=before)
 
 
 def check_dictionary(part: DictionaryFile) -> None:
-    """Compare a dictionary with its checksum, where the record has one.
+    """Compare a dictionary with its checksum, if the record has one.
 
     Raises:
         DamagedError: the file is missing or damaged.
@@ -88,37 +87,39 @@ def dictionary_texts(part: DictionaryFile) -> list[str]:
         table = pq.read_table(part.path, columns=["text"], page_checksum_verification=True)
         texts: list[str] = table.column("text").to_pylist()
     except (OSError, LookupError, ValueError, pa.ArrowException) as error:
-        # Where the record has no checksum of the file: what Parquet and UTF-8 notice.
+        # If the record has no checksum of the file, Parquet and UTF-8 detect some damage.
         raise DamagedError(f"{part.path} (dictionary {part.name}) is damaged: {error}") from error
     return texts
 
 
-def _check_bytes(path: Path, what: str, wanted: str) -> None:
+def _check_bytes(path: Path, what: str, expected: str) -> None:
     try:
-        found = manifest.file_sha256(path)
+        actual = manifest.file_sha256(path)
     except OSError as error:
         raise DamagedError(f"{path} ({what}) cannot be read: {error.strerror}") from error
-    if found != wanted:
-        raise DamagedError(_differs(path, what, "bytes have", found, wanted))
+    if actual != expected:
+        raise DamagedError(_differs(path, what, "bytes have", actual, expected))
 
 
 def _check_content(stream: DatasetStream) -> None:
     dtypes = {name: column_type(dtype) for name, dtype in stream.columns}
-    found = describe(stream.path, stream.name, stream.kinds, dtypes)
+    actual = describe(stream.path, stream.name, stream.kinds, dtypes)
     what = f"stream {stream.name}"
-    if found.sha256 != stream.sha256:
-        raise DamagedError(_differs(stream.path, what, "columns have", found.sha256, stream.sha256))
-    seen, told = ((part.rows, part.ts_min, part.ts_max) for part in (found, stream))
-    if seen != told:
+    if actual.sha256 != stream.sha256:
         raise DamagedError(
-            f"{stream.path} ({what}) has rows, first and last time {seen}; its record says {told}"
+            _differs(stream.path, what, "columns have", actual.sha256, stream.sha256)
+        )
+    in_file, in_record = ((part.rows, part.ts_min, part.ts_max) for part in (actual, stream))
+    if in_file != in_record:
+        raise DamagedError(
+            f"{stream.path} ({what}) has rows, first and last time {in_file}; its record has {in_record}"
         )
 
 
-def _differs(path: Path, what: str, has: str, found: str, wanted: str) -> str:
+def _differs(path: Path, what: str, has: str, actual: str, expected: str) -> str:
     return (
-        f"{path} ({what}) is damaged: its {has} SHA-256 {found[:_SHOWN]}..., and had "
-        f"{wanted[:_SHOWN]}... when it was written"
+        f"{path} ({what}) is damaged: its {has} SHA-256 {actual[:_SHOWN]}..., and had "
+        f"{expected[:_SHOWN]}... when it was written"
     )
 
 

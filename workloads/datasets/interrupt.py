@@ -1,8 +1,8 @@
-"""Keeps Ctrl-C simple around Spark, which handles it in ways of its own.
+"""Makes Ctrl-C behave normally around Spark, which changes its handling.
 
-A SparkContext takes SIGINT over: its handler calls Java to cancel jobs, through the very connection
-that the interrupted thread is waiting on, and stays when the context has been stopped. py4j logs a
-traceback for each call that is interrupted, and may raise an error of its own in its place.
+A SparkContext replaces the SIGINT handler. The new one calls Java to cancel jobs, through the connection
+that the interrupted thread is waiting on, and stays after the context has stopped. py4j logs a
+traceback for each interrupted call, and may raise its own error in place of KeyboardInterrupt.
 """
 
 import logging
@@ -14,8 +14,8 @@ from pathlib import Path
 
 
 @contextmanager
-def interrupts_as_before() -> Iterator[None]:
-    """Put the handler of SIGINT back that there was before the block."""
+def restore_interrupts() -> Iterator[None]:
+    """Restore the SIGINT handler after the block."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -25,38 +25,38 @@ def interrupts_as_before() -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_after() -> Iterator[None]:
-    """Let a Ctrl-C in the block take effect after it: a second one must not disturb clearing up."""
+def delay_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C until the block ends, so that a second one cannot disturb the cleanup."""
     before = signal.getsignal(signal.SIGINT)
     if not _can_handle() or before is None:
         yield
         return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if came:
+        if received:
             signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Drop what py4j logs in the block: it raises the same, and an interrupt is no error."""
-    root, own = logging.getLogger(), logging.getLogger("py4j")
-    level = own.level
-    root.addFilter(_not_from_py4j)  # it logs some to the root logger
-    own.setLevel(logging.CRITICAL)
+    """Drop py4j's log messages in the block; it also raises these errors, and an interrupt is no error."""
+    root, logger = logging.getLogger(), logging.getLogger("py4j")
+    level = logger.level
+    root.addFilter(_not_from_py4j)  # py4j logs some messages to the root logger
+    logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        own.setLevel(level)
+        logger.setLevel(level)
         root.removeFilter(_not_from_py4j)
 
 
 def was_interrupted(error: BaseException) -> bool:
-    """Return whether an error was raised while an interrupt was being handled."""
+    """Return whether an error was raised while handling an interrupt."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, KeyboardInterrupt):
@@ -66,7 +66,7 @@ def was_interrupted(error: BaseException) -> bool:
 
 
 def _can_handle() -> bool:
-    """Return whether this is the main thread: Python lets no other one set handlers."""
+    """Return whether this is the main thread, the only one that Python lets set handlers."""
     return threading.current_thread() is threading.main_thread()
 
 

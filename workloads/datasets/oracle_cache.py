@@ -1,15 +1,14 @@
-"""Keeps oracle answers beside their dataset, so that each is computed once.
+"""Caches oracle answers next to their dataset, so that each is computed once.
 
     <dataset>/expected/<workload>-<oracle version>-<hash>.parquet
 
-The hash is over the content of the dataset, the query parameters, and the oracle with all that it
-calls and reads (`streamlab.workloads.model.code.fingerprint`), for a workload without one the program and what the
-models mean. Content is compared with its checksum before it is
-read, so an answer is that of the content in its name.
+The hash covers the dataset's content, the query parameters, and the oracle's code with all that it calls
+and reads (`streamlab.workloads.model.code.fingerprint`). For a workload without an oracle it covers the
+program and the sources of the models. Content is verified before it is read, so an answer belongs to the
+content in its name.
 
-The whole hash and the columns' SHA-256 are in the file's metadata; a file that does not read back
-to them is computed again and replaced. Where the folder cannot be written, answers are computed
-each time.
+The file's metadata holds the full hash and the columns' SHA-256. A file that does not match them is
+computed again and replaced. If the folder cannot be written, answers are computed each time.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ from streamlab.workloads.datasets.arrow import arrow_array, values_of
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.manifest import canonical
-from streamlab.workloads.datasets.time_cutoff import answer_before
+from streamlab.workloads.datasets.time_cutoff import truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.model.streams.records import column
@@ -39,47 +38,47 @@ _FOLDER = "expected"
 def expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer for a dataset, as columns of the program's output dtype.
 
-    For a dataset that is cut off it is the answer for the whole, cut off there (`time_cutoff.py`). The
-    input is read only when there is no kept answer.
+    For a truncated dataset, return the answer for the complete one, truncated likewise (`time_cutoff`).
+    Reads the input only if no answer is cached.
 
     Args:
-        workload: whose oracle to ask.
-        dataset: the input; the answer is kept beside it.
+        workload: with the oracle.
+        dataset: the input; the answer is cached next to it.
     """
     if dataset.until_ts is not None:
-        whole = expected(workload, dataset.whole())
-        return answer_before(whole, dataset.until_ts, workload.output)
+        complete = expected(workload, dataset.complete())
+        return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
         return _computed(workload, dataset.load())
     made_from = _hash(workload, dataset)
     path = _path(workload, dataset, made_from)
-    kept = _read(path, workload, made_from)
-    if kept is not None:
-        return kept
+    cached = _read(path, workload, made_from)
+    if cached is not None:
+        return cached
     answer = _computed(workload, dataset.load())
     with suppress(OSError):
         _write(path, answer, made_from)
     return answer
 
 
-def kept_answers(folder: Path) -> tuple[Path, ...]:
-    """Return the files of the answers that are kept in a dataset's folder."""
+def cached_answers(folder: Path) -> tuple[Path, ...]:
+    """Return the files of cached answers in a dataset's folder."""
     return tuple(sorted((folder / _FOLDER).glob("*.parquet")))
 
 
 def answers_folder(dataset: Dataset) -> Path | None:
-    """Return the folder in which answers for a dataset are kept; it need not exist.
+    """Return the folder of cached answers for a dataset; it need not exist.
 
-    None for a dataset without streams, whose answers are not kept.
+    None for a dataset without streams, whose answers are not cached.
     """
-    streams = dataset.whole().streams
+    streams = dataset.complete().streams
     return streams[0].path.parent / _FOLDER if streams else None
 
 
 def move_old_answers(dataset: Dataset) -> None:
-    """Move answers that older versions kept beside the input, where engines could read them.
+    """Move the answers of older versions, which lay next to the input, where engines could read them.
 
-    A gate does not: revisions of that time look for them there.
+    Gates do not call this: old revisions expect their answers there.
     """
     answers = answers_folder(dataset)
     for path in () if answers is None else answers.parent.glob(f"{_FOLDER}-*.parquet"):
@@ -89,29 +88,29 @@ def move_old_answers(dataset: Dataset) -> None:
 
 
 def is_intact(path: Path) -> bool:
-    """Tell whether a kept answer reads back to its checksum; whose it is does not matter."""
-    found = _table(path)
-    return found is not None and found[0].get(_CHECKSUM) == _checksum(found[1])
+    """Return whether a cached answer matches its checksum, whichever workload it is of."""
+    content = _table(path)
+    return content is not None and content[0].get(_CHECKSUM) == _checksum(content[1])
 
 
 def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
-    """Return how many records the kept answer has; None when there is none that can be read.
+    """Return the number of records in the cached answer; None if it is missing or unreadable.
 
-    Reads the number of rows, and for a dataset that is cut off the times; nothing is computed.
+    Computes no answer. Reads the number of rows, and for a truncated dataset the times.
     """
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
 
     if not dataset.streams:
         return None
-    whole = dataset.whole()
-    path = _path(workload, whole, _hash(workload, whole))
+    complete = dataset.complete()
+    path = _path(workload, complete, _hash(workload, complete))
     try:
         if dataset.until_ts is None:
             return int(pq.read_metadata(path).num_rows)
         with pq.ParquetFile(path) as file:
             ts = values_of(file.read(columns=["ts"]).column("ts"))
-        return len(answer_before({"ts": ts}, dataset.until_ts, workload.output)["ts"])
+        return len(truncate_answer({"ts": ts}, dataset.until_ts, workload.output)["ts"])
     except (OSError, KeyError, DatasetError, pa.ArrowException):
         return None
 
@@ -127,7 +126,7 @@ def _computed(workload: Workload, data: Input) -> Columns:
 
 
 def _hash(workload: Workload, dataset: Dataset) -> str:
-    """Return a hash of what the answer depends on: content, code and query parameters."""
+    """Return a hash of all that the answer depends on: content, code and query parameters."""
     content = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
     code = code_of(workload.oracle, workload.program.output)
     if workload.checked_by == REFERENCE:
@@ -138,7 +137,7 @@ def _hash(workload: Workload, dataset: Dataset) -> str:
 
 @cache
 def _meaning() -> str:
-    """Return a hash of what programs mean: of all sources of the models."""
+    """Return a hash of all sources of the models, which define what programs compute."""
     digest = hashlib.sha256()
     for path in sorted(Path(model.__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
@@ -154,20 +153,20 @@ def _checksum(answer: Columns) -> bytes:
 
 
 def _read(path: Path, workload: Workload, made_from: str) -> Columns | None:
-    """Return the kept answer, None when there is none, it is another's or it is damaged."""
-    found = _table(path)
+    """Return the cached answer; None if it is missing, damaged or another's."""
+    content = _table(path)
     output = workload.program.output
-    if found is None or set(found[1]) != set(output.names or ()):
+    if content is None or set(content[1]) != set(output.names or ()):
         return None
-    metadata, columns = found
+    metadata, columns = content
     answer = {name: columns[name] for name in output.names or ()}
-    as_written = all(answer[name].dtype == output[name] for name in answer)
-    whose = metadata.get(_MADE_FROM), metadata.get(_CHECKSUM)
-    return answer if as_written and whose == (made_from.encode(), _checksum(answer)) else None
+    same_types = all(answer[name].dtype == output[name] for name in answer)
+    hashes = metadata.get(_MADE_FROM), metadata.get(_CHECKSUM)
+    return answer if same_types and hashes == (made_from.encode(), _checksum(answer)) else None
 
 
 def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
-    """Return the metadata and columns of a kept answer, None when it cannot be read."""
+    """Return the metadata and columns of a cached answer; None if it cannot be read."""
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
 
@@ -183,7 +182,7 @@ def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
 
 
 def _write(path: Path, answer: Columns, made_from: str) -> None:
-    """Write the file whole or not at all."""
+    """Write an answer to a file, atomically."""
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
 

@@ -1,7 +1,7 @@
-"""Progress of long steps: what callers are told, and how Spark tasks tell it.
+"""Reports the progress of long steps to callers, also from Spark tasks.
 
-A task cannot call back into the driver, so it writes the number of rows done to a small file beside
-its output, which the driver reads from time to time.
+A task cannot call back into the driver. It writes the number of finished rows to a small file next to
+its output, and the driver reads that file periodically.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ _PERIOD_S = 0.2
 
 
 class Progress(Protocol):
-    """Called with the step in words, what is done, and the total (0 when it is not known)."""
+    """A callback with the step in words, the work done, and the total (0 if unknown)."""
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        """Show it. Called from another thread, a few times a second."""
+        """Show the progress. Called from another thread, a few times a second."""
 
 
 def report(path: Path, done: int) -> None:
-    """Tell from a task how far it is, at `path`."""
+    """Write the progress of a task to `path`."""
     new = path.with_suffix(".new")
     new.write_text(str(done), encoding="ascii")
     new.replace(path)
@@ -29,7 +29,7 @@ def report(path: Path, done: int) -> None:
 
 @contextlib.contextmanager
 def watch(progress: Progress | None, step: str, folder: Path, total: int) -> Iterator[None]:
-    """Call `progress` with the sum of what tasks report in `folder`, until the block is left."""
+    """Call `progress` with the sum of the tasks' reports in `folder`, until the block ends."""
     if progress is None:
         yield
         return
@@ -53,6 +53,6 @@ def watch(progress: Progress | None, step: str, folder: Path, total: int) -> Ite
 def _reported(folder: Path) -> int:
     done = 0
     for path in folder.glob("*.done"):
-        with contextlib.suppress(OSError, ValueError):  # replaced while it was read
+        with contextlib.suppress(OSError, ValueError):  # the task replaced the file meanwhile
             done += int(path.read_text(encoding="ascii"))
     return done

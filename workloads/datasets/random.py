@@ -1,9 +1,8 @@
-"""Counter-based random numbers: row i of a stream is a function of (seed, stream, lane, i) alone.
+"""Draws counter-based random numbers: row i of a stream depends only on (seed, stream, lane, i).
 
-SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) is a
-counter whose values are mixed, so any range of rows can be drawn without the rows before it. Only
-integer arithmetic modulo 2^64 is used: the numbers are the same on every machine. Good for data,
-not for secrets.
+SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) mixes the
+values of a counter, so any range of rows can be drawn without the rows before it. Only integer
+arithmetic modulo 2^64 is used, so the numbers are the same on every machine. Not for secrets.
 """
 
 from decimal import Context, Decimal
@@ -28,7 +27,7 @@ def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:
     Args:
         seed: any integer; only its low 64 bits count.
         stream: index of the stream.
-        lane: tells apart several draws for the same row, e.g. one for each column.
+        lane: distinguishes several draws for the same row, e.g. one for each column.
         begin: first row.
         end: one past the last row.
     """
@@ -36,12 +35,12 @@ def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:
 
 
 def draw_at(seed: int, stream: int, lane: int, rows: npt.NDArray[np.int64]) -> Bits:
-    """Return what `draw` gives for each of these rows, in any order; negative ones are rows too."""
+    """Return the result of `draw` for each of these rows, in any order; rows may be negative."""
     return _mixed(seed, stream, lane, rows.astype(np.uint64) + np.uint64(1))
 
 
 def _mixed(seed: int, stream: int, lane: int, bits: Bits) -> Bits:
-    """Turn counters, the rows plus 1, into random bits, in place."""
+    """Turn counters (row number plus 1) into random bits, in place."""
     start = seed & _MASK
     for part in (stream, lane):
         start = _mix_one((start + _GAMMA) & _MASK) ^ part
@@ -64,7 +63,7 @@ def _mix_one(value: int) -> int:
 def below(bits: Bits, limit: int) -> npt.NDArray[np.int64]:
     """Map random bits to integers in [0, limit), `limit` at most 2^32.
 
-    Multiply and shift; no value is more likely than another by more than limit / 2^32.
+    Multiply and shift; the probabilities of two values differ by at most limit / 2^32, relatively.
     """
     if not 1 <= limit <= 2**32:
         raise ValueError(f"limit must be within 1 and 2^32, got {limit}")
@@ -72,12 +71,12 @@ def below(bits: Bits, limit: int) -> npt.NDArray[np.int64]:
 
 
 def below_each(bits: Bits, limits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Map random bits to integers in [0, limit), each with a limit of its own, at most 2^32."""
+    """Map random bits to integers in [0, limit), with a limit per element, at most 2^32."""
     return (((bits >> np.uint64(32)) * limits.astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
 
 
 def zipf(bits: Bits, keys: int, exponent: float) -> npt.NDArray[np.int64]:
-    """Map random bits to keys in [0, keys), key k in proportion to 1 / (k + 1)^exponent."""
+    """Map random bits to keys in [0, keys); the probability of key k is proportional to 1 / (k + 1)^exponent."""
     if keys == 1:
         return np.zeros(len(bits), dtype=np.int64)
     if exponent == 0.0:
@@ -91,8 +90,8 @@ def zipf(bits: Bits, keys: int, exponent: float) -> npt.NDArray[np.int64]:
 def zipf_thresholds(keys: int, exponent: float) -> Bits:
     """Return the upper bounds of all keys but the last, in units of 2^-63.
 
-    Powers are taken in decimal arithmetic, since the floating-point `pow` of two machines may
-    differ in the last bit, and then their data would.
+    Powers use decimal arithmetic. Floating-point `pow` may differ in the last bit between machines, and
+    then their data would differ.
     """
     context = Context(prec=24)
     power = Decimal(repr(-exponent))

@@ -1,19 +1,18 @@
-"""Rates that change: when the tuples of a logical stream come, in event time.
+"""Computes event times of streams whose rate changes, from a script.
 
-A window in event time follows the rate of its input only when event times do: offering an input of
-steady event times faster shortens the windows by as much as it makes them denser. An experiment in
-which the work follows the rate (STRETCH, 8.4 and 8.5) therefore has its rates in the input, and
-offers it as recorded (`arrival = "replay"`).
+Windows in event time follow the rate of their input only if event times do. Offering steady event times
+faster shortens the windows by as much as it makes them denser. So an experiment in which the work follows
+the rate (STRETCH, 8.4 and 8.5) has its rates in the input, and offers it as recorded (`arrival = "replay"`).
 
-A script says by how much the stream's own rate is multiplied, in thousandths, and from when on:
+A script gives the factors on the stream's base rate, in thousandths, and when each begins:
 
-    steady                                  never changed
-    step(AT_MS, PERMILLE)                   from AT_MS on
-    phases(LEAST_MS, MOST_MS, LOW, HIGH)    one phase after the other, each with a length and a
-                                            factor drawn evenly from these bounds; by seed
+    steady                                  factor 1 always
+    step(AT_MS, PERMILLE)                   a factor from AT_MS on
+    phases(LEAST_MS, MOST_MS, LOW, HIGH)    consecutive phases, each with a length and a
+                                            factor drawn uniformly from these bounds, by seed
 
 `phases(100000, 300000, 63, 1000)` on two streams of 4,000 t/s each is section 8.5: phases of 100 to
-300 s with 504 to 8,000 t/s together. All arithmetic is in whole numbers, the same on every machine.
+300 s with 504 to 8,000 t/s together. All arithmetic uses integers, so it is the same on every machine.
 """
 
 import re
@@ -34,9 +33,9 @@ _PLAIN = 1000
 _UNIT = 1000 * _PLAIN
 """A tuple in tuples per second x thousandths x ms."""
 _DRAWN = 256
-"""Phases drawn at first; then as many again each time."""
+"""Number of phases drawn at first; it doubles each time more are needed."""
 _STREAM = 1 << 31
-"""Where the random numbers of phases lie: beyond the index of any stream."""
+"""The stream index for the random numbers of phases, beyond that of any stream."""
 _LENGTH, _FACTOR = range(2)
 _MOST_MS = 10**9
 _MOST_PERMILLE = 10**6
@@ -51,51 +50,50 @@ class RateScript:
     values: tuple[int, ...]
 
     def times_ms(self, tuples: IntArray, rate_eps: int, seed: int) -> IntArray:
-        """Return when the tuples with these numbers come.
+        """Return the event times of the tuples with these numbers.
 
-        Tuple g of a steady stream comes at floor(1000 g / rate_eps); the others likewise, within
-        each phase.
+        Tuple g of a steady stream is at floor(1000 g / rate_eps); others likewise within each phase.
 
         Args:
             tuples: int64[n], ascending numbers in the logical stream, from 0.
-            rate_eps: the stream's own rate, at least 1.
-            seed: of the phases; streams of the same seed change together.
+            rate_eps: the stream's base rate, at least 1.
+            seed: of the phases; streams with the same seed change together.
 
         Returns:
             int64[n], ms of event time, non-decreasing.
         """
         if len(tuples) == 0:
             return tuples.astype(np.int64)
-        wanted = tuples.astype(np.int64) * _UNIT
-        units = wanted // rate_eps
+        scaled = tuples.astype(np.int64) * _UNIT
+        units = scaled // rate_eps
         starts, factors, sent = self._timeline(int(units[-1]), seed)
         phase = np.searchsorted(sent, units, side="right") - 1
-        return starts[phase] + (wanted - sent[phase] * rate_eps) // (factors[phase] * rate_eps)
+        return starts[phase] + (scaled - sent[phase] * rate_eps) // (factors[phase] * rate_eps)
 
     def changes(self, until_ms: int, seed: int) -> tuple[IntArray, IntArray]:
-        """Return when the phases begin that begin before `until_ms`, and their factors."""
+        """Return the start times (ms) and factors of the phases that begin before `until_ms`."""
         starts, factors, _ = self._timeline(0, seed, until_ms)
         begun = starts < until_ms
         return starts[begun], factors[begun]
 
     def _timeline(
-        self, wanted: int, seed: int, until_ms: int = 0
+        self, units: int, seed: int, until_ms: int = 0
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return by phase its start, its factor, and what a stream of 1 t/s sends before it.
+        """Return for each phase its start, its factor, and the units sent before it at 1 t/s.
 
-        They reach beyond what is wanted to be sent, and beyond `until_ms`.
+        The phases reach beyond `units` and beyond `until_ms`.
         """
         if self.form == STEADY:
             starts, factors = [0], [_PLAIN]
         elif self.form == STEP:
             starts, factors = [0, self.values[0]], [_PLAIN, self.values[1]]
         else:
-            return self._drawn(wanted, seed, until_ms)
+            return self._drawn(units, seed, until_ms)
         lengths = np.diff(np.array(starts, dtype=np.int64))
         sent = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64)))
         return np.array(starts), np.array(factors), sent.astype(np.int64)
 
-    def _drawn(self, wanted: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
+    def _drawn(self, units: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
         least_ms, most_ms, low, high = self.values
         lengths = factors = np.empty(0, dtype=np.int64)
         while True:
@@ -106,7 +104,7 @@ class RateScript:
             factors = np.append(factors, low + factor)
             ends = np.cumsum(lengths)
             sent = np.append(0, np.cumsum(lengths * factors))
-            if sent[-1] > wanted and ends[-1] >= until_ms:
+            if sent[-1] > units and ends[-1] >= until_ms:
                 return np.append(0, ends[:-1]), factors, sent[:-1]
 
 
@@ -115,16 +113,16 @@ def parse_rates(text: str, where: str) -> RateScript:
 
     Args:
         text: one of the forms above.
-        where: names the parameter in messages.
+        where: the parameter's name, for messages.
 
     Raises:
-        ModelError: it has another form, or a number is out of range.
+        ModelError: the form is unknown, or a number is out of range.
     """
-    found = re.fullmatch(r"\s*(\w+)\s*(?:\(([\d\s,_]*)\))?\s*", text)
-    if found is None or found[1] not in (STEADY, STEP, PHASES):
+    parsed = re.fullmatch(r"\s*(\w+)\s*(?:\(([\d\s,_]*)\))?\s*", text)
+    if parsed is None or parsed[1] not in (STEADY, STEP, PHASES):
         raise ModelError(f"{where} is {text!r}; expected {FORMS}")
-    form = found[1]
-    parts = [part.strip() for part in (found[2] or "").split(",")] if found[2] else []
+    form = parsed[1]
+    parts = [part.strip() for part in (parsed[2] or "").split(",")] if parsed[2] else []
     if len(parts) != {STEADY: 0, STEP: 2, PHASES: 4}[form]:
         raise ModelError(f"{where} is {text!r}; expected {FORMS}")
     try:

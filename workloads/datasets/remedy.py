@@ -1,6 +1,6 @@
-"""Says how a dataset that is damaged or missing is made again.
+"""Tells how to make a damaged or missing dataset again.
 
-Building or importing replaces what is damaged, and equal content gets the same id.
+Building or importing replaces damaged files; equal content gets the same id.
 """
 
 import shlex
@@ -9,8 +9,8 @@ from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.registry import names, usable
 
 
-def how_to_make_again(dataset: Dataset) -> str:
-    """Return the command that makes a dataset again, as the end of a message."""
+def rebuild_command(dataset: Dataset) -> str:
+    """Return the command that makes a dataset again, as the end of an error message."""
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params")
     if files == []:
@@ -21,20 +21,20 @@ def how_to_make_again(dataset: Dataset) -> str:
             words += ["--file", str(file.get("name"))]
         where = ""
         if origin.get("import") == "table":
-            taking = workload_taking(dataset.workload)
+            taking = workload_of_input(dataset.workload)
             if taking not in names():
                 where = f", where REFERENCE is the file or module:ATTRIBUTE of workload {taking}"
             words += ["--workload", "REFERENCE" if where else taking]
         words += ["--streams", str(origin.get("streams", 1))]
-        for option, said in (("--source", dataset.source), ("--licence", dataset.licence)):
-            words += [] if said == NOT_STATED else [option, said]
+        for option, value in (("--source", dataset.source), ("--licence", dataset.licence)):
+            words += [] if value == NOT_STATED else [option, value]
         return (
-            f"make it again from its files: {shlex.join(words)}{where} (and what else "
-            f"`lab data show {dataset.id[:8]}` says of its columns and settings)"
+            f"make it again from its files: {shlex.join(words)}{where} (and the columns and "
+            f"settings that `lab data show {dataset.id[:8]}` lists)"
         )
     if not isinstance(params, dict) or "events" not in origin:
         return "remove its folder and build or import it again"
-    workload = workload_taking(dataset.workload)
+    workload = workload_of_input(dataset.workload)
     if workload not in names():
         return f"make it again with `lab data build` and the file that has workload {workload}"
     words = ["lab", "data", "build", workload]
@@ -44,9 +44,9 @@ def how_to_make_again(dataset: Dataset) -> str:
     return f"make it again with: {shlex.join(words)}"
 
 
-def workload_taking(input_name: str) -> str:
-    """Return a workload that takes an input: `lab data build` wants a workload's name."""
+def workload_of_input(input_name: str) -> str:
+    """Return a workload that takes an input, since `lab data build` requires a workload's name."""
     if input_name in names():
         return input_name
-    taking = (found.name for found in usable() if found.input_name == input_name)
+    taking = (workload.name for workload in usable() if workload.input_name == input_name)
     return next(taking, input_name)

@@ -1,10 +1,10 @@
-"""Rows of an import on disk, once their texts are numbers: a file of plain values for each column.
+"""Stores rows of an import on disk, with texts already replaced by numbers: a file of values per column.
 
-    <column>.values     the values one after another; of lists: the elements
-    <column>.offsets    of lists only: int64, where each begins, and where the last ends
-    order               int64, only where rows are not in order of time: which is first, second, ...
+    <column>.values     the values, contiguous; of lists: the elements
+    <column>.offsets    of lists only: int64, the start of each, and the end of the last
+    order               int64, only if rows are not in order of time: row numbers in that order
 
-Files are mapped into memory, so that rows can be taken in another order without reading them whole.
+Files are memory-mapped, so rows can be read in another order without loading entire files.
 """
 
 import shutil
@@ -24,7 +24,7 @@ BLOCK_ROWS = 1 << 16
 
 
 class RowsWriter:
-    """Appends blocks of rows to the files in a folder; what was there before is removed."""
+    """Appends blocks of rows to the files in a folder; removes previous files."""
 
     def __init__(self, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)  # of a task that Spark repeats
@@ -63,7 +63,7 @@ class RowsWriter:
         self._count += len(block["ts"])
 
     def rows(self) -> "Rows":
-        """Return what was written, in that order."""
+        """Return the written rows, in that order."""
         for file in self._files.values():
             file.flush()
         types = {name: dtype.name for name, dtype in self._types.items()}
@@ -77,12 +77,12 @@ class RowsWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows in order of time, once `order` is there or because they were written so.
+    """Rows in order of time, by the file `order` or because they were written so.
 
     Attributes:
         folder: with the files.
-        types: of the columns, as `column_type` reads them.
-        count: of rows.
+        types: column types, as `column_type` reads them.
+        count: number of rows.
     """
 
     folder: Path
@@ -96,17 +96,17 @@ class Rows:
 
     @property
     def order(self) -> Path:
-        """Where the order of rows is, or is to be."""
+        """The file with the order of rows; it may not exist yet."""
         return self.folder / "order"
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the rows in order of time (ties: of writing), in blocks."""
+        """Yield the rows in blocks, in order of time; ties are in the order of writing."""
         columns = {name: self._column(name, column_type(kind)) for name, kind in self.types.items()}
         order = _mapped(self.order, np.dtype(np.int64)) if self.order.is_file() else None
         for begin in range(0, self.count, BLOCK_ROWS):
             end = min(begin + BLOCK_ROWS, self.count)
             rows = np.arange(begin, end) if order is None else np.array(order[begin:end])
-            yield {name: taken(column, rows) for name, column in columns.items()}
+            yield {name: take_rows(column, rows) for name, column in columns.items()}
 
     def _column(self, name: str, dtype: ColumnType) -> Column:
         if not isinstance(dtype, ListType):
@@ -115,20 +115,20 @@ class Rows:
         return ListColumn(offsets, _mapped(self.folder / f"{name}.values", dtype.element))
 
 
-def taken(column: Column, rows: npt.NDArray[np.int64]) -> Column:
-    """Return the given rows of a column; copies."""
+def take_rows(column: Column, rows: npt.NDArray[np.int64]) -> Column:
+    """Return a copy of some rows of a column."""
     if isinstance(column, ListColumn):
         return column.take(rows)
     return np.array(column[rows])
 
 
-def where(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
+def select_rows(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
     """Return the rows of a block for which a mask is set."""
     rows = np.flatnonzero(mask)
-    return {name: taken(column, rows) for name, column in block.items()}
+    return {name: take_rows(column, rows) for name, column in block.items()}
 
 
 def _mapped(path: Path, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    if not path.stat().st_size:  # which cannot be mapped
+    if not path.stat().st_size:  # an empty file cannot be mapped
         return np.empty(0, dtype)
     return np.memmap(path, dtype, "r")

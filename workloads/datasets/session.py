@@ -14,9 +14,9 @@ import psutil
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.interrupt import (
-    interrupts_after,
-    interrupts_as_before,
+    delay_interrupts,
     quiet_py4j,
+    restore_interrupts,
     was_interrupted,
 )
 from streamlab.workloads.datasets.java import find_java
@@ -35,15 +35,15 @@ _DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
-    # Its other way starts a process, `readlink`, for each look at a file of a checkpoint, where
-    # Hadoop's native library is not installed: a third of a small micro-batch.
+    # The default starts a process, `readlink`, for each access to a checkpoint file if Hadoop's
+    # native library is missing, which takes a third of a small micro-batch.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""A laptop's worth of defaults; `conf` overrides each. Shuffles are small, so few partitions."""
+"""Defaults for a laptop; `conf` overrides each. Shuffles are small, so partitions are few."""
 
 
 def spark_session(
@@ -51,12 +51,12 @@ def spark_session(
 ) -> "SparkSession":
     """Return the running Spark session, or a new one.
 
-    Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, which is how
-    Spark's start scripts take them. While quiet, what the Java process prints goes to a temporary
-    file without a name, which is shown when it does not start.
+    Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, because Spark's start
+    scripts read them there. If quiet, the Java process's output goes to an unnamed temporary file, and the
+    error quotes it if Java does not start.
 
     Raises:
-        DatasetError: no Java, no name of the user, or Spark does not start.
+        DatasetError: no Java, the user has no name, or Spark does not start.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # has no stubs
     from pyspark import SparkConf, SparkContext  # heavy
@@ -72,23 +72,23 @@ def spark_session(
     os.environ["JAVA_HOME"] = str(find_java().path)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    # Before Spark looks the host name up, which fails or warns on machines without a network.
+    # Before Spark looks up the host name, which fails or warns on machines without a network.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = SparkConf().setAppName(app).setMaster(master)
     settings.setAll([*{**_DEFAULTS, **conf}.items()])
     starts_java = SparkContext._gateway is None
     with tempfile.TemporaryFile() as log:
         try:
-            with interrupts_as_before():
+            with restore_interrupts():
                 if starts_java and quiet:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     SparkContext._ensure_initialized(gateway=_launch(settings, streams))
                 session = SparkSession.builder.config(conf=settings).getOrCreate()
         except BaseException as error:
             failed = isinstance(error, PySparkException | Py4JError | OSError)
-            why = _printed(log) or _reason(str(error)) if failed else ""  # while Java still runs
+            why = _logged_error(log) or _reason(str(error)) if failed else ""  # while Java runs
             if starts_java:
-                with interrupts_after():
+                with delay_interrupts():
                     _end_java()
             if not failed or was_interrupted(error):
                 raise
@@ -100,10 +100,10 @@ def spark_session(
 
 
 def refusal_of_user() -> str | None:
-    """Return why Spark cannot run for this user; None: it can.
+    """Return why Spark cannot run for this user; None if it can.
 
-    Its file systems are Hadoop's, which looks the user up in the system's list of users, whatever
-    its variables are: a container's user may be missing there.
+    Spark uses Hadoop's file systems, which look the user up in the password database and ignore environment
+    variables. A container's user may be missing there.
     """
     try:
         pwd.getpwuid(os.getuid())
@@ -116,49 +116,49 @@ def refusal_of_user() -> str | None:
 
 
 def _without_loopback() -> str:
-    """Return what to do where this machine cannot talk to itself, as in a new network namespace."""
+    """Return the remedy if the loopback interface is down, as in a new network namespace, else ""."""
     loopback = psutil.net_if_stats().get("lo")
     if loopback is None or loopback.isup:
         return ""
     return "; its two processes talk over 127.0.0.1, whose interface is down: ip link set lo up"
 
 
-def _printed(log: IO[bytes]) -> str:
-    """Return the first line of a log that tells of an error, "" when there is none."""
+def _logged_error(log: IO[bytes]) -> str:
+    """Return the first line of a log that reports an error; "" if none."""
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
     return next((line for line in lines if "Exception" in line or "Error" in line), "")
 
 
 def _launch(settings: "SparkConf", streams: dict[str, Any]) -> Any:
-    """Start the Java process with its output going to `streams`; it is ended when that fails."""
+    """Start the Java process with its output going to `streams`; end it if the start fails."""
     from pyspark.java_gateway import launch_gateway
 
     try:
         return launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
     except BaseException:
-        with interrupts_after():
+        with delay_interrupts():
             _kill_launched()
         raise
 
 
 def _kill_launched() -> None:
-    """Kill the Java process that nobody has a handle of yet.
+    """Kill a Java process that was started but not yet connected.
 
-    It would stay: it looks at its pipe, with which it ends, only after it has written its address,
-    and the folder for that is gone.
+    It would not end by itself: it checks its pipe only after writing its address, into a folder that is
+    already deleted.
     """
-    found = []
+    killed = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if "_PYSPARK_DRIVER_CONN_INFO_PATH" in process.environ():
                 process.kill()
-                found.append(process)
-    psutil.wait_procs(found, timeout=_STOP_TIMEOUT_S)
+                killed.append(process)
+    psutil.wait_procs(killed, timeout=_STOP_TIMEOUT_S)
 
 
 def stop_spark(session: "SparkSession") -> None:
-    """Stop a session and its Java process, so that nothing of it is left. May be called twice."""
+    """Stop a session and its Java process. May be called twice."""
     try:
         session.stop()
     finally:
@@ -166,7 +166,7 @@ def stop_spark(session: "SparkSession") -> None:
 
 
 def _end_java() -> None:
-    """End the Java process; nothing where there is none."""
+    """End the Java process, if any."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -178,18 +178,18 @@ def _end_java() -> None:
     finally:
         process = getattr(gateway, "proc", None)
         if process is not None:
-            process.stdin.close()  # the Java process ends when this pipe does
+            process.stdin.close()  # the Java process ends when this pipe is closed
             try:
                 process.wait(timeout=_STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                with suppress(subprocess.TimeoutExpired):  # in the kernel: nobody can end that
+                with suppress(subprocess.TimeoutExpired):  # blocked in the kernel
                     process.wait(timeout=_STOP_TIMEOUT_S)
 
 
 @contextmanager
 def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkSession]":
-    """Give a session for a while: the running one, else one that is stopped at the end.
+    """Yield the running session, else a new one that is stopped at the end.
 
     A Ctrl-C at any moment ends in a KeyboardInterrupt, after Spark has been stopped.
 
@@ -209,13 +209,13 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
             except (PySparkException, Py4JError) as error:
                 if was_interrupted(error):
                     raise
-                # Now, since Java holds the message; and without the cause, which cannot be shown
-                # any more when Java has ended.
+                # Here, since Java holds the message. Without the cause, because it cannot be shown
+                # after Java has ended.
                 raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from None
             finally:
                 if running is None:
-                    # A Java that is gone cannot be asked to stop, and needs not be.
-                    with interrupts_after(), suppress(Py4JError):
+                    # If Java has already ended, stopping fails and is not needed.
+                    with delay_interrupts(), suppress(Py4JError):
                         stop_spark(session)
         except Exception as error:
             if was_interrupted(error):
@@ -224,7 +224,7 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
 
 
 def _reason(message: str) -> str:
-    """Return the line of a Spark error that says why: a Python task's last, else the first."""
+    """Return the line of a Spark error with the reason: a Python task's last, else the first."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     traced = any(line.startswith("Traceback") for line in lines)
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b: ?", line)]

@@ -1,9 +1,8 @@
-"""How events are dealt to physical streams, and how many there may be.
+"""Assigns events to physical streams, and checks how many streams a program allows.
 
-Of a table, each kind has streams of its own, in the order of the program, which breaks ties in
-time. A kind is dealt to several streams in turn, in order of time, unless its streams cannot be
-split: events of a kind that depend on each other would need each other's streams, and a join reads
-one stream for each of its inputs.
+In a dataset made from a table, each kind has its own streams, in the order of the program's kinds, which
+breaks ties in time. A kind's events go to its streams round-robin, in order of time, unless the kind cannot
+be split: dependent events of one kind must share a stream, and a join reads one stream per input.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +17,13 @@ from streamlab.workloads.model import DGSProgram, Program, Query, StreamSpec, Ta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """One stream: the rows of a kind whose turn it is.
+    """One stream of a kind, and its turn in the round-robin assignment.
 
     Attributes:
         name: of the stream.
         kind: index of the kind.
-        place: which of the kind's streams it is.
-        count: how many streams the kind has.
+        place: index among the kind's streams.
+        count: number of the kind's streams.
     """
 
     name: str
@@ -32,56 +31,55 @@ class Share:
     place: int
     count: int
 
-    def dealer(self) -> Callable[[npt.NDArray[np.int8]], npt.NDArray[np.bool_]]:
-        """Return what tells, for the kinds of the next rows in order of time, which are its own."""
+    def row_filter(self) -> Callable[[npt.NDArray[np.int8]], npt.NDArray[np.bool_]]:
+        """Return a function that masks this stream's rows, from the kinds of the next rows in order of time."""
         before = 0
 
-        def mine(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+        def mask(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
             nonlocal before
             of_kind = kinds == self.kind
             turn = (before + np.cumsum(of_kind) - 1) % self.count
             before += int(np.count_nonzero(of_kind))
-            found: npt.NDArray[np.bool_] = of_kind & (turn == self.place)
-            return found
+            rows: npt.NDArray[np.bool_] = of_kind & (turn == self.place)
+            return rows
 
-        return mine
+        return mask
 
 
 MOST_IN_ORDER = 64
-"""Streams that the multicore engine's ordered log merges, for queries and pipelines."""
+"""The most streams that the multicore engine's ordered log merges, for queries and pipelines."""
 
 
 def check_streams(program: Program, streams: int) -> None:
-    """Refuse a number of streams that engines would refuse, before anything is read.
+    """Refuse, before reading anything, a number of streams that engines would refuse.
 
     Raises:
-        DatasetError: more than one is asked for and no kind can be split, or there would be more
-            than engines merge.
+        DatasetError: `streams` is above 1 and no kind can be split, or engines cannot merge that many.
     """
-    whole = [why_whole(program, kind) for kind in range(len(program.kinds))]
-    if streams > 1 and all(whole):
+    reasons = [why_unsplit(program, kind) for kind in range(len(program.kinds))]
+    if streams > 1 and all(reasons):
         raise DatasetError(
             f"streams is {streams}, but the input of {program.name} takes one stream of each kind "
-            f"({whole[0]}); leave it out"
+            f"({reasons[0]}); leave it out"
         )
-    count = sum(1 if why else streams for why in whole)
+    count = sum(1 if reason else streams for reason in reasons)
     if _too_many(program, count):
         raise DatasetError(
             f"streams is {streams}, which makes {count} streams for {program.name}; engines that "
             f"merge streams in order take {MOST_IN_ORDER} at most, so give "
-            f"{MOST_IN_ORDER // len(whole)} or fewer"
+            f"{MOST_IN_ORDER // len(reasons)} or fewer"
         )
 
 
 def check_generated(program: Program, streams: Sequence[StreamSpec]) -> None:
-    """Refuse streams that engines would refuse, before they are generated.
+    """Refuse streams that engines would refuse, before generating them.
 
     Raises:
         DatasetError: as `check_streams`.
     """
     for index, kind in enumerate(program.kinds):
         count = sum(kind in stream.kinds for stream in streams)
-        why = why_whole(program, index)
+        why = why_unsplit(program, index)
         if count > 1 and why:
             raise DatasetError(
                 f"there would be {count} streams of {kind}, but the input of {program.name} takes "
@@ -105,7 +103,7 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
         DatasetError: as `check_streams`.
     """
     check_streams(program, streams)
-    whole = [why_whole(program, kind) for kind in range(len(program.kinds))]
+    reasons = [why_unsplit(program, kind) for kind in range(len(program.kinds))]
     return tuple(
         Share(
             name=name if why else f"{name}-{place}",
@@ -113,13 +111,13 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
             place=place,
             count=1 if why else streams,
         )
-        for kind, (name, why) in enumerate(zip(program.kinds, whole, strict=True))
+        for kind, (name, why) in enumerate(zip(program.kinds, reasons, strict=True))
         for place in range(1 if why else streams)
     )
 
 
-def why_whole(program: Program, kind: int) -> str:
-    """Return why events of a kind must be in one stream; "" where they may be in several."""
+def why_unsplit(program: Program, kind: int) -> str:
+    """Return why a kind's events must share one stream; "" if they may be split."""
     if isinstance(program, DGSProgram) and program.dependent(Tag(kind), Tag(kind)):
         return f"events of kind {program.kinds[kind]} depend on each other"
     if isinstance(program, Query) and program.operators[0].join is not None:

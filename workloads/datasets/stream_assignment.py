@@ -1,4 +1,4 @@
-"""Logical streams on physical ones: tuple g goes to stream g modulo their number."""
+"""Assigns a logical stream's tuples to physical streams: tuple g goes to stream g modulo their number."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,14 +8,14 @@ def shares_of(events: int, rates: tuple[int, ...]) -> tuple[int, ...]:
     """Split a number of events over logical streams in proportion to their rates.
 
     Returns:
-        Their numbers, which sum up to `events`; each within 1 of its exact share.
+        Counts that sum up to `events`, each within 1 of its exact share.
     """
-    total, before, found = sum(rates), 0, []
+    total, before, counts = sum(rates), 0, []
     for index in range(len(rates)):
         upto = -(-events * sum(rates[: index + 1]) // total)
-        found.append(upto - before)
+        counts.append(upto - before)
         before = upto
-    return tuple(found)
+    return tuple(counts)
 
 
 def rows_of(tuples: int, stream: int, streams: int) -> int:
@@ -24,5 +24,5 @@ def rows_of(tuples: int, stream: int, streams: int) -> int:
 
 
 def tuples_of(begin: int, end: int, stream: int, streams: int) -> npt.NDArray[np.int64]:
-    """Return which tuples of the logical stream rows [begin, end) of a physical one are."""
+    """Return the logical stream's tuple numbers for rows [begin, end) of a physical stream."""
     return np.arange(begin, end, dtype=np.int64) * streams + stream

@@ -1,10 +1,9 @@
-"""A stream on disk: one Parquet file, written in bounded blocks and identified by its content.
+"""Writes and reads stream files: one Parquet file per stream, identified by the hash of its content.
 
-Parquet is written plain and Snappy-compressed in row groups of about a million rows, a form that
-every engine reads fast; each page has a CRC-32, so that any reader can notice damage. Its bytes
-depend on the version of the library, so the content hash is over the columns: for each, name, type
-and all values in little-endian order; for a column of lists all ends of lists, counted from the
-first value on, and all elements.
+Files are plain Parquet with Snappy compression in row groups of about a million rows, which every engine
+reads fast. Each page has a CRC-32, so any reader can detect damage. The bytes depend on the library's version,
+so the content hash is over the columns: name, type and all values in little-endian order of each; for a column
+of lists, the ends of all lists, counted from the first value, and all elements.
 """
 
 import hashlib
@@ -20,7 +19,7 @@ from streamlab.workloads.datasets.progress import report
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
-"""16 MiB of two int64 columns: small beside any memory, large beside the cost of a group."""
+"""16 MiB for two int64 columns: small compared with memory, large compared with the overhead of a group."""
 
 
 def write_stream(
@@ -31,14 +30,14 @@ def write_stream(
     blocks: Iterable[Block],
     alphabet: Alphabet,
 ) -> WrittenStream:
-    """Write blocks of columns to `<name>.parquet` in `folder`; read them back for the record.
+    """Write blocks of columns to `<name>.parquet` in `folder`, then read them back for the record.
 
-    A column whose type is a `ListType` comes as `ListColumn`s, any other as arrays. Memory is that
-    of one row group and one block. Reports rows to `<name>.done`.
+    A column of a `ListType` comes as `ListColumn`s, any other as arrays. Memory is bounded by one row group
+    and one block. Reports finished rows to `<name>.done`.
 
     Raises:
-        DatasetError: the timestamps of the blocks go down, or a tag is outside of the alphabet or
-            of another kind than the stream's.
+        DatasetError: timestamps decrease, or a tag is outside of the alphabet or of a kind that is not the
+            stream's.
     """
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
@@ -79,7 +78,7 @@ def write_stream(
 def _grouped(
     blocks: Iterable[Block], dtypes: Mapping[str, ColumnType]
 ) -> Iterator[dict[str, Column]]:
-    """Collect blocks into row groups; every block must be smaller than one."""
+    """Collect blocks into row groups; a block must be smaller than a group."""
     pending: list[Block] = []
     rows = 0
     for block in blocks:
@@ -101,13 +100,13 @@ def _joined(name: str, blocks: list[Block], dtype: ColumnType) -> Column:
     if isinstance(dtype, np.dtype) and not lists:
         return np.concatenate(arrays).astype(dtype, copy=False)
     raise DatasetError(
-        f"column {name} is to be {dtype.name}, but a block of it "
+        f"column {name} must be {dtype.name}, but a block of it "
         f"{'holds lists' if lists else 'holds no lists'}"
     )
 
 
 class _Digest:
-    """SHA-256 of one column's content, whatever row groups it comes in."""
+    """Computes the SHA-256 of one column's content, independent of row groups."""
 
     def __init__(self, name: str, dtype: ColumnType) -> None:
         lists = isinstance(dtype, ListType)
@@ -153,7 +152,7 @@ def describe(
         rows += len(ts)
         for column, digest in hashes.items():
             digest.update(group[column])
-    whole = hashlib.sha256(b"".join(digest.digest() for digest in hashes.values()))
+    digest_of_all = hashlib.sha256(b"".join(digest.digest() for digest in hashes.values()))
     return WrittenStream(
         name=name,
         kinds=kinds,
@@ -163,12 +162,12 @@ def describe(
         ts_min=ts_min,
         ts_max=ts_max,
         columns=tuple((column, dtype.name) for column, dtype in dtypes.items()),
-        sha256=whole.hexdigest(),
+        sha256=digest_of_all.hexdigest(),
     )
 
 
 def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str, Column]]:
-    """Yield the row groups of a stream file as columns: all of them, or those that `only` names.
+    """Yield the row groups of a stream file as columns: all, or only those named by `only`.
 
     Raises:
         DamagedError: the file is missing or damaged.
@@ -186,7 +185,7 @@ def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str,
 
 
 def most_values(path: Path, name: str) -> int:
-    """Return a number that the elements of a list column do not exceed, from the file's footer.
+    """Return an upper bound on the elements of a list column, from the file's footer.
 
     Parquet counts an empty list as one value.
 
@@ -204,7 +203,7 @@ def most_values(path: Path, name: str) -> int:
         if footer.schema.column(column).path.split(".")[0] == name:
             groups = range(footer.num_row_groups)
             return sum(footer.row_group(group).column(column).num_values for group in groups)
-    raise _unreadable(path, f"there is no column {name}")
+    raise _unreadable(path, f"it has no column {name}")
 
 
 def _unreadable(path: Path, reason: object) -> DamagedError:

@@ -18,13 +18,12 @@ ALIGNMENT_BYTES = 64
 
 
 def load_stream(stream: DatasetStream) -> Stream:
-    """Read one stream into memory, row group by row group, and no further than its rows.
+    """Read one stream into memory, row group by row group, up to its number of rows.
 
-    Its content is compared with the checksum first, unless the stream carries a stamp that says
-    that this was done.
+    First verifies the content, unless the stream carries the stamp of a verified file.
 
     Raises:
-        DatasetError: the file is missing, damaged, or not what the catalogue says.
+        DatasetError: the file is missing, damaged, or does not match the catalogue.
     """
     columns = _read(stream, [name for name, _ in stream.columns])
     ts, tag = columns.pop("ts"), columns.pop("tag", None)
@@ -77,7 +76,7 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
 
 
 class _Values:
-    """Takes in a column of single values."""
+    """Collects a column of single values."""
 
     def __init__(self, rows: int, dtype: np.dtype[Any]) -> None:
         self._values = aligned(rows, dtype)
@@ -91,12 +90,12 @@ class _Values:
 
 
 class _Lists:
-    """Takes in a column of lists; both of its arrays are aligned."""
+    """Collects a column of lists; both of its arrays are aligned."""
 
     def __init__(self, rows: int, most: int, dtype: np.dtype[Any]) -> None:
         self._offsets = aligned(rows + 1, np.dtype(np.int64))
         self._offsets[:] = 0
-        self._values = aligned(most, dtype)  # what stays unused is never touched: no memory
+        self._values = aligned(most, dtype)  # unused pages are never touched and take no memory
         self._end = 0
 
     def put(self, row: int, part: Column) -> None:

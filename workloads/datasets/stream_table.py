@@ -1,4 +1,4 @@
-"""Streams to be written from the rows of an import, and the task that writes one."""
+"""Writes streams from the rows of an import."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.datasets.rows import Rows, where
+from streamlab.workloads.datasets.rows import Rows, select_rows
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet, Block, ColumnType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTable:
-    """One stream to be written.
+    """One stream to write.
 
     Attributes:
         name: of the stream.
-        kinds: kind indices in it.
+        kinds: its kind indices.
         dtypes: columns to write, by name.
-        blocks: makes the stream's blocks, with the columns of `dtypes` and perhaps others, from
-            blocks of all rows in order of time (ties: of the files).
+        blocks: makes the stream's blocks from blocks of all rows in order of time (ties: of the files). Its
+            blocks have the columns of `dtypes`, and may have others.
     """
 
     name: str
@@ -32,7 +32,7 @@ class StreamTable:
 
 
 class StreamTask:
-    """Writes the stream of its index."""
+    """Writes one stream, by its index."""
 
     def __init__(
         self, tables: tuple[StreamTable, ...], rows: Rows, folder: Path, alphabet: Alphabet
@@ -49,7 +49,7 @@ class StreamTask:
         return asdict(written)
 
 
-def numbered(
+def numbered_streams(
     count: int,
     name: str,
     dtypes: Mapping[str, ColumnType],
@@ -57,13 +57,13 @@ def numbered(
     *,
     kind: int = 0,
 ) -> tuple[StreamTable, ...]:
-    """Return streams of one kind, `name-0` and so on, which share the rows of an import.
+    """Return streams of one kind, named `name-0` and so on, that share the rows of an import.
 
     Args:
         count: the number of streams.
-        name: of the streams, before their number.
+        name: prefix of the streams' names.
         dtypes: see `StreamTable`.
-        share: `share(count, index, blocks)` yields the part of stream `index` of all rows.
+        share: `share(count, index, blocks)` yields the rows of stream `index`.
         kind: of the streams.
     """
     return tuple(
@@ -78,11 +78,11 @@ def numbered(
 
 
 def share_rows(by: str, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield the rows of a stream: those whose column modulo the number of streams is its index."""
+    """Yield the rows of a stream: those whose column `by` modulo `count` equals `index`."""
     for block in blocks:
-        yield where(block, np.asarray(block[by]) % count == index)
+        yield select_rows(block, np.asarray(block[by]) % count == index)
 
 
-def stamped(fields: np.dtype[np.void]) -> dict[str, ColumnType]:
-    """Return the columns of a stream of events with these fields."""
+def event_columns(fields: np.dtype[np.void]) -> dict[str, ColumnType]:
+    """Return the column types of a stream of events with these fields: `ts` and the fields."""
     return {"ts": np.dtype(np.int64), **{name: fields[name] for name in fields.names or ()}}

@@ -1,10 +1,9 @@
-"""Cuts a dataset off at an event time: the events of an open-loop run that is to last so long.
+"""Truncates a dataset at an event time, to limit how long an open-loop run lasts.
 
-A program's output carries the timestamp of the event that caused it (a law of `DGSProgram`), or
-that of the instant that the watermark passed, or is at most `OutputType.delay` later than its event
-(operators, for cuts at multiples of `OutputType.grid`). So the answer for a dataset that is cut at
-an event time is the whole answer cut at the same event time plus the delay: one oracle run serves
-all cuts.
+An output carries the timestamp of the event that caused it (a law of `DGSProgram`), or of the instant that
+the watermark passed, or is at most `OutputType.delay` later than its event (operators, for cutoffs at
+multiples of `OutputType.grid`). So the answer for a truncated dataset is the complete answer, truncated at
+the same event time plus the delay. One oracle run serves all cutoffs.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from streamlab.workloads.model.streams.stream import IntArray
 
 
 def event_times(dataset: Dataset) -> tuple[IntArray, ...]:
-    """Read the timestamps of every stream, and nothing else.
+    """Read the timestamps of every stream, and no other column.
 
     Raises:
         DatasetError: a file is missing or damaged.
@@ -28,13 +27,13 @@ def event_times(dataset: Dataset) -> tuple[IntArray, ...]:
     return tuple(load_column(stream, "ts") for stream in dataset.streams)
 
 
-def before(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
+def truncate(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
     """Return the dataset without the events at or after an event time.
 
     Args:
-        dataset: a whole one.
+        dataset: a complete one.
         times: its timestamps, from `event_times`.
-        until_ts: the first event time that does not belong to it.
+        until_ts: the first event time to leave out.
     """
     streams = []
     for stream, ts in zip(dataset.streams, times, strict=True):
@@ -52,21 +51,21 @@ def before(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Datase
     return replace(dataset, streams=tuple(streams), until_ts=until_ts)
 
 
-def answer_before(answer: Columns, until_ts: int, output: OutputType) -> Columns:
-    """Return the records of an answer that belong to a dataset cut at `until_ts`, in order.
+def truncate_answer(answer: Columns, until_ts: int, output: OutputType) -> Columns:
+    """Return the records of an answer that belong to a dataset truncated at `until_ts`, in order.
 
     Args:
-        answer: for the whole dataset.
-        until_ts: where it is cut.
+        answer: for the complete dataset.
+        until_ts: the cutoff of the dataset.
         output: of the workload.
 
     Raises:
-        DatasetError: the output cannot be cut there.
+        DatasetError: the output cannot be truncated at that time.
     """
     if until_ts % output.grid:
         raise DatasetError(
             f"the dataset is cut at event time {until_ts}; this workload's answer can only be cut "
             f"at multiples of {output.grid}"
         )
-    kept = np.less(answer["ts"], until_ts + output.delay)
-    return {name: column[kept] for name, column in answer.items()}
+    included = np.less(answer["ts"], until_ts + output.delay)
+    return {name: column[included] for name, column in answer.items()}

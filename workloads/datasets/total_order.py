@@ -1,4 +1,4 @@
-"""An input as one sequence, in the total order (timestamp, stream, position). What oracles read."""
+"""Merges an input into one sequence in the total order (timestamp, stream, position), for oracles."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ class Sequence:
         ts: int64[n].
         kind: int8[n], index of the kind.
         key: int32[n].
-        payload: the wanted payload columns; 0 where a stream does not carry one.
-        lists: the wanted columns of lists; empty where a stream does not carry one.
+        payload: the requested payload columns; 0 for streams without one.
+        lists: the requested columns of lists; empty lists for streams without one.
     """
 
     ts: npt.NDArray[np.int64]
@@ -32,35 +32,38 @@ class Sequence:
 def total_order(
     data: Input, payload: np.dtype[np.void], lists: Mapping[str, np.dtype[Any]] | None = None
 ) -> Sequence:
-    """Return all events of an input in total order, with the payload columns of that dtype.
+    """Return all events of an input in total order, with the requested payload columns.
 
-    A stable sort by timestamp of the streams laid end to end: ties keep the order of the streams,
-    and within a stream that of the positions. Needs memory for about two copies of the input.
+    A stable sort by timestamp of the concatenated streams: ties keep the order of streams, then of
+    positions. Needs memory for about two copies of the input.
 
     Args:
         data: the input.
-        payload: names and types of the wanted columns of single values.
-        lists: element types of the wanted columns of lists, by name.
+        payload: names and types of the requested columns of single values.
+        lists: element types of the requested columns of lists, by name.
 
     Raises:
-        ModelError: a wanted column of single values holds lists.
+        ModelError: a column requested as single values holds lists.
     """
     n_kinds = len(data.alphabet.kinds)
-    ts = _laid(data, np.dtype(np.int64), lambda stream: stream.ts)
+    ts = _concatenated(data, np.dtype(np.int64), lambda stream: stream.ts)
     order = np.argsort(ts, kind="stable")
-    kind = _laid(data, np.dtype(np.int8), lambda stream: _tag(stream) % n_kinds)
-    key = _laid(data, np.dtype(np.int32), lambda stream: _tag(stream) // n_kinds)
+    kind = _concatenated(data, np.dtype(np.int8), lambda stream: _tag(stream) % n_kinds)
+    key = _concatenated(data, np.dtype(np.int32), lambda stream: _tag(stream) // n_kinds)
     return Sequence(
         ts=ts[order],
         kind=kind[order],
         key=key[order],
         payload={name: _payload(data, name, payload[name])[order] for name in payload.names or ()},
-        lists={name: laid_lists(data, name, of).take(order) for name, of in (lists or {}).items()},
+        lists={
+            name: concatenate_lists(data, name, dtype).take(order)
+            for name, dtype in (lists or {}).items()
+        },
     )
 
 
-def laid_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
-    """Return one column of lists of all streams, end to end; empty where a stream has none."""
+def concatenate_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
+    """Return a column of lists of all streams, concatenated; empty lists for streams without it."""
     parts = []
     for stream in data.streams:
         column = stream.payload.get(name)
@@ -72,12 +75,12 @@ def laid_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
 
 def _payload(data: Input, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     def column(stream: Stream) -> npt.NDArray[Any] | None:
-        found = stream.payload.get(name)
-        if isinstance(found, ListColumn):
+        values = stream.payload.get(name)
+        if isinstance(values, ListColumn):
             raise ModelError(f"stream {stream.name}: column {name} holds lists, not single values")
-        return found
+        return values
 
-    return _laid(data, dtype, column)
+    return _concatenated(data, dtype, column)
 
 
 def _tag(stream: Stream) -> npt.NDArray[np.int32]:
@@ -86,17 +89,17 @@ def _tag(stream: Stream) -> npt.NDArray[np.int32]:
     return stream.tag
 
 
-def _laid(
+def _concatenated(
     data: Input,
     dtype: np.dtype[Any],
     column: Callable[[Stream], npt.NDArray[Any] | None],
 ) -> npt.NDArray[Any]:
-    """Return one column of all streams, end to end."""
-    laid = np.zeros(data.events, dtype=dtype)
+    """Return one column of all streams, concatenated; 0 for streams without it."""
+    joined = np.zeros(data.events, dtype=dtype)
     begin = 0
     for stream in data.streams:
         values = column(stream)
         if values is not None:
-            laid[begin : begin + len(stream)] = values
+            joined[begin : begin + len(stream)] = values
         begin += len(stream)
-    return laid
+    return joined

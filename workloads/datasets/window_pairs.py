@@ -1,4 +1,4 @@
-"""Pairs of tuples of two sequences that are close in time, found in bounded memory: for oracles."""
+"""Finds pairs of tuples of two sequences that are close in time, in bounded memory; for oracles."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ BLOCK_PAIRS = 1 << 21
 
 
 class Chunk(NamedTuple):
-    """Rows [left_begin, left_end), whose partners in time are in [right_begin, right_end)."""
+    """Left rows [left_begin, left_end), whose partners in time are right rows [right_begin, right_end)."""
 
     left_begin: int
     left_end: int
@@ -22,10 +22,10 @@ class Chunk(NamedTuple):
 
 
 def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
-    """Cut the left sequence into chunks, each with the right rows at most `size` away from one.
+    """Split the left sequence into chunks, each with the right rows at most `size` away from a left row.
 
-    Both must be sorted. A chunk has at most `CHUNK_ROWS` rows and, where that leaves more than one
-    instant in it, spans at most `size`: at least half of its candidates are then near enough.
+    Both must be sorted. A chunk has at most `CHUNK_ROWS` rows. If it covers several instants, it spans at
+    most `size`, so at least half of its candidates are near enough.
     """
     begin = 0
     while begin < len(left_ts):
@@ -40,8 +40,8 @@ def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
         begin = end
 
 
-def expanded(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield all (i, p) with first[i] <= p < last[i] as two arrays, some at a time.
+def expand_ranges(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield all (i, p) with first[i] <= p < last[i] as two arrays, block by block.
 
     A block has at most `BLOCK_PAIRS` pairs, or those of one i.
     """
@@ -61,10 +61,10 @@ def expanded(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArr
         begin = end
 
 
-def laid(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
-    """Return pairs in two arrays, those of all parts end to end."""
+def concatenate_pairs(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+    """Concatenate the pairs of all parts into two arrays."""
     first, second = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for one, other in parts:
-        first.append(one)
-        second.append(other)
+    for left, right in parts:
+        first.append(left)
+        second.append(right)
     return np.concatenate(first), np.concatenate(second)

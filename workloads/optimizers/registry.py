@@ -4,12 +4,12 @@ Anybody may install one, so whatever goes wrong while it is loaded or called is 
 optimizer.
 """
 
-from streamlab.workloads.entry_points import announced
+from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.model.dgs.optimizer import check_arguments
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.model.errors import ModelError, PlanError
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.optimizers.request import Choice, Optimizer, PlanRequest
 
 GROUP = "lab.optimizers"
@@ -18,7 +18,7 @@ DEFAULT = "by-stream"
 
 def names() -> tuple[str, ...]:
     """Return the names of all installed optimizers."""
-    return tuple(sorted(point.name for point in announced(GROUP)))
+    return tuple(sorted(point.name for point in find_entry_points(GROUP)))
 
 
 def optimizer(name: str) -> Optimizer:
@@ -27,9 +27,11 @@ def optimizer(name: str) -> Optimizer:
     Raises:
         ModelError: there is none, it cannot be loaded, or cannot be called.
     """
-    found = [point for point in announced(GROUP) if point.name == name]
+    found = [point for point in find_entry_points(GROUP) if point.name == name]
     if not found:
-        raise ModelError(f"no optimizer {name!r}; {meant(name, names(), 'lab plan --help')}")
+        raise ModelError(
+            f"no optimizer {name!r}; {suggest_names(name, names(), 'lab plan --help')}"
+        )
     where = f"optimizer {name!r} ({found[0].value})"
     try:
         loaded: Optimizer = found[0].load()

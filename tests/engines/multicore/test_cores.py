@@ -11,7 +11,7 @@ from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.workloads.datasets.generated_input import generated
+from streamlab.workloads.datasets.generated_input import generate_input
 from streamlab.workloads.registry import workload
 
 TASKS = Path("/proc/self/task")
@@ -26,7 +26,7 @@ TRIES = 10
 def threads_of(workers, **settings):
     """Return the cores on which new threads sleep, in turn, and those that each may use."""
     found = workload("event_window")
-    data = generated(found, found.params({"streams": STREAMS}), 1000, seed=1)
+    data = generate_input(found, found.params({"streams": STREAMS}), 1000, seed=1)
     how = RunSettings(workers=workers, **settings)
     return threads_made_by(lambda: DgsRun(found.program, data, how))
 

@@ -28,7 +28,7 @@ from streamlab.engines.spark.streaming.latencies import (
     stamp_outputs,
 )
 from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
-from streamlab.workloads.datasets.time_cutoff import before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
@@ -135,7 +135,7 @@ def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixe
 @pytest.mark.spark
 def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spark, tmp_path):
     whole = write_dataset(random_input("page_view_join", seed=5), "page_view_join", tmp_path / "d")
-    short = before(whole, event_times(whole), 9)
+    short = truncate(whole, event_times(whole), 9)
     assert 0 < short.events < whole.events
     load = offered(due_in_order(event_times(short), 200 * MS))
     _, open_loop = run("page_view_join", short, tmp_path / "open", load)
@@ -147,7 +147,7 @@ def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spar
 def test_an_empty_input_ends_at_once(spark, tmp_path):
     data = random_input("event_window", seed=1)
     whole = write_dataset(data, "event_window", tmp_path / "data")
-    empty = before(whole, event_times(whole), -100)
+    empty = truncate(whole, event_times(whole), -100)
     measured, answer = run("event_window", empty, tmp_path, offered([array()] * 5))
     assert len(answer["ts"]) == 0
     assert measured.latency.counts.sum() == 0

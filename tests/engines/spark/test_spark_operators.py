@@ -13,7 +13,7 @@ from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.operators.clock import clock
 from streamlab.engines.spark.operators.registry import FORMS
 from streamlab.engines.spark.operators.split import split
-from streamlab.workloads.datasets.time_cutoff import before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
 from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import names, workload
@@ -101,7 +101,7 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, t
     data = random_input(name, seed=4, mixed=name == "scale_join")
     given = task(name, data, tmp_path, variant=variant, params=params, **files_of(variant, 2))
     # In the gap: the last window before it is closed by the cut alone.
-    short = before(given.dataset, event_times(given.dataset), 61)
+    short = truncate(given.dataset, event_times(given.dataset), 61)
     assert 0 < short.events < given.dataset.events
     _, outputs = assert_right(replace(given, dataset=short))
     last = given.workload.oracle(short.load())["ts"].max()

@@ -13,7 +13,7 @@ from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.pipelines.registry import FORMS, LACKING
 from streamlab.engines.spark.pipelines.run import pipelines
-from streamlab.workloads.datasets.time_cutoff import before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import Pipeline
 from streamlab.workloads.registry import names, workload
 from tests.engines.spark.task import assert_right, spark_task
@@ -98,7 +98,7 @@ def test_a_dataset_that_is_cut_answers_for_what_is_before_the_cut(spark, tmp_pat
     name = "last_views_before_purchase"
     given = task(name, several_streams(name), tmp_path, variant="batch")
     times = event_times(given.dataset)
-    short = before(given.dataset, times, int(np.median(np.concatenate(times))))
+    short = truncate(given.dataset, times, int(np.median(np.concatenate(times))))
     assert 0 < short.events < given.dataset.events
     _, outputs = assert_right(replace(given, dataset=short))
     assert outputs

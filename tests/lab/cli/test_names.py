@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 
 from streamlab.lab.cli import EXIT_USER_ERROR, call, cli
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_a_misspelt_run_or_dataset_gets_a_suggestion(stored_run, dataset, capsys
 
 def test_where_nothing_is_close_the_command_that_lists_is_named():
     many = [f"name{n}" for n in range(9)]
-    assert meant("zzz", many, "lab list things") == "`lab list things` shows all 9"
-    assert meant("zzz", ["a", "b"], "lab list things") == "there are a, b"
-    assert meant("zzz", []) == "there is none"
-    assert meant("NAME", ["name1"]) == "did you mean name1?"
+    assert suggest_names("zzz", many, "lab list things") == "`lab list things` shows all 9"
+    assert suggest_names("zzz", ["a", "b"], "lab list things") == "there are a, b"
+    assert suggest_names("zzz", []) == "none exist"
+    assert suggest_names("NAME", ["name1"]) == "did you mean name1?"
 
 
 def completed(*words):

@@ -16,7 +16,7 @@ from streamlab.lab.gate.bootstrap import _dataset
 from streamlab.lab.judge.judgement import judge
 from streamlab.lab.trial.evidence import Evidence, read_evidence
 from streamlab.lab.trial.spec import EngineTrial, OracleJob, fields_of
-from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.registry import workload
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture
 def dataset(tmp_path):
     data = ordinary_input(workload("event_window"))
-    return verified(write_dataset(data, "event_window", tmp_path / "data"))
+    return verify(write_dataset(data, "event_window", tmp_path / "data"))
 
 
 @pytest.fixture

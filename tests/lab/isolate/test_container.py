@@ -23,7 +23,7 @@ from streamlab.lab.runner.container_job import translate
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.workloads.datasets import oracle_cache
-from streamlab.workloads.datasets.time_cutoff import before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.registry import workload
 
 TIMEOUT_S = 600
@@ -142,7 +142,7 @@ def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
 
     # A kept answer that is another one: it is what the trial is compared with.
     answer = oracle_cache.expected(workload("event_window"), dataset)
-    (kept,) = oracle_cache.kept_answers(dataset.streams[0].path.parent)
+    (kept,) = oracle_cache.cached_answers(dataset.streams[0].path.parent)
     made_from = oracle_cache._hash(workload("event_window"), dataset)
     oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from)
     row = trial("correct")
@@ -356,7 +356,7 @@ def test_image_without_python_is_refused(podman_engine, image):
 
 def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_path, small_dataset):
     dataset = small_dataset()
-    cut = before(dataset, event_times(dataset), 1000)
+    cut = truncate(dataset, event_times(dataset), 1000)
     spec = EngineTrial(
         engine="e",
         variant="v",
@@ -371,7 +371,7 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     folder.mkdir()
     inside = translate(spec, folder)
     assert {stream.path.parent for stream in inside.job.dataset.streams} == {Path("/data/0")}
-    assert {s.path.parent for s in inside.job.dataset.whole().streams} == {Path("/data/0")}
+    assert {s.path.parent for s in inside.job.dataset.complete().streams} == {Path("/data/0")}
     assert [s.path.name for s in inside.job.dataset.streams] == [s.path.name for s in cut.streams]
     assert (inside.job.series, inside.job.outputs) == (None, None)  # the judge writes them
     told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}

@@ -14,7 +14,7 @@ from streamlab.lab.runner.datasets import find_dataset
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial, read_job, write_job
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.integrity import verified
+from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.registry import workload
 from tests.lab.runner.runs import run_lab
 from tests.workloads.datasets.test_integrity import flip
@@ -52,7 +52,7 @@ def test_generated_input_that_is_damaged_is_generated_again_with_the_same_id(tmp
     assert all(stream.stamp is not None for stream in again.streams)
     (line,) = said
     assert "is generated again" in line and str(made.streams[0].path) in line
-    assert verified(Catalog.default().get(made.id)) == made
+    assert verify(Catalog.default().get(made.id)) == made
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def checked(tmp_path):
         workers=1,
         batch=1,
         options={},
-        dataset=verified(data),
+        dataset=verify(data),
     )
 
 
@@ -101,7 +101,7 @@ def test_stamps_and_checksums_survive_a_trials_specification(checked, tmp_path):
     assert [s.stamp for s in read.streams] == [s.stamp for s in checked.dataset.streams]
 
 
-def verify(capsys, *arguments: str) -> tuple[int, list[str], str]:
+def run_verify(capsys, *arguments: str) -> tuple[int, list[str], str]:
     code = call(["data", "verify", *arguments])
     said = capsys.readouterr()
     return code, said.out.splitlines(), said.err
@@ -110,19 +110,19 @@ def verify(capsys, *arguments: str) -> tuple[int, list[str], str]:
 def test_verify_tells_what_is_whole_and_what_is_damaged(capsys, dataset):
     catalog = Catalog.default()
     folder = catalog.folder(dataset)
-    assert verify(capsys)[:2] == (EXIT_OK, [f"{folder.name}  whole"])
+    assert run_verify(capsys)[:2] == (EXIT_OK, [f"{folder.name}  whole"])
     streams = catalog.get(dataset).streams
     for stream in streams[:2]:
         flip(stream.path, WITHIN_THE_FIRST_PAGE)
     for arguments in ([], ["--all"], [dataset[:6]]):
-        code, out, err = verify(capsys, *arguments)
+        code, out, err = run_verify(capsys, *arguments)
         assert code == EXIT_USER_ERROR
         assert out[0] == f"{folder.name}  DAMAGED"
         assert all(str(stream.path) in out[1 + place] for place, stream in enumerate(streams[:2]))
         assert len(out) == 3 and "1 datasets" in err and "1 damaged" in err
-    assert verify(capsys, "--all", dataset[:6])[0] == EXIT_USER_ERROR
-    assert verify(capsys, "abcdef")[0] == EXIT_USER_ERROR
+    assert run_verify(capsys, "--all", dataset[:6])[0] == EXIT_USER_ERROR
+    assert run_verify(capsys, "abcdef")[0] == EXIT_USER_ERROR
 
 
 def test_verify_of_an_empty_catalogue_is_well(capsys, tmp_path: Path):
-    assert verify(capsys, "--root", str(tmp_path / "none"))[:2] == (EXIT_OK, [])
+    assert run_verify(capsys, "--root", str(tmp_path / "none"))[:2] == (EXIT_OK, [])

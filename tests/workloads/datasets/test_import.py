@@ -173,7 +173,7 @@ BAD_EDIT_LINES = {
     "a JSON list instead of an object": "[1]",
     "field page is missing": '{"time": "2020-01-01T00:00:00Z"}',
     "field page is 5": '{"time": "2020-01-01T00:00:00Z", "page": 5}',
-    "'noon' is no ISO 8601 time": edit_line("noon", "a"),
+    "'noon' is not an ISO 8601 time": edit_line("noon", "a"),
     "half a surrogate pair": '{"time": "2020-01-01T00:00:00Z", "page": "\\ud800"}',
 }
 
@@ -247,7 +247,7 @@ def test_a_pointer_of_git_lfs_is_no_data(catalog: Catalog, tmp_path: Path):
         file = text_file(tmp_path / name)
         file.write_text("\n".join(pointer) + "\n")
         assert_refused(
-            catalog, "access-log", file, f"{name} is a pointer of Git LFS .* `git lfs pull`"
+            catalog, "access-log", file, f"{name} is a Git LFS pointer .* `git lfs pull`"
         )
 
 

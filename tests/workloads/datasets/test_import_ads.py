@@ -141,7 +141,7 @@ class TestOpenBandit:
         [
             (impression(1, 5, 1, 0, "a"), "item '5' is not in the table of items"),
             (impression(1, 4, 1, 2, "a"), "column click is '2', not 0 or 1"),
-            ("7,never,4,1,0,a,b,c,d", "'never' is no ISO 8601 time"),
+            ("7,never,4,1,0,a,b,c,d", "'never' is not an ISO 8601 time"),
             ("7,2019-11-24", "2 columns instead of 9"),
         ],
     )
@@ -241,7 +241,7 @@ class TestAdEvents:
             ("[1]", "a JSON list instead of an object"),
             (event("u", "ad-9", "view", 1), "ad 'ad-9' is in no campaign of --campaigns"),
             (event("u", "ad-1", "look", 1), "field event_type is 'look'; there are view, click"),
-            (event("u", "ad-1", "view", "soon"), "'soon' is no number of milliseconds"),
+            (event("u", "ad-1", "view", "soon"), "'soon' is not a number of milliseconds"),
             (event("u", "ad-1", "view", True), "field event_time is True"),
             (event("u", "ad-1", "view", None), "field event_time is None"),
             (event("u\tv", "ad-1", "view", 1), r"user 'u\\tv' has a tab"),

@@ -114,7 +114,7 @@ def test_a_bad_line_is_told_and_can_be_left_out(
         ({"houses": 0}, "--houses is 0; give 1 or more"),
         ({"plugs-per-household": -1}, "--plugs-per-household is -1; give 1 to 10000"),
         ({"plugs-per-household": 10_001}, "--plugs-per-household is 10001; give 1 to 10000"),
-        ({"slice-s": 12}, "--slice-s is 12; give 60 to 43200, as the query takes"),
+        ({"slice-s": 12}, "--slice-s is 12; give 60 to 43200, the range of the query"),
         ({"slice-s": 86_400}, "--slice-s is 86400; give 60 to 43200"),
         ({"slice-s": 77}, "--slice-s: slice_s is 77, which does not divide a day"),
         ({"ends": "plug"}, "--ends is 'plug'; give all or house"),

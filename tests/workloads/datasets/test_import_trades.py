@@ -12,7 +12,7 @@ from streamlab.workloads.datasets.imports.cells import BadRowError
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.trade_averages import whole_price
+from streamlab.workloads.datasets.imports.trade_averages import price_in_units
 from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
@@ -135,16 +135,16 @@ class TestImport:
 
 
 def test_prices_are_scaled_and_rounded_half_up_exactly():
-    assert whole_price("1912000", 10_000.0, 2) == 19_120
-    assert whole_price(" 13.105 ", 1.0, 2) == 1_311
-    assert whole_price("13.105", 1.0, 4) == 131_050
-    assert whole_price("1.005", 1.0, 2) == 101, "which it would not be in binary fractions"
+    assert price_in_units("1912000", 10_000.0, 2) == 19_120
+    assert price_in_units(" 13.105 ", 1.0, 2) == 1_311
+    assert price_in_units("13.105", 1.0, 4) == 131_050
+    assert price_in_units("1.005", 1.0, 2) == 101, "which it would not be in binary fractions"
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "0", "0.001", "nan", "inf", "21474836.48"])
 def test_what_is_no_price_is_a_bad_row(text: str):
     with pytest.raises(BadRowError, match="column price"):
-        whole_price(text, 1.0, 2)
+        price_in_units(text, 1.0, 2)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_is_no_price_is_a_bad_row(text: str):
         ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of iso, s, ms"),
         ({"settings": {"price-scale": 0.0}}, "--price-scale is 0.0"),
         ({"settings": {"decimals": 9}}, "--decimals is 9; give 0 to 6"),
-        ({"settings": {"symbol-pattern": "("}}, "--symbol-pattern is no regular expression"),
+        ({"settings": {"symbol-pattern": "("}}, "--symbol-pattern is not a regular expression"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(more: dict, message: str, tmp_path: Path):

@@ -158,7 +158,7 @@ REFUSED = {
     "no column nothing for text; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
     "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
     "tweets has no column price; it takes ts, user, text": (["a"], {"price": "a"}),
-    r"t\.csv:2: 'noon' is no time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
+    r"t\.csv:2: 'noon' is not a time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
     r"t\.csv: the quote opened in line 2 is never closed .*--no-quotes": (
         ["a,b", '1,"x'],
         {"ts": "a", "text": "b"},

@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.damage_report import damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
-from streamlab.workloads.datasets.integrity import dictionary_texts, verified
+from streamlab.workloads.datasets.integrity import dictionary_texts, verify
 from streamlab.workloads.datasets.manifest import Content
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.stream_file import write_stream
@@ -187,7 +187,7 @@ def test_the_message_names_file_stream_and_the_command_that_makes_it_again(catal
     made = publish(catalog)
     flip(made.streams[1].path, 8 * 200)
     with pytest.raises(DatasetError) as raised:
-        verified(catalog.get(made.id))
+        verify(catalog.get(made.id))
     for part in (
         f"{made.streams[1].path} (stream barrier) is damaged",
         "lab data build event_window --events 9 --seed 1 --param streams=1",
@@ -208,23 +208,23 @@ def test_a_damaged_dataset_is_not_found_and_is_replaced_when_it_is_made_again(ca
 
 
 def test_a_stamp_saves_reading_only_while_the_file_is_as_it_was(catalog: Catalog):
-    checked = verified(publish(catalog))
+    checked = verify(publish(catalog))
     path = checked.streams[0].path
     assert checked.streams[0].stamp is not None
-    assert verified(checked) == checked
+    assert verify(checked) == checked
     # A wrong checksum shows whether the file is read.
     doubted = replace(checked.streams[0], file_sha256="1" * 64)
-    verified(replace(checked, streams=(doubted,)))
+    verify(replace(checked, streams=(doubted,)))
     flip(path, 8 * 200)
     with pytest.raises(DatasetError, match="value-0"):
-        verified(checked)
+        verify(checked)
     with pytest.raises(DatasetError, match="value-0"):
         checked.load()
     flip(path, 8 * 200)
-    assert columns(verified(checked)) == columns(checked)
+    assert columns(verify(checked)) == columns(checked)
     path.unlink()
     with pytest.raises(DatasetError, match="cannot be read"):
-        verified(checked)
+        verify(checked)
 
 
 @pytest.mark.parametrize("value", ["0" * 64, "", "12ab", None, 5])
@@ -272,7 +272,7 @@ def test_a_record_from_before_the_bytes_had_checksums_is_held_to_its_content(cat
     assert list(damages(folder)) == []
     edit(folder, lambda record: record["streams"][0].update(ts_max=498))
     with pytest.raises(DatasetError, match=r"first and last time \(500, 0, 499\)"):
-        verified(catalog.get(made.id))
+        verify(catalog.get(made.id))
     edit(folder, lambda record: record["streams"][0].update(name="value-1"))
     with pytest.raises(DatasetError, match="its id is"):
         catalog.get(made.id)

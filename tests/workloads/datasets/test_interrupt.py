@@ -13,9 +13,9 @@ from pyspark.errors.exceptions.captured import PythonException
 from streamlab.workloads.datasets import session
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.interrupt import (
-    interrupts_after,
-    interrupts_as_before,
+    delay_interrupts,
     quiet_py4j,
+    restore_interrupts,
     was_interrupted,
 )
 
@@ -30,7 +30,7 @@ def handler():
 
 def test_an_interrupt_waits_for_the_end_of_the_block():
     done = []
-    with pytest.raises(KeyboardInterrupt), interrupts_after():
+    with pytest.raises(KeyboardInterrupt), delay_interrupts():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         done.append("all of it")
@@ -38,7 +38,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
 
 
 def test_without_an_interrupt_nothing_is_raised():
-    with interrupts_after():
+    with delay_interrupts():
         within = signal.getsignal(signal.SIGINT)
     assert within is not signal.default_int_handler
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -48,7 +48,7 @@ def test_in_another_thread_the_block_runs_and_handlers_stay():
     done = []
 
     def block():
-        with interrupts_after(), interrupts_as_before():
+        with delay_interrupts(), restore_interrupts():
             done.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=block)
@@ -58,7 +58,7 @@ def test_in_another_thread_the_block_runs_and_handlers_stay():
 
 
 def test_a_handler_that_the_block_sets_does_not_stay():
-    with interrupts_as_before():
+    with restore_interrupts():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

@@ -14,7 +14,7 @@ from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
 from streamlab.lab.runner.datasets import find_dataset
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.limits import beyond
+from streamlab.workloads.datasets.limits import first_violation
 from streamlab.workloads.model import Alphabet, Input, ModelError, Stream, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.reference import answer_of
@@ -43,7 +43,7 @@ def events(of: Workload, *streams: tuple[str, Mapping[str, Any]]) -> Input:
 
 
 def refused(of: Workload, data: Input) -> str:
-    return next(filter(None, (beyond(limit, data) for limit in of.limits)), "")
+    return next(filter(None, (first_violation(limit, data) for limit in of.limits)), "")
 
 
 WINDOWS = events(
@@ -97,7 +97,7 @@ def test_a_sum_is_refused_exactly_when_some_order_of_its_terms_leaves_64_bits(
         and sum(term for term in part if term < 0) >= -LARGEST - 1
         for part in parts
     )
-    assert (beyond(limit, data) == "") == fits
+    assert (first_violation(limit, data) == "") == fits
 
 
 def test_a_days_sales_are_refused_where_a_slope_would_not_fit():
@@ -161,8 +161,8 @@ def test_counts_beyond_their_limit_are_refused():
         highest=2,
         groups=lambda events: events.ts * 0,
     )
-    assert beyond(limit, data) == ""
-    assert beyond(grouped, data) == (
+    assert first_violation(limit, data) == ""
+    assert first_violation(grouped, data) == (
         "stream value-0, row 2 (ts 3), the number of rows is 3, and 2 is the most that can be "
         "represented; take fewer"
     )

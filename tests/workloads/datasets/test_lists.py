@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.manifest import WrittenStream
 from streamlab.workloads.datasets.stream_file import ROWS_PER_GROUP, write_stream
 from streamlab.workloads.datasets.stream_reader import ALIGNMENT_BYTES, load_stream
-from streamlab.workloads.datasets.time_cutoff import before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import (
     Alphabet,
@@ -124,7 +124,7 @@ def test_lists_across_row_groups_are_read_and_cut(tmp_path: Path):
         licence="",
     )
     for until in (0, 5, ROWS_PER_GROUP, ROWS_PER_GROUP + 7):
-        cut = before(dataset, event_times(dataset), until).load()
+        cut = truncate(dataset, event_times(dataset), until).load()
         assert cut.until_ts == until
         left = lists_of(cut.streams[0])
         assert np.array_equal(left.offsets, offsets[: until + 1])
@@ -134,10 +134,10 @@ def test_lists_across_row_groups_are_read_and_cut(tmp_path: Path):
 
 def test_lists_where_values_belong_and_the_reverse_are_refused(tmp_path: Path):
     rows = np.arange(2, dtype=np.int64)
-    with pytest.raises(DatasetError, match=r"column words is to be list:int32, .* holds no lists"):
+    with pytest.raises(DatasetError, match=r"column words must be list:int32, .* holds no lists"):
         written(tmp_path, {"ts": rows, "chars": rows, "words": rows})
     lists = ListColumn.of([[1], []], np.int32)
-    with pytest.raises(DatasetError, match=r"column chars is to be int32, .* holds lists"):
+    with pytest.raises(DatasetError, match=r"column chars must be int32, .* holds lists"):
         written(tmp_path, {"ts": rows, "chars": lists, "words": lists})
 
 

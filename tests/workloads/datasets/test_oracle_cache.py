@@ -12,7 +12,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.oracle_cache import expected, expected_rows
-from streamlab.workloads.datasets.time_cutoff import answer_before, before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import ProgramError
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.test_catalog import publish
@@ -83,7 +83,7 @@ def test_another_oracle_version_is_kept_apart(catalog: Catalog):
 def test_a_cut_dataset_has_the_cut_answer_of_the_whole(tmp_path: Path):
     data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 1_000, 1)
     dataset = write_dataset(data, "event_window", tmp_path)
-    cut = before(dataset, event_times(dataset), 77)
+    cut = truncate(dataset, event_times(dataset), 77)
     loaded = cut.load()
     assert 0 < loaded.events == cut.events < dataset.events
     assert all(int(stream.ts[-1]) < 77 for stream in loaded.streams)
@@ -93,7 +93,7 @@ def test_a_cut_dataset_has_the_cut_answer_of_the_whole(tmp_path: Path):
     assert {name: answer[name].tolist() for name in wanted} == {
         name: wanted[name].tolist() for name in wanted
     }
-    assert cut.whole() == dataset
+    assert cut.complete() == dataset
 
 
 @pytest.mark.some(8)
@@ -105,7 +105,7 @@ def test_for_every_workload_the_oracle_of_a_cut_is_the_cut_of_the_oracle(tmp_pat
     last = max(int(stream.ts[-1]) for stream in data.streams if len(stream))
     for until_ts in (0, last // 3, last // 2 + 1, last):
         until_ts = until_ts // subject.output.grid * subject.output.grid
-        cut = before(dataset, event_times(dataset), until_ts)
+        cut = truncate(dataset, event_times(dataset), until_ts)
         wanted, answer = subject.oracle(cut.load()), expected(subject, cut)
         assert all(wanted[field].tolist() == answer[field].tolist() for field in answer)
 
@@ -147,9 +147,9 @@ def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
 def test_an_answer_cannot_be_cut_off_its_grid():
     answer = {"ts": np.arange(5, dtype=np.int64)}
     output = replace(EVENT_WINDOW.output, delay=2, grid=2)
-    assert answer_before(answer, 2, output)["ts"].tolist() == [0, 1, 2, 3]
+    assert truncate_answer(answer, 2, output)["ts"].tolist() == [0, 1, 2, 3]
     with pytest.raises(DatasetError, match=r"cut at event time 3.* multiples of 2"):
-        answer_before(answer, 3, output)
+        truncate_answer(answer, 3, output)
 
 
 def test_the_number_of_records_is_known_once_the_answer_is_kept(tmp_path: Path):
@@ -167,7 +167,7 @@ def test_of_a_cut_dataset_the_number_of_records_is_that_of_the_cut(tmp_path: Pat
     expected(EVENT_WINDOW, whole)
     times = event_times(whole)
     for share in (0.0, 0.3, 0.7):
-        cut = before(whole, times, int(times[0][int(share * len(times[0]))]))
+        cut = truncate(whole, times, int(times[0][int(share * len(times[0]))]))
         assert expected_rows(EVENT_WINDOW, cut) == len(expected(EVENT_WINDOW, cut)["ts"])
 
 

@@ -77,7 +77,7 @@ def test_dealing_does_not_depend_on_blocks(blocks: list[int]):
     kinds = np.array([0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1], np.int8)
     dealt = []
     for share in shares(SUMS, 2):
-        mine, begin, found = share.dealer(), 0, []
+        mine, begin, found = share.row_filter(), 0, []
         for rows in blocks:
             found += (begin + np.flatnonzero(mine(kinds[begin : begin + rows]))).tolist()
             begin += rows

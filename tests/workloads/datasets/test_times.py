@@ -132,7 +132,7 @@ class TestMixtures:
             ("2018-09-09", "looks like ISO 8601"),
             ("2018-09-09T15:45:14+02:00", "looks like ISO 8601"),
             ("15:45:14", "looks like a time of day"),
-            ("n/a", "is no number of milliseconds"),
+            ("n/a", "is not a number of milliseconds"),
             (10**23, "is too large for a time in any unit"),
         ],
     )

@@ -8,7 +8,7 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.workloads.datasets.time_cutoff import answer_before, before, event_times
+from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import Alphabet, DGSProgram, ForkJoin, Input, StateType, Stream
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.check import check_program
@@ -262,9 +262,9 @@ def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
     outputs = np.unique(whole["ts"])
     middle = int(outputs[len(outputs) // 2])
     middle -= middle % found.output.grid
-    short = before(dataset, times, middle)
+    short = truncate(dataset, times, middle)
     assert 0 < short.events < dataset.events
-    expected = answer_before(whole, middle, found.output)
+    expected = truncate_answer(whole, middle, found.output)
     assert 0 < len(expected["ts"]) < len(whole["ts"])
     difference = compare(expected, found.oracle(short.load()), found.output)
     assert difference.equal, difference.render()

@@ -1,1 +1,1 @@
-"""Imports of real input: raw files, read once in order, to datasets in the catalogue."""
+"""Imports raw files as datasets in the catalogue."""

@@ -1,15 +1,15 @@
-"""Web logs to `page_view_join`: views from the log, page updates derived from it.
+"""Imports web logs as `page_view_join`: views from the log, and page updates derived from it.
 
 Tab-separated, nine columns: host, logname, time (whole seconds), method, url, response, bytes,
 referer, user agent; a first line with these names is skipped. Event time is in seconds.
 
 - Every line is a view of its url by its host.
-- The size of a page is known from lines that carry it: response 200, a method other than HEAD, a
-  number of bytes. Other responses (304 not modified, redirects, errors) describe themselves.
+- Lines with response 200, a method other than HEAD and a number of bytes give the size of a page. Other
+  responses (304 not modified, redirects, errors) give their own size.
 - A line whose size differs from the last known size of its url (0 at first) is also an update of
   the page, with the size as metadata.
-- Such an update comes after the view, since the view was asked for before the size was seen: the
-  update stream is the last, so of equal timestamps all views come before all updates.
+- The update comes after the view, since the request came before the size was known. So the
+  update stream is the last: of equal timestamps, all views come before all updates.
 - With several streams, views go to a stream by the CRC-32 of their host.
 """
 
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.model import Alphabet, Block
 
@@ -44,16 +44,18 @@ def _columns(count: int, cells: Cells) -> dict[str, Any]:
     import pyarrow.compute as pc
 
     host, url = cells.words("host"), cells.words("url")
-    ts = cells.whole("time", _INT64_MAX)
-    status = cells.whole("response", 999)
-    size = cells.whole("bytes", _INT32_MAX, absent=("", "-"), default=NO_SIZE)
+    ts = cells.integers("time", _INT64_MAX)
+    status = cells.integers("response", 999)
+    size = cells.integers("bytes", _INT32_MAX, absent=("", "-"), default=NO_SIZE)
     carries = (status == 200) & mask_of(pc.not_equal(cells.texts("method"), "HEAD"))
     return {
         "ts": ts,
         "host": host,
         "url": url,
         "size": np.where(carries, size, NO_SIZE),
-        "stream": cells.parsed("host", lambda text: zlib.crc32(text.encode()) % count, pa.int32()),
+        "stream": cells.parse_texts(
+            "host", lambda text: zlib.crc32(text.encode()) % count, pa.int32()
+        ),
     }
 
 
@@ -81,16 +83,16 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 def _views(stream: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
-        view = where(block, np.asarray(block["stream"]) == stream)
+        view = select_rows(block, np.asarray(block["stream"]) == stream)
         yield {"ts": view["ts"], "tag": _tags(VIEW, view), "user": view["users"]}
 
 
 def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
     last = np.zeros(pages, dtype=np.int32)
     for block in blocks:
-        told = where(block, np.asarray(block["size"]) != NO_SIZE)
-        page, size = np.asarray(told["pages"]), np.asarray(told["size"])
-        update = where(told, size != _before(page, size, last))
+        sized = select_rows(block, np.asarray(block["size"]) != NO_SIZE)
+        page, size = np.asarray(sized["pages"]), np.asarray(sized["size"])
+        update = select_rows(sized, size != _before(page, size, last))
         yield {"ts": update["ts"], "tag": _tags(UPDATE, update), "meta": update["size"]}
 
 
@@ -101,18 +103,18 @@ def _tags(kind: int, block: Block) -> npt.NDArray[np.int32]:
 def _before(
     page: npt.NDArray[Any], size: npt.NDArray[Any], last: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
-    """Return, for each row, the size of its page before it; `last` is that before the first row.
+    """Return, for each row, the size of its page before it.
 
-    `last` is brought up to the end of the rows.
+    `last` holds the sizes before the first row; it is updated to those after the last row.
     """
     order = np.argsort(page, kind="stable")
     by_page, sizes = page[order], size[order]
     first = np.diff(by_page, prepend=-1) != 0
-    known = np.where(first, last[by_page], np.roll(sizes, 1))
-    final = np.roll(first, -1)  # the row before another page's first, and the last of all
+    previous = np.where(first, last[by_page], np.roll(sizes, 1))
+    final = np.roll(first, -1)  # each page's last row
     last[by_page[final]] = sizes[final]
     before = np.empty(len(page), dtype=np.int32)
-    before[order] = known
+    before[order] = previous
     return before
 
 

@@ -1,14 +1,14 @@
-"""Events of the Yahoo streaming benchmark, as its generator writes them, to the input `ads`.
+"""Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads`.
 
 JSON lines, each an object with `user_id`, `page_id`, `ad_id` (texts), `event_type` (view, click or
-purchase), `event_time` (milliseconds since 1970, a number or a text of one) and `ip_address`;
-`ad_type` and whatever else is there is not used.
+purchase), `event_time` (milliseconds since 1970, a number or its text) and `ip_address`;
+`ad_type` and other fields are ignored.
 
-- The campaign of an ad is in `--campaigns`: JSON lines of objects `{"<ad>": "<campaign>", ...}`, as
-  the benchmark's `ad-to-campaign-ids.txt` has them.
-- The benchmark has no locations. A user's is the address of the user's first event, in the order of
+- `--campaigns` gives the campaigns of ads: JSON lines of objects `{"<ad>": "<campaign>", ...}`, like
+  the benchmark's `ad-to-campaign-ids.txt`.
+- The benchmark has no locations. The import uses the address of a user's first event, in the order of
   the files.
-- Events come up to a minute late there: this kind always sorts.
+- The benchmark's events are up to a minute late, so this kind always sorts.
 """
 
 from functools import partial
@@ -28,10 +28,10 @@ _COLUMNS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
 
 
 def transform(options: ImportOptions) -> Transform:
-    """Return what makes user, page, ad, type and clicked of the events.
+    """Return the function that computes user, page, ad, type and clicked of the events.
 
     Raises:
-        DatasetError: there is no table of campaigns, or it cannot be read.
+        DatasetError: the table of campaigns is missing or cannot be read.
     """
     table = options.settings["campaigns"]
     if not table:
@@ -49,21 +49,21 @@ def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells)
     event = partial(_event, campaigns, locations)
     rows = cells.each(event, cells.texts(LINE).to_pylist())
     columns: dict[str, Any] = {
-        name: [none if row is None else row[name] for row in rows]
-        for name, none in _COLUMNS.items()
+        name: [default if row is None else row[name] for row in rows]
+        for name, default in _COLUMNS.items()
     }
     return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
 
 
 def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> dict[str, Any]:
-    found = object_of(line)
-    user, ad, kind = (text_of(found, name) for name in ("user_id", "ad_id", "event_type"))
+    fields = object_of(line)
+    user, ad, kind = (text_of(fields, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
         raise BadRowError(f"field event_type is {kind!r}; there are {', '.join(TYPES)}")
     if ad not in campaigns:
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
-    ts = _time(found.get("event_time"))
-    page, address = text_of(found, "page_id"), text_of(found, "ip_address")
+    ts = _time(fields.get("event_time"))
+    page, address = text_of(fields, "page_id"), text_of(fields, "ip_address")
     return {
         "ts": ts,
         "user": with_lookup("user", user, locations.setdefault(user, address)),
@@ -81,10 +81,10 @@ def _time(value: Any) -> str:
 
 
 def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
-    found = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
-    if not found:
-        raise DatasetError(f"{path} has no campaigns; it is to have objects of ads and campaigns")
-    return found
+    campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
+    if not campaigns:
+        raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
+    return campaigns
 
 
 def _pairs(line: str) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""What imports of events of ads make alike: rows, dictionaries with look-ups, and streams.
+"""Provides the rows, dictionaries and streams that all imports of ad events share.
 
 A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
-with a tab between: the tables that queries look up (`streamlab.workloads.inputs.ads.tables`).
+separated by a tab: the tables for the queries' look-ups (`streamlab.workloads.inputs.ads.tables`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,8 +11,13 @@ import numpy as np
 
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from streamlab.workloads.datasets.rows import taken
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.rows import take_rows
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
 from streamlab.workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
 from streamlab.workloads.model import Alphabet, Block
@@ -24,7 +29,7 @@ COLUMNS = (
     ("type", "int8"),
     ("clicked", "int8"),
 )
-"""Of a row after `ts`. One that is clicked is an event of its type and a click directly behind."""
+"""Columns of a row after `ts`. A clicked row gives an event of its type, and directly after it a click."""
 
 DICTIONARIES = (
     Dictionary(name=USERS, column="user"),
@@ -33,16 +38,16 @@ DICTIONARIES = (
 )
 
 
-def with_lookup(role: str, text: str, found: str) -> str:
-    """Return an entry of a dictionary with what is looked up by it.
+def with_lookup(role: str, text: str, value: str) -> str:
+    """Return an entry of a dictionary: a text and the value to look up for it.
 
     Raises:
         BadRowError: one of them has a tab.
     """
-    for part in (text, found):
+    for part in (text, value):
         if SEPARATOR in part:
-            raise BadRowError(f"{role} {part!r} has a tab, which parts ids from look-ups here")
-    return f"{text}{SEPARATOR}{found}"
+            raise BadRowError(f"{role} {part!r} has a tab, which separates ids from look-ups here")
+    return f"{text}{SEPARATOR}{value}"
 
 
 def campaign_table(
@@ -52,37 +57,37 @@ def campaign_table(
 
     Args:
         tables: the cells of a file.
-        pairs_of: the ads of a row, each with its campaign; raises `BadRowError`.
-        roles: the columns whose texts `pairs_of` takes.
+        pairs_of: returns the ads of a row, each with its campaign; raises `BadRowError`.
+        roles: the columns whose texts are the arguments of `pairs_of`.
 
     Raises:
         DatasetError: a row is bad, or an ad is in two campaigns.
     """
-    found: dict[str, str] = {}
+    campaigns: dict[str, str] = {}
 
     def add(*texts: str) -> None:
         for ad, campaign in pairs_of(*texts):
-            if found.setdefault(ad, campaign) != campaign:
-                raise BadRowError(f"ad {ad!r} is in campaign {found[ad]!r} above")
+            if campaigns.setdefault(ad, campaign) != campaign:
+                raise BadRowError(f"ad {ad!r} is in campaign {campaigns[ad]!r} above")
 
     for cells in tables:
         cells.each(add, *(cells.texts(role).to_pylist() for role in roles))
         cells.check()
-    return found
+    return campaigns
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return as many streams as asked for, to which rows are dealt in turn."""
-    return numbered(options.streams, EVENT, stamped(FIELDS), _of)
+    """Return `options.streams` streams, with the rows in round-robin order."""
+    return numbered_streams(options.streams, EVENT, event_columns(FIELDS), _share)
 
 
-def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for mine in share_rows("row", count, index, blocks):
-        clicked = np.asarray(mine["clicked"]) != 0
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for share in share_rows("row", count, index, blocks):
+        clicked = np.asarray(share["clicked"]) != 0
         rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
         is_click = np.zeros(len(rows), dtype=np.bool_)
         is_click[1:] = rows[1:] == rows[:-1]
-        events = {name: taken(column, rows) for name, column in mine.items()}
+        events = {name: take_rows(column, rows) for name, column in share.items()}
         yield {
             **events,
             "user": events[USERS],
@@ -105,4 +110,4 @@ import_of_ads = partial(
     streams=streams,
     alphabet=_alphabet,
 )
-"""Makes the kind of an import of ads."""
+"""Makes an import kind of ad events."""

@@ -1,7 +1,7 @@
-"""Cells of a chunk of a table by role, and the rows that are bad or passed over.
+"""Holds the cells of a chunk by role, and records bad and skipped rows.
 
-The transform of an import kind takes `Cells` and returns columns. Each check marks rows: the first
-reason for a bad row counts, and a row that is passed over is not checked further.
+The transform of an import kind maps `Cells` to columns. Each check marks rows: the first
+reason for a bad row counts, and a skipped row is not checked further.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,31 +39,31 @@ class Cells:
         part: the text or file of the rows.
         chunk: the rows.
         bad: why a row is bad, by row.
-        passed: bool, the rows that the import passes over.
+        passed: bool mask of the rows that the import skips.
     """
 
     def __init__(self, part: Part, chunk: Chunk, roles: Sequence[str], times: ColumnTimes) -> None:
         self.part, self.chunk, self._times = part, chunk, times
         self.bad: dict[int, str] = {}
-        self.passed = np.zeros(chunk.batch.num_rows, np.bool_)
-        self._given = tuple(roles)
+        self.skipped = np.zeros(chunk.batch.num_rows, np.bool_)
+        self._shown_roles = tuple(roles)
         self._columns = dict(zip(roles, map(plain, chunk.batch.columns), strict=True))
 
     def __len__(self) -> int:
-        return len(self.passed)
+        return len(self.skipped)
 
     def __contains__(self, role: str) -> bool:
         return role in self._columns
 
     def add(self, role: str, column: "pa.Array") -> None:
-        """Add a column that is derived from others."""
+        """Add a column derived from others."""
         self._columns[role] = column
 
     def texts(self, role: str) -> "pa.Array":
-        """Return a column as texts; one that is missing is an empty text.
+        """Return a column as texts; missing ones are empty.
 
         Raises:
-            DatasetError: the column is of a type that has no text.
+            DatasetError: the column's type cannot be shown as text.
         """
         import pyarrow as pa
 
@@ -76,20 +76,20 @@ class Cells:
         return column.cast(pa.string()).fill_null("")
 
     def stripped(self, role: str) -> "pa.Array":
-        """Return a column as texts without blanks around them."""
+        """Return a column as texts without surrounding blanks."""
         import pyarrow.compute as pc
 
         return pc.utf8_trim_whitespace(self.texts(role))
 
     def words(self, role: str) -> "pa.Array":
-        """Return a column as texts; rows without one are bad."""
+        """Return a column as texts; rows with an empty one are bad."""
         import pyarrow.compute as pc
 
         texts = self.texts(role)
         self.mark(mask_of(pc.equal(texts, "")), f"column {role} is empty")
         return texts
 
-    def whole(
+    def integers(
         self,
         role: str,
         highest: int,
@@ -102,10 +102,10 @@ class Cells:
 
         Args:
             role: of the column.
-            highest: bound.
-            lowest: bound.
-            absent: texts for which the number is the default.
-            default: see `absent`.
+            highest: upper bound, inclusive.
+            lowest: lower bound, inclusive.
+            absent: texts that stand for a missing number.
+            default: the number in place of these, and of bad ones.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -134,8 +134,10 @@ class Cells:
             self.note(int(row), f"column {role} is {why}")
         return values
 
-    def parsed(self, role: str, parse: Callable[[str], Any], kind: "pa.DataType") -> "pa.Array":
-        """Return what a function makes of a column's texts; it is called once for each text.
+    def parse_texts(
+        self, role: str, parse: Callable[[str], Any], kind: "pa.DataType"
+    ) -> "pa.Array":
+        """Return the results of a function for a column's texts; it is called once per distinct text.
 
         Args:
             role: of the column.
@@ -145,68 +147,68 @@ class Cells:
         import pyarrow as pa
 
         coded = self.texts(role).dictionary_encode()
-        found: list[Any] = []
+        results: list[Any] = []
         wrong: dict[int, str] = {}
         for code, text in enumerate(coded.dictionary.to_pylist()):
             try:
-                found.append(parse(text))
+                results.append(parse(text))
             except BadRowError as error:
                 wrong[code] = str(error)
-                found.append(None)
+                results.append(None)
         if wrong:
             codes = np.asarray(coded.indices)
             for row in np.flatnonzero(np.isin(codes, list(wrong))).tolist():
                 self.note(row, wrong[int(codes[row])])
-        values = pa.array(found, kind)
+        values = pa.array(results, kind)
         return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
 
     def each(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
-        """Return what a function makes of each row; None for bad rows and those passed over.
+        """Return the results of a function for all rows; None for bad and skipped rows.
 
         Args:
             make: raises `BadRowError` for a bad row.
             columns: its arguments, by row.
         """
-        found: list[T | None] = [None] * len(self)
+        results: list[T | None] = [None] * len(self)
         for row, values in enumerate(zip(*columns, strict=True)):
-            if self.passed[row] or row in self.bad:
+            if self.skipped[row] or row in self.bad:
                 continue
             try:
-                found[row] = make(*values)
+                results[row] = make(*values)
             except BadRowError as error:
                 self.note(row, str(error))
-        return found
+        return results
 
     def times(self, role: str) -> npt.NDArray[np.int64]:
         """Return a column of event times; rows without one are bad."""
         return self.times_of(self._columns[role])
 
     def times_of(self, column: "pa.Array") -> npt.NDArray[np.int64]:
-        """Return the event times of an array with an element for each row."""
+        """Return the event times of an array with one element per row."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self.passed.any():
-            column = pc.if_else(pa.array(~self.passed), column, None)
+        if self.skipped.any():
+            column = pc.if_else(pa.array(~self.skipped), column, None)
         ts, bad = self._times.read(column, self.part.place, self._row)
         for row, why in bad.items():
             self.note(row, why)
         return ts
 
     def note(self, row: int, why: str) -> None:
-        """Note that a row is bad."""
-        if not self.passed[row]:
+        """Record a row as bad, unless it is skipped."""
+        if not self.skipped[row]:
             self.bad.setdefault(row, why)
 
     def mark(self, rows: npt.NDArray[np.bool_], why: str) -> None:
-        """Note that all rows of a mask are bad."""
+        """Record all rows of a mask as bad."""
         for row in np.flatnonzero(rows).tolist():
             self.note(row, why)
 
-    def pass_over(self, rows: npt.NDArray[np.bool_]) -> None:
-        """Leave out the rows of a mask that are not bad."""
-        self.passed |= rows
-        self.passed[list(self.bad)] = False
+    def skip(self, rows: npt.NDArray[np.bool_]) -> None:
+        """Skip the rows of a mask that are not bad."""
+        self.skipped |= rows
+        self.skipped[list(self.bad)] = False
 
     def place(self, row: int) -> str:
         """Return the place of a row, for messages."""
@@ -216,19 +218,19 @@ class Cells:
         return place_of(self.part.place, int(line[row]), int(further[row]))
 
     def bad_rows(self) -> list[tuple[str, int]]:
-        """Return bad rows in order: the place with the reason, and the lines after the first."""
+        """Return the bad rows in order: place and reason, and the number of lines after the first."""
         further = (
             np.zeros(len(self), np.int64) if self.chunk.further is None else self.chunk.further
         )
         of_line = np.arange(len(self)) if self.chunk.line is None else self.chunk.line
-        found = [
+        bad = [
             (int(of_line[row]), f"{self.place(row)}: {why}: {self._shown(row)}", int(further[row]))
             for row, why in self.bad.items()
         ]
         for record in self.chunk.bad:
             place = place_of(self.part.place, record.line, record.further)
-            found.append((record.line, f"{place}: {record.words()}", record.further))
-        return [(words, lines) for _, words, lines in sorted(found)]
+            bad.append((record.line, f"{place}: {record.words()}", record.further))
+        return [(words, lines) for _, words, lines in sorted(bad)]
 
     def check(self) -> None:
         """Refuse bad rows.
@@ -243,21 +245,21 @@ class Cells:
         return self.place(row).rpartition("/")[2]
 
     def _shown(self, row: int) -> str:
-        cells = {role: str(self._columns[role][row].as_py() or "") for role in self._given}
+        cells = {role: str(self._columns[role][row].as_py() or "") for role in self._shown_roles}
         text = ", ".join(f"{role}={cell}" for role, cell in cells.items())
         text = next(iter(cells.values())) if len(cells) == 1 else text
         return repr(text[:_SHOWN_CHARACTERS]) + ("..." if len(text) > _SHOWN_CHARACTERS else "")
 
 
 Transform = Callable[[Cells], Mapping[str, Any]]
-"""Makes columns of all rows of a chunk, with event times as `ts`, and marks bad rows."""
+"""Maps the cells of a chunk to columns of all rows, with event times as `ts`, and marks bad rows."""
 
 
 def place_of(place: str, line: int, further: int) -> str:
-    """Return a place with its lines."""
+    """Return a place with its line numbers."""
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
 
 
 def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
-    """Return a column of booleans as a mask."""
+    """Return a column of booleans as a mask; nulls are False."""
     return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))

@@ -1,4 +1,4 @@
-"""Reads the raw files of an import: cells to columns, with an account of every line."""
+"""Reads the raw files of an import into columns, and accounts for every line."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Reading(RowReport):
-    """What reading the files found.
+    """The findings of reading the files.
 
     Attributes:
         blocks: number of blocks of rows.
         times: how times were read (`TimeReader.report`).
-        descents: number of rows whose time is before that of the row before.
+        descents: number of rows with an earlier time than the row before.
         first_descent: the first of these, in words.
         last_ts: time of the last row.
-        last_place: its place.
+        last_place: place of the last row.
         error: why a file could not be read to its end.
     """
 
@@ -43,11 +43,11 @@ class Reading(RowReport):
     def note_order(
         self, cells: Cells, rows: npt.NDArray[np.int64], ts: npt.NDArray[np.int64]
     ) -> None:
-        """Count the rows whose time is before that of the row before.
+        """Count the rows with an earlier time than the row before.
 
         Args:
             cells: the cells of a chunk.
-            rows: the good rows of it, at least one.
+            rows: indices of its good rows, at least one.
             ts: their times.
         """
         before = ts[0] if self.last_ts is None else self.last_ts
@@ -61,18 +61,18 @@ class Reading(RowReport):
         self.last_ts, self.last_place = int(ts[-1]), cells.place(int(rows[-1]))
 
     def check(self, max_bad: int, sort: bool) -> None:
-        """Refuse what the person did not ask for.
+        """Refuse files that the options do not allow.
 
         Raises:
             DatasetError: a file could not be read, too many rows are bad, rows are not sorted, or
-                there is none.
+                no rows were found.
         """
         if self.error:
             raise DatasetError(self.error)
         if self.bad and not self.rows:
             raise DatasetError(
                 f"{self.bad_lines[0]}; none of the {self.lines:,} lines can be read, so this is "
-                "not what the import reads, or its options do not fit"
+                "not a file of this kind, or its options do not fit"
             )
         if self.bad > max_bad:
             more = f"; {self.bad} of {self.lines} lines are bad" if self.bad > 1 else ""
@@ -87,15 +87,15 @@ class Reading(RowReport):
 
 
 def read_batches(
-    kind: ImportKind, options: ImportOptions, found: Reading, at: Callable[[int], None]
+    kind: ImportKind, options: ImportOptions, reading: Reading, at: Callable[[int], None]
 ) -> "Iterator[pa.RecordBatch]":
     """Yield the good rows of all files: `row`, `ts`, and the columns of the kind.
 
     Args:
         kind: of the import.
         options: complete.
-        found: counts the lines.
-        at: receives the number of bytes of all files that were read.
+        reading: counts the lines.
+        at: receives the number of bytes read so far, of all files.
 
     Raises:
         DatasetError: a file cannot be read, or a column is missing.
@@ -109,36 +109,36 @@ def read_batches(
             at(done + here)
 
         for cells in cells_of(kind.form, path, options, position, times):
-            batch = _batch(kind, transform(cells), cells, found)
+            batch = _batch(kind, transform(cells), cells, reading)
             if batch.num_rows:
                 yield batch
         done += path.stat().st_size
-    found.times = options.times.report()
+    reading.times = options.times.report()
 
 
 def _batch(
-    kind: ImportKind, columns: Mapping[str, Any], cells: Cells, found: Reading
+    kind: ImportKind, columns: Mapping[str, Any], cells: Cells, reading: Reading
 ) -> "pa.RecordBatch":
     """Return the good rows of a chunk, and account for all of its lines."""
     import pyarrow as pa
 
     chunk = cells.chunk
     further = np.zeros(len(cells), np.int64) if chunk.further is None else chunk.further
-    found.empty_lines += chunk.empty_lines
-    found.passed_over += chunk.header_lines + int((1 + further)[cells.passed].sum())
+    reading.empty_lines += chunk.empty_lines
+    reading.passed_over += chunk.header_lines + int((1 + further)[cells.skipped].sum())
     for words, lines in cells.bad_rows():
-        found.bad_row(words, lines)
-    good = ~cells.passed
+        reading.bad_row(words, lines)
+    good = ~cells.skipped
     good[list(cells.bad)] = False
     rows = np.flatnonzero(good)
     for row in rows[further[rows] > 0].tolist():
-        found.row_of_lines(cells.place(row), int(further[row]))
-    kinds = {"ts": pa.int64()} | {name: pa.type_for_alias(of) for name, of in kind.columns}
-    arrays = [pa.array(columns[name], of) for name, of in kinds.items()]
+        reading.row_of_lines(cells.place(row), int(further[row]))
+    types = {"ts": pa.int64()} | {name: pa.type_for_alias(alias) for name, alias in kind.columns}
+    arrays = [pa.array(columns[name], dtype) for name, dtype in types.items()]
     if len(rows) < len(good):
         arrays = [array.take(pa.array(rows)) for array in arrays]
     if len(rows):
-        found.note_order(cells, rows, arrays[0].to_numpy())
-    number = pa.array(np.arange(found.rows, found.rows + len(rows)))
-    found.rows += len(rows)
-    return pa.RecordBatch.from_arrays([number, *arrays], ["row", *kinds])
+        reading.note_order(cells, rows, arrays[0].to_numpy())
+    number = pa.array(np.arange(reading.rows, reading.rows + len(rows)))
+    reading.rows += len(rows)
+    return pa.RecordBatch.from_arrays([number, *arrays], ["row", *types])

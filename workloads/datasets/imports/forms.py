@@ -1,4 +1,4 @@
-"""Forms of raw files: how an import turns them into parts of tables, and which columns it reads."""
+"""Defines the formats of raw files: how an import splits them into parts, and which columns it reads."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.tables.column_files import arrow_parts, parque
 from streamlab.workloads.datasets.tables.file_forms import form_of
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.tables.text_files import text_part
-from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, checked_delimiter
+from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.times import ColumnTimes
 
 QUOTES_SETTING = Setting(
@@ -49,7 +49,7 @@ class Lines:
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
         """As `Form.parts`."""
         for raw in parts(path):
-            yield text_part(raw, LineText(raw, fallback=self.fallback), _tell(at, raw))
+            yield text_part(raw, LineText(raw, fallback=self.fallback), _reporter(at, raw))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,9 @@ class Layout:
     """Texts with the same columns in the same order; quotes are plain characters.
 
     Attributes:
-        names: of the columns; a first line with these names is passed over.
+        names: of the columns; a first line with these names is skipped.
         delimiter: between cells.
-        read: the columns that are read; (): all.
+        read: the columns to read; (): all.
     """
 
     names: tuple[str, ...]
@@ -74,61 +74,61 @@ class Layout:
         """As `Form.parts`."""
         for raw in parts(path):
             text = CsvText(raw, self.delimiter, quoted=False, layout=self.names)
-            yield text_part(raw, text, _tell(at, raw))
+            yield text_part(raw, text, _reporter(at, raw))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedColumns:
-    """CSV, Parquet or Arrow, as the beginning of a file shows, with columns chosen by name.
+    """CSV, Parquet or Arrow, recognized by a file's first bytes, with columns chosen by name.
 
-    In CSV, columns may be numbers, and then the first record is a row. Every text in an archive has
-    a first record of its own.
+    In CSV, columns may be numbers; then the first record is a row. Every text in an archive has
+    its own first record.
 
     Attributes:
-        named: the column of each role; None: `--columns` names them.
-        needed: roles that `--columns` must name.
-        otherwise: the form of files without `--columns`; None: these must be there.
-        selects: whether a text is read, given the options.
-        refusal: the error for a raw file of which no text is read, given the places of all.
+        role_columns: the column of each role; None: `--columns` names them.
+        required_roles: roles that `--columns` must name.
+        default_form: the form of files if `--columns` is missing; None: `--columns` is required.
+        selects: whether to read a text, given the options.
+        refusal: the error for a raw file without any selected text, given the places of all texts.
     """
 
-    named: Mapping[str, str] | None = None
-    needed: tuple[str, ...] = ()
-    otherwise: Form | None = None
+    role_columns: Mapping[str, str] | None = None
+    required_roles: tuple[str, ...] = ()
+    default_form: Form | None = None
     selects: Callable[[str, ImportOptions], bool] | None = None
     refusal: Callable[[Path, ImportOptions, list[str]], DatasetError] | None = None
 
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
         """As `Form.columns`."""
-        if self.otherwise is not None and not options.columns:
-            return self.otherwise.columns(options)
-        if self.named is not None:
-            return self.named
-        missing = [role for role in self.needed if role not in options.columns]
+        if self.default_form is not None and not options.columns:
+            return self.default_form.columns(options)
+        if self.role_columns is not None:
+            return self.role_columns
+        missing = [role for role in self.required_roles if role not in options.columns]
         if missing:
             raise DatasetError(
                 f"--columns does not say which column is {', '.join(missing)}; give "
-                f"--columns {','.join(f'{role}=...' for role in self.needed)}"
+                f"--columns {','.join(f'{role}=...' for role in self.required_roles)}"
             )
         return options.columns
 
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
         """As `Form.parts`."""
-        if self.otherwise is not None and not options.columns:
-            yield from self.otherwise.parts(path, options, at)
+        if self.default_form is not None and not options.columns:
+            yield from self.default_form.parts(path, options, at)
             return
         form = form_of(path)
         if form != "csv":
             yield from (parquet_parts if form == "parquet" else arrow_parts)(path)
             return
-        delimiter = checked_delimiter(options.settings.get("delimiter", ","), "--delimiter")
+        delimiter = parse_delimiter(options.settings.get("delimiter", ","), "--delimiter")
         quoted = not options.settings.get("no-quotes", False)
         header = not all(name.isdecimal() for name in self.columns(options).values())
         others: list[str] | None = []
         for raw in parts(path):
             if self.selects is None or self.selects(raw.place, options):
                 text = CsvText(raw, delimiter, quoted=quoted, header=header)
-                yield text_part(raw, text, _tell(at, raw))
+                yield text_part(raw, text, _reporter(at, raw))
                 others = None
             elif others is not None:
                 others.append(raw.place)
@@ -152,7 +152,7 @@ def cells_of(
 
 
 def lookup_cells(form: Form, path: Path, options: ImportOptions) -> Iterator[Cells]:
-    """Yield the cells of a table in which rows are looked up; call `Cells.check` on each."""
+    """Yield the cells of a look-up table; call `Cells.check` on each."""
     yield from cells_of(form, path, options, lambda position: None, ColumnTimes(options.times))
 
 
@@ -163,11 +163,11 @@ def _chosen(part: Part, columns: Mapping[str, str]) -> list[int]:
             wrong = "several columns" if column in part.names else "no column"
             raise DatasetError(
                 f"{part.place}: {wrong} {column} for {role}; there are {', '.join(part.names)}; "
-                "--columns names columns by the first line, or by number from 1 where it is no "
+                "--columns names columns by the first line, or by number from 1 if it is not a "
                 "header"
             )
     return [part.names.index(column) for column in columns.values()]
 
 
-def _tell(at: At, raw: RawPart) -> Callable[[], None]:
+def _reporter(at: At, raw: RawPart) -> Callable[[], None]:
     return lambda: at(raw.at())

@@ -1,15 +1,15 @@
-"""Loads of plugs to `smart_home`: the DEBS 2014 form, and tracebase's plugs dealt to homes.
+"""Imports loads of plugs as `smart_home`: DEBS 2014 files, or tracebase's plugs assigned to homes.
 
 `debs-2014`: lines `id,timestamp,value,property,plug_id,household_id,house_id`, without a header, as
-in the Grand Challenge. Property 1 is a load in watts, which becomes whole milliwatts, halves up;
-property 0 is the work done so far, of which query 1 needs nothing: such lines are passed over, and
-so are houses from `--houses` on. A household or a plug beyond those of the layout is a bad line.
+in the Grand Challenge. Property 1 is a load in watts, rounded half up to whole milliwatts.
+Property 0 is the work done so far, which query 1 does not need: such lines are skipped, and
+so are houses from number `--houses` on. Households or plugs beyond the layout make a line bad.
 
-`tracebase-homes`: read as `tracebase` reads it. No file says where a plug is: plugs are numbered by
-first appearance and dealt to households and houses in a row.
+`tracebase-homes`: read like `tracebase`. The files do not give the homes of plugs. So plugs are numbered by
+first appearance and assigned to households and houses in order.
 
-The import invents the ends of slices: at the last second of every slice that has loads, of all or
-of each house that has. The last slice ends only if there is a load in its last second.
+The import invents the ends of slices: at the last second of every slice with loads, for all houses or
+for each house with loads. The last slice ends only if a load is in its last second.
 """
 
 import re
@@ -28,8 +28,8 @@ from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Trans
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 from streamlab.workloads.datasets.imports.tracebase import TRACEBASE, check_mean
-from streamlab.workloads.datasets.rows import where
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered
+from streamlab.workloads.datasets.rows import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.inputs.homes import (
     ALL,
     ENDS_OF,
@@ -64,13 +64,13 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
         Setting(
             name="ends",
             default=ALL,
-            help=f"What an end of a slice concerns: {ALL}, every plug, or {HOUSE}, those of one.",
+            help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, those of one.",
         ),
     )
 
 
 def check(options: ImportOptions) -> None:
-    """Refuse a layout that the query does not take.
+    """Check that the query supports the layout.
 
     Raises:
         DatasetError: a setting is out of range.
@@ -79,7 +79,7 @@ def check(options: ImportOptions) -> None:
 
 
 def check_homes(options: ImportOptions) -> None:
-    """Refuse what `tracebase` refuses, and such a layout.
+    """Check the options of `tracebase` and the layout.
 
     Raises:
         DatasetError: a setting is out of range.
@@ -89,26 +89,26 @@ def check_homes(options: ImportOptions) -> None:
 
 
 def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
-    """Return key and load; work, and houses beyond those imported, are passed over."""
+    """Return key and load; skip work, and houses beyond those imported."""
     import pyarrow as pa
 
-    ts = cells.whole("timestamp", _INT64_MAX)
-    load_mw = cells.parsed("value", _milliwatts, pa.int32())
-    measured = cells.whole("property", LOAD_NOW)
-    house = cells.whole("house_id", _INT64_MAX)
+    ts = cells.integers("timestamp", _INT64_MAX)
+    load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
+    measured = cells.integers("property", LOAD_NOW)
+    house = cells.integers("house_id", _INT64_MAX)
     places = {}
     for column, name in (
         ("household_id", "households-per-house"),
         ("plug_id", "plugs-per-household"),
     ):
-        places[column] = cells.whole(column, _INT64_MAX)
+        places[column] = cells.integers(column, _INT64_MAX)
         for row in np.flatnonzero(places[column] >= settings[name]).tolist():
             number = places[column][row]
             cells.note(row, f"column {column} is {number}, and --{name} {settings[name]}")
-    cells.pass_over((measured == WORK_DONE) | (house >= settings["houses"]))
+    cells.skip((measured == WORK_DONE) | (house >= settings["houses"]))
     key = house * settings["households-per-house"] + places["household_id"]
     key = key * settings["plugs-per-household"] + places["plug_id"]
-    good = ~cells.passed
+    good = ~cells.skipped
     good[list(cells.bad)] = False
     return {"ts": ts, "key": np.where(good, key, 0), "load_mw": load_mw}
 
@@ -124,46 +124,46 @@ def _milliwatts(text: str) -> int:
 
 
 def transform_homes(options: ImportOptions) -> Transform:
-    """Return what makes the columns of `tracebase`; milliwatts that do not fit make a row bad."""
+    """Return the transform for the columns of `tracebase`; too large loads make a row bad."""
     tracebase = TRACEBASE.transform(options)
 
     def columns(cells: Cells) -> Mapping[str, Any]:
-        found = tracebase(cells)
-        for row in np.flatnonzero(found["watts"] > _MOST_MW // 1000).tolist():
-            cells.note(row, f"{found['watts'][row]} W is above {_MOST_MW // 1000}")
-        return found
+        readings = tracebase(cells)
+        for row in np.flatnonzero(readings["watts"] > _MOST_MW // 1000).tolist():
+            cells.note(row, f"{readings['watts'][row]} W is above {_MOST_MW // 1000}")
+        return readings
 
     return columns
 
 
 def _layout(options: ImportOptions) -> dict[str, Any]:
-    """Return the settings by the names of parameters.
+    """Return the settings by the names of the workload's parameters.
 
     Raises:
         DatasetError: one is out of range.
     """
-    found = {name.replace("-", "_"): value for name, value in options.settings.items()}
+    layout = {name.replace("-", "_"): value for name, value in options.settings.items()}
     bounds: dict[str, tuple[float | None, float | None]] = {"houses": (1, None)}
-    bounds |= {name: (of.minimum, of.maximum) for name, of in LAYOUT.items()}
+    bounds |= {name: (each.minimum, each.maximum) for name, each in LAYOUT.items()}
     for name, (lowest, highest) in bounds.items():
-        assert lowest is not None, "each has one"
-        value = found.get(name, lowest)
+        assert lowest is not None, "each parameter has a minimum"
+        value = layout.get(name, lowest)
         if not lowest <= value or (highest is not None and value > highest):
             most = "or more" if highest is None else f"to {highest}"
             raise DatasetError(
-                f"--{name.replace('_', '-')} is {value}; give {lowest} {most}, as the query takes"
+                f"--{name.replace('_', '-')} is {value}; give {lowest} {most}, the range of the query"
             )
     try:
-        check_slice(found["slice_s"])
+        check_slice(layout["slice_s"])
     except ModelError as error:
         raise DatasetError(f"--slice-s: {error}") from error
-    if found["ends"] not in ENDS_OF:
-        raise DatasetError(f"--ends is {found['ends']!r}; give {' or '.join(ENDS_OF)}")
-    return found
+    if layout["ends"] not in ENDS_OF:
+        raise DatasetError(f"--ends is {layout['ends']!r}; give {' or '.join(ENDS_OF)}")
+    return layout
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of loads, each with whole houses, and the stream of ends.
+    """Return the streams of loads, each with complete houses, and the stream of ends.
 
     Raises:
         DatasetError: a setting is out of range.
@@ -173,7 +173,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
     kind = ENDS_OF[layout["ends"]]
     per_house = plugs_of_a_house(layout)
     return (
-        *numbered(
+        *numbered_streams(
             options.streams,
             "load",
             {**keys, "load_mw": np.dtype(np.int32)},
@@ -195,14 +195,14 @@ def _keys(block: Block) -> npt.NDArray[np.int64]:
 
 def _loads(per_house: int, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
-        own = where(block, _keys(block) // per_house % count == index)
-        in_mw = own["load_mw"] if "load_mw" in own else np.asarray(own["watts"]) * 1000
-        tag = LOAD + len(KINDS) * _keys(own)
-        yield {"ts": own["ts"], "tag": tag.astype(np.int32), "load_mw": in_mw}
+        share = select_rows(block, _keys(block) // per_house % count == index)
+        in_mw = share["load_mw"] if "load_mw" in share else np.asarray(share["watts"]) * 1000
+        tag = LOAD + len(KINDS) * _keys(share)
+        yield {"ts": share["ts"], "tag": tag.astype(np.int32), "load_mw": in_mw}
 
 
 def _ends(per_house: int, slice_s: int, kind: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield the ends of slices with loads, by time, then house."""
+    """Yield the ends of slices that have loads, by time, then house."""
     houses: set[int] = set()
     number, last_ts = None, 0
     for block in blocks:
@@ -246,7 +246,7 @@ DEBS_2014 = ImportKind(
     unit="s",
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     settings=(
-        Setting(name="houses", default=40, help="Houses; those from this number on are left out."),
+        Setting(name="houses", default=40, help="Number of houses; later ones are left out."),
         *_settings(households_per_house=20, plugs_per_household=20),
     ),
     invents=("house_end", "slice_end"),
@@ -256,7 +256,7 @@ TRACEBASE_HOMES = replace(
     TRACEBASE,
     name="tracebase-homes",
     workload=INPUT,
-    help="tracebase's plugs dealt to homes, with the ends of slices of time",
+    help="tracebase's plugs assigned to homes, with the ends of slices of time",
     check=check_homes,
     transform=transform_homes,
     keys="plugs",

@@ -1,4 +1,4 @@
-"""Runs an import: check, read, derive, number, sort, write, publish."""
+"""Runs the steps of an import: check, read, derive, number, sort, write, publish."""
 
 import hashlib
 from pathlib import Path
@@ -24,12 +24,9 @@ from streamlab.workloads.datasets.rows import Rows
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import StreamTask
 
-"""Source and licence of what a person says nothing about: a kind of file has no licence."""
-
-
 SMALL_BYTES = 256 << 20
-"""Up to these, one process is quicker than Spark: some ten million lines, as files are compressed
-several times. The files are read by one task either way."""
+"""Up to this size, one process is faster than Spark. It is about ten million lines, because files are
+compressed several times over. One task reads the files either way."""
 
 
 def import_files(
@@ -47,7 +44,7 @@ def import_files(
 
     Raises:
         DatasetError: a file cannot be read, has more bad rows than allowed or is not sorted; the
-            catalogue is as it was.
+            catalogue is unchanged.
     """
     options = kind.complete(options)
     where = catalog or Catalog.default()
@@ -59,13 +56,13 @@ def import_files(
         with executor(step, way, small=size_bytes <= SMALL_BYTES, master=master) as on:
             read = ReadTask(kind.name, options, staging)
             with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
-                (found,) = on.run(read, 1)
-            reading = Reading(**found)
+                (fields,) = on.run(read, 1)
+            reading = Reading(**fields)
             reading.check(options.max_bad, options.sort)
             content = _write(on, kind, options, reading, staging, progress)
         for done in folder.glob("*.done"):
             done.unlink()
-        return where.restated(
+        return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
 
@@ -125,17 +122,17 @@ def _write(
 
 
 def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many events of each kind the import invented, for those that invent some."""
-    found = dict.fromkeys(kind.invents, 0)
+    """Return the number of events that the import invented, by kind; empty if the kind invents none."""
+    counts = dict.fromkeys(kind.invents, 0)
     names = kind.alphabet(1).kinds
     for stream in written:
-        for name in (names[index] for index in stream["kinds"] if names[index] in found):
-            found[name] += stream["rows"]  # what is invented has streams of its own
-    return {"invented": found} if found else {}
+        for name in (names[index] for index in stream["kinds"] if names[index] in counts):
+            counts[name] += stream["rows"]  # invented events have their own streams
+    return {"invented": counts} if counts else {}
 
 
 def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
-    """Return the columns and settings, for kinds that have them; files with their hashes."""
+    """Return the columns and settings of the import; settings that are files have hashes."""
     chosen: dict[str, Any] = {}
     if kind.roles:
         chosen["columns"] = dict(options.columns)

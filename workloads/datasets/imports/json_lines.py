@@ -1,4 +1,4 @@
-"""Fields of JSON objects, one a line."""
+"""Reads fields of JSON objects, one object a line."""
 
 import json
 from typing import Any
@@ -13,26 +13,26 @@ def object_of(line: str) -> dict[str, Any]:
         BadRowError: not a JSON object.
     """
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise BadRowError(f"not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise BadRowError(f"a JSON {type(found).__name__} instead of an object")
-    return found
+    if not isinstance(value, dict):
+        raise BadRowError(f"a JSON {type(value).__name__} instead of an object")
+    return value
 
 
-def text_of(found: dict[str, Any], field: str, *, empty: bool = False) -> str:
-    """Return a field's text, which may be empty only where that is said.
+def text_of(fields: dict[str, Any], field: str, *, empty: bool = False) -> str:
+    """Return a field's text; `empty` allows an empty one.
 
     Raises:
-        BadRowError: it is missing or not text.
+        BadRowError: the field is missing, empty or not text.
     """
-    text = found.get(field)
+    text = fields.get(field)
     if not isinstance(text, str) or not (text or empty):
-        shown = repr(text) if field in found else "missing"
+        shown = repr(text) if field in fields else "missing"
         raise BadRowError(f"field {field} is {shown}, not text")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BadRowError(f"field {field} has half a surrogate pair, which is no text") from error
+        raise BadRowError(f"field {field} has half a surrogate pair, so it is not text") from error
     return text

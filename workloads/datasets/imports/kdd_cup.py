@@ -1,12 +1,12 @@
-"""The connections of the KDD Cup of 1999 to `outlier_detection`.
+"""Imports the connections of the KDD Cup of 1999 as `outlier_detection`.
 
-Lines of 41 features and a label with a full stop, separated by commas, without a header and without
-times: event time is the number of the row, from 0. What becomes of the features is said in
-`streamlab.workloads.inputs.connections.schema`; words are numbered by first appearance.
+Comma-separated lines of 41 features and a label with a full stop, without a header and without
+times: event time is the row number, from 0. `streamlab.workloads.inputs.connections.schema` defines
+the conversion of features; words are numbered by first appearance.
 
-- Row r goes to stream r modulo their number: how many there are changes no event.
-- There is a check after every `--check-every` rows, and after the last one.
-- Files with more combinations of categorical values than a model has room for are refused.
+- Row r goes to stream r modulo their number, so the number of streams changes no event.
+- A check follows every `--check-every` rows, and the last row.
+- Files with more combinations of categorical values than a model can hold are refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,12 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     CHECK,
@@ -44,9 +49,11 @@ def _of_cells(cells: Cells) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    label = cells.parsed("label", _label, pa.string())
-    texts = {name: cells.parsed(name, partial(_word, name), pa.string()) for name in TEXTS}
-    numbers = {name: cells.parsed(name, partial(_number, name), pa.int16()) for name in NUMBERS}
+    label = cells.parse_texts("label", _label, pa.string())
+    texts = {name: cells.parse_texts(name, partial(_word, name), pa.string()) for name in TEXTS}
+    numbers = {
+        name: cells.parse_texts(name, partial(_number, name), pa.int16()) for name in NUMBERS
+    }
     parts = [texts[name] if name in texts else cells.stripped(name) for name in CATEGORICAL]
     combination = pc.binary_join_element_wise(*parts, "/")
     ts = np.zeros(len(cells), np.int64)
@@ -90,7 +97,7 @@ def _hundredths(name: str, text: str) -> int:
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of connections, and that of checks.
+    """Return the streams of connections, and the stream of checks.
 
     Raises:
         DatasetError: too many combinations, or --check-every is out of range.
@@ -104,7 +111,9 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
             f"outlier_detection has room for {COMBINATIONS}: import fewer rows"
         )
     return (
-        *numbered(options.streams, "connection", stamped(FIELDS), _share, kind=CONNECTION),
+        *numbered_streams(
+            options.streams, "connection", event_columns(FIELDS), _share, kind=CONNECTION
+        ),
         StreamTable(
             name="check",
             kinds=(CHECK,),
@@ -115,9 +124,9 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for mine in share_rows("row", count, index, blocks):
-        typed = {n: np.asarray(mine[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
-        yield {"ts": mine["row"], **typed}
+    for share in share_rows("row", count, index, blocks):
+        typed = {n: np.asarray(share[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
+        yield {"ts": share["row"], **typed}
 
 
 def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -1,8 +1,8 @@
-"""What an import kind is: the form of its files, its columns, and the dataset that they become.
+"""Declares import kinds: the format of their files, their columns, and the dataset that they become.
 
-A kind is a declaration on tables. Its form says how files become parts and chunks of cells, as any
-table does (`streamlab.workloads.datasets.tables`); its transform makes columns of a chunk; its dictionaries,
-derived columns and streams say what becomes of these.
+A kind's form splits files into parts and chunks of cells, like any table
+(`streamlab.workloads.datasets.tables`). Its transform makes columns of a chunk. Its dictionaries,
+derived columns and streams define the dataset of these columns.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable
-from streamlab.workloads.datasets.remedy import workload_taking
+from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Blocks = Callable[[], Iterator["pa.RecordBatch"]]
-"""Yields all blocks of rows, each time that it is called."""
+"""Yields all blocks of rows, at each call."""
 
 Derive = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
 
@@ -35,10 +35,10 @@ class Setting:
     """An option of one kind, on the command line `--<name>`.
 
     Attributes:
-        name: as typed, without the dashes.
-        default: its type is that of the value.
+        name: without the dashes.
+        default: the default; a value must have the same type.
         help: one line for people.
-        file: whether it names a file, which must be there; "" when none is given.
+        file: whether it names a file, which must exist; "" for none.
     """
 
     name: str
@@ -50,26 +50,26 @@ class Setting:
 TIME_SETTING = Setting(
     name="time",
     default="auto",
-    help="How times are written: iso; s, ms, us or ns since 1970; hhmmss; or a pattern such as "
+    help="Format of times: iso; s, ms, us or ns since 1970; hhmmss; or a pattern such as "
     "'%d/%m/%Y %H:%M'. auto recognizes all but patterns and hhmmss, see `lab data import table`.",
 )
-"""For the `settings` of kinds whose files have times in several forms."""
+"""For the `settings` of kinds whose files have times in several formats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What a person may choose.
+    """The options of an import.
 
     Attributes:
-        files: raw files, read one after the other.
+        files: raw files, read in this order.
         streams: number of physical streams to split into.
-        max_bad: so many bad rows are left out; one more fails.
-        sort: sort by time instead of refusing files that are not sorted.
-        source: where the data comes from, in the person's words; None: not stated.
-        licence: of the data, likewise.
+        max_bad: number of bad rows to leave out; one more fails.
+        sort: sort by time instead of refusing unsorted files.
+        source: where the data comes from, for people; None: not stated.
+        licence: of the data; None: not stated.
         columns: for CSV, the column of each role (`ImportKind.roles`).
         settings: the kind's own options, by name; complete after `ImportKind.complete`.
-        times: reads event times; as the kind's option `time` says after `ImportKind.complete`.
+        times: reads event times; `ImportKind.complete` sets it according to the option `time`.
     """
 
     files: tuple[Path, ...]
@@ -84,22 +84,22 @@ class ImportOptions:
 
 
 class Form(Protocol):
-    """How raw files are read."""
+    """The format of raw files."""
 
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
-        """Return the column of each role; raises `DatasetError` where one is missing."""
+        """Return the column of each role; raises `DatasetError` if one is missing."""
 
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
-        """Yield the parts of a raw file; `at` receives the number of bytes read."""
+        """Yield the parts of a raw file; call `at` with the number of bytes read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dictionary:
-    """A dictionary to be written beside the dataset: what the ids stand for.
+    """A dictionary to write next to the dataset: the texts of ids.
 
     Attributes:
-        name: of the file, without suffix, and of the column of ids that takes the texts' place.
-        column: a column of texts, or of lists of texts, of the rows; ids count its values by first
+        name: of the file, without suffix, and of the column of ids that replaces the texts.
+        column: a column of texts, or of lists of texts; ids number its values by first
             appearance.
     """
 
@@ -111,32 +111,32 @@ class Dictionary:
 class ImportKind:
     """One kind of raw file.
 
-    Reading and parsing run in one task, in order of the files; blocks of rows are derived and
-    streams are written by a task each. Memory is that of a block, and of the dictionaries.
+    One task reads and parses, in order of the files. Then each block of rows is derived, and each
+    stream written, by its own task. Memory is bounded by a block and the dictionaries.
 
     Attributes:
-        name: as typed, e.g. `access-log`.
-        workload: whose input it becomes (`Workload.input`).
+        name: on the command line, e.g. `access-log`.
+        workload: the workload with this input (`Workload.input`).
         help: one line for people.
-        check: refuses invalid options before anything is read; raises `DatasetError`.
-        form: how its files are read.
-        transform: `transform(options)` returns what makes `ts` and the columns of `columns` from
-            the cells of a chunk; called once for an import, before the first chunk.
+        check: refuses invalid options before reading; raises `DatasetError`.
+        form: the format of its files.
+        transform: `transform(options)` returns a function from the cells of a chunk to `ts` and the columns of
+            `columns`; called once per import, before the first chunk.
         columns: columns of a row after `ts`, as (name, Arrow type name).
-        prepare: `prepare(blocks, options)` returns what derives further columns of a block, or
-            leaves rows out, from `row`, `ts` and the columns of `columns`; `blocks()` yields all
-            blocks, where that depends on them. It is pickled. Either None: nothing to derive.
-        dictionaries: the columns to be encoded.
-        keys: which dictionary's ids are the keys, or how many there are for complete options; None:
-            there is one key.
+        prepare: `prepare(blocks, options)` returns a function that derives further columns of a block, or
+            removes rows, from `row`, `ts` and the columns of `columns`. `blocks()` yields all
+            blocks, for functions that depend on them. It is pickled. None, or a result None: derives nothing.
+        dictionaries: the columns to encode.
+        keys: the dictionary whose ids are the keys, or a function from complete options to the number of
+            keys; None: one key.
         streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
             the number of texts in each dictionary.
-        alphabet: kinds and keys for a number of keys.
+        alphabet: returns kinds and keys for a number of keys.
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
-        time: the form of times where `settings` has no `time`.
-        unit: the unit of event time since 1970; None: event time is not of a clock.
-        sorts: whether its files are expected in any order, and always sorted.
+        time: the format of times if `settings` has no `time`.
+        unit: the unit of event time since 1970; None: event time is not real time.
+        sorts: whether its files may be in any order, and are always sorted.
         invents: kinds whose events are in no line of the files: the import invents them.
     """
 
@@ -170,29 +170,29 @@ class ImportKind:
             raise DatasetError("no file given; name at least one with --file")
         if not 1 <= options.streams <= MOST_STREAMS:
             raise DatasetError(f"--streams is {options.streams}; give 1 to {MOST_STREAMS}")
-        check_streams(workload(workload_taking(self.workload)).program, options.streams)
+        check_streams(workload(workload_of_input(self.workload)).program, options.streams)
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         unknown = sorted(set(options.columns) - set(self.roles))
         if unknown:
             known = f"it takes {', '.join(self.roles)}" if self.roles else "it takes none"
             raise DatasetError(f"import {self.name} has no column {', '.join(unknown)}; {known}")
-        own = {setting.name: setting.default for setting in self.settings}
-        unknown = sorted(set(options.settings) - set(own))
+        defaults = {setting.name: setting.default for setting in self.settings}
+        unknown = sorted(set(options.settings) - set(defaults))
         if unknown:
-            known = f"it has {', '.join(own)}" if own else "it has none"
+            known = f"it has {', '.join(defaults)}" if defaults else "it has none"
             raise DatasetError(f"import {self.name} has no option {', '.join(unknown)}; {known}")
-        named = {s.name for s in self.settings if s.file}
+        file_settings = {s.name for s in self.settings if s.file}
         settings = {
-            name: str(Path(value).absolute()) if name in named and value else value
-            for name, value in {**own, **options.settings}.items()
+            name: str(Path(value).absolute()) if name in file_settings and value else value
+            for name, value in {**defaults, **options.settings}.items()
         }
         complete = replace(options, settings=settings)
         self.form.columns(complete)
         if self.check is not None:
             self.check(complete)
         files = tuple(path.absolute() for path in options.files)
-        for path in (*files, *(Path(settings[name]) for name in named if settings[name])):
+        for path in (*files, *(Path(settings[name]) for name in file_settings if settings[name])):
             check_readable(path)
         form = str(settings.get(TIME_SETTING.name, self.time))
         if form != TIME_SETTING.default:

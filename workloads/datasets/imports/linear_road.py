@@ -1,12 +1,12 @@
-"""Linear Road's files to `linear_road`, in the two forms in which they are found.
+"""Imports Linear Road's files as `linear_road`, in two formats.
 
 - Separated by commas, as the benchmark's own generator writes them: `Type,Time,VID,Spd,XWay,Lane,
-  Dir,Seg,Pos`, and whatever follows. Types are 0, 2, 3 and 4. A first line with these names is
-  skipped. Of requests (2, 3, 4) only type, time and vehicle must be there; what is empty is -1.
-- Separated by blanks: time, vehicle, speed, expressway, lane, direction, position; all are reports,
+  Dir,Seg,Pos`, and further columns. Types are 0, 2, 3 and 4. A first line with these names is
+  skipped. Requests (2, 3, 4) need only type, time and vehicle; empty fields become -1.
+- Separated by blanks: time, vehicle, speed, expressway, lane, direction, position. All lines are reports,
   and the segment is the mile of the position.
 
-A line with a comma is of the first form. Times are whole seconds, event time is in milliseconds.
+A line with a comma is of the first format. Times are whole seconds, event time is in milliseconds.
 With several streams, a vehicle's records go to stream vehicle modulo their number.
 """
 
@@ -20,7 +20,12 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.forms import Lines
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.inputs.linear_road.schema import (
     EXIT_LANE,
@@ -58,32 +63,32 @@ _HIGHEST = {
 
 
 def _columns(cells: Cells) -> dict[str, Any]:
-    """Return the fields of records of the lines."""
+    """Return the fields of the records of lines."""
     blank = _fields(cells)
-    of = {name: cells.whole(name, _HIGHEST[name]) for name in COMMAS[:3]}
-    kind = of["Type"]
+    fields = {name: cells.integers(name, _HIGHEST[name]) for name in COMMAS[:3]}
+    kind = fields["Type"]
     for number in set(kind.tolist()) - set(TYPES):
         cells.mark(
             kind == number, f"column Type is {number}; there are {', '.join(map(str, TYPES))}"
         )
     for name in COMMAS[3:]:
-        of[name] = cells.whole(name, _HIGHEST[name], absent=("", str(NONE)), default=NONE)
-        absent = (kind == REPORT) & (of[name] == NONE)
+        fields[name] = cells.integers(name, _HIGHEST[name], absent=("", str(NONE)), default=NONE)
+        absent = (kind == REPORT) & (fields[name] == NONE)
         cells.mark(absent, f"column {name} is '' or '-1', not a whole number from 0")
-    of["Seg"] = np.where(blank, of["Pos"] // MILE_FT, of["Seg"])
-    values = [of["Type"], *(of[name] for name in COMMAS[2:])]
-    return {"ts": of["Time"] * 1000, **dict(zip(FIELDS.names or (), values, strict=True))}
+    fields["Seg"] = np.where(blank, fields["Pos"] // MILE_FT, fields["Seg"])
+    values = [fields["Type"], *(fields[name] for name in COMMAS[2:])]
+    return {"ts": fields["Time"] * 1000, **dict(zip(FIELDS.names or (), values, strict=True))}
 
 
 def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
-    """Add the fields of the lines to their cells, and return which have blanks between."""
+    """Add the fields of the lines to their cells; return the mask of lines separated by blanks."""
     import pyarrow.compute as pc
 
     lines = cells.texts(LINE)
     commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
     blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
-    blank, with_commas = (~np.asarray(found.is_null()) for found in (blanks, commas))
-    cells.pass_over(_header(cells))
+    blank, with_commas = (~np.asarray(fields.is_null()) for fields in (blanks, commas))
+    cells.skip(_header(cells))
     for row in np.flatnonzero(~(blank | with_commas)).tolist():
         text = lines[row].as_py()
         names, mark = (COMMAS, ",") if "," in text else (BLANKS, " ")
@@ -98,18 +103,20 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
 
 
 def _header(cells: Cells) -> npt.NDArray[np.bool_]:
-    """Return which row is the header, if the first line is one."""
+    """Return the mask of the header, if the first line is one."""
     import pyarrow.compute as pc
 
     line = cells.chunk.line
-    assert line is not None, "rows are lines"
+    assert line is not None, "the form `Lines` sets it"
     names = pc.match_substring_regex(cells.texts(LINE), _HEADER)
     return np.asarray(mask_of(names) & (line == 1), np.bool_)
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the records of its vehicles."""
-    return numbered(options.streams, "report", stamped(FIELDS), partial(share_rows, "vid"))
+    return numbered_streams(
+        options.streams, "report", event_columns(FIELDS), partial(share_rows, "vid")
+    )
 
 
 LINEAR_ROAD = ImportKind(

@@ -1,15 +1,15 @@
-"""Open Bandit's impressions of items (ZOZO's fashion shop) to the input `ads`.
+"""Imports Open Bandit's impressions of items (ZOZO's fashion shop) as the input `ads`.
 
 Files as published: CSV with `timestamp`, `item_id`, `position`, `click` and four features of the
 user, and `item_context.csv` with four features of each item, in a folder for each campaign of the
-shop and each policy. Features are hashes of what they stand for, and others in every folder.
+shop and each policy. Features are hashes, different in every folder.
 
 - An item is an ad; its campaign is an item feature (`--campaign`).
-- Every line is a view; one with `click` 1 is a click, too, directly behind at the same time.
-- There are no users: all that have the same four features are one. One of the features is the
-  user's location (`--location`).
+- Every line is a view; with `click` 1 also a click, directly after it at the same time.
+- The files have no users: all rows with the same four features count as one user. One of the features is
+  the user's location (`--location`).
 - The page is the position, which is where in the page the item was shown.
-- Archives hold several folders, of which one is read (`--folder`), with its table of items.
+- Archives hold several folders; the import reads one (`--folder`), with its table of items.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def check(options: ImportOptions) -> None:
 
 
 def transform(options: ImportOptions) -> Transform:
-    """Return what makes user, page, ad, type and clicked of the impressions."""
+    """Return the function that computes user, page, ad, type and clicked of the impressions."""
     campaigns = cache(partial(_campaigns, options))
 
     def campaigns_of(place: str) -> dict[str, str]:
@@ -71,8 +71,8 @@ def _columns(
     places = cells.texts(location).to_pylist()
     page = cells.stripped("position").to_pylist()
     return {
-        "clicked": cells.parsed("click", _click, pa.int8()),
-        "ad": cells.parsed("item", partial(_ad, campaigns), pa.string()),
+        "clicked": cells.parse_texts("click", _click, pa.int8()),
+        "ad": cells.parse_texts("item", partial(_ad, campaigns), pa.string()),
         "ts": cells.times("ts"),
         "user": cells.each(partial(with_lookup, "user"), users.to_pylist(), places),
         "page": [f"position {number}" for number in page],
@@ -99,14 +99,14 @@ def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
     settings = options.settings
     path = Path(settings["items"] or raw)
     form = NamedColumns(
-        named={"item": "item_id", "campaign": settings["campaign"]},
+        role_columns={"item": "item_id", "campaign": settings["campaign"]},
         selects=_has_items if str(path) == raw else _in_folder,
         refusal=_refusal,
     )
-    found = campaign_table(lookup_cells(form, path, options), _pair, "item", "campaign")
-    if not found:
+    campaigns = campaign_table(lookup_cells(form, path, options), _pair, "item", "campaign")
+    if not campaigns:
         raise _without_items(path)
-    return found
+    return campaigns
 
 
 def _pair(item: str, campaign: str) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def _pair(item: str, campaign: str) -> list[tuple[str, str]]:
 
 
 def _in_folder(place: str, options: ImportOptions) -> bool:
-    """Return whether a text is a plain file, or in the folder of an archive that is read."""
+    """Return whether a text is a plain file, or in the chosen folder of an archive."""
     return "!" not in place or _parent(place).endswith("/" + options.settings["folder"].strip("/"))
 
 
@@ -152,30 +152,30 @@ OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
     check=check,
-    form=NamedColumns(named=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
+    form=NamedColumns(role_columns=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
     transform=transform,
     settings=(
         QUOTES_SETTING,
         Setting(
             name="folder",
             default="random/all",
-            help="Which folder of an archive to read: policy/campaign of the shop.",
+            help="Folder of an archive to read: policy/campaign of the shop.",
         ),
         Setting(
             name="items",
             default="",
             file=True,
-            help=f"Table of items, where it is not {ITEMS} in the same archive.",
+            help=f"Table of items, if it is not {ITEMS} in the same archive.",
         ),
         Setting(
             name="campaign",
             default="item_feature_1",
-            help="The item's feature that is taken for its campaign.",
+            help="The item's feature to use as its campaign.",
         ),
         Setting(
             name="location",
             default="user_feature_2",
-            help="The user's feature that is taken for the location.",
+            help="The user's feature to use as the location.",
         ),
     ),
 )

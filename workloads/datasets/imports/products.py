@@ -1,4 +1,4 @@
-"""Categories of items, from a table of products."""
+"""Reads the categories of items from a table of products."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 ROLES = ("item", "category")
 UNKNOWN = "unknown"
-"""Category of items that are not in the table, or have none there."""
+"""Category of items that are not in the table, or have none in it."""
 
 
 def product_columns(text: str) -> dict[str, str]:
     """Return the columns of a table of products from `item=...,category=...`.
 
     Raises:
-        DatasetError: it is not of that form.
+        DatasetError: the text has another form.
     """
     pairs: dict[str, str] = {}
     for part in text.split(","):
@@ -34,7 +34,7 @@ def product_columns(text: str) -> dict[str, str]:
 
 
 def text_or_unknown(cells: Cells, role: str) -> "pa.Array":
-    """Return a column of categories, those that are empty as unknown."""
+    """Return a column of categories, with empty ones as unknown."""
     import pyarrow.compute as pc
 
     texts = cells.stripped(role)
@@ -42,7 +42,7 @@ def text_or_unknown(cells: Cells, role: str) -> "pa.Array":
 
 
 def known_categories(options: ImportOptions) -> dict[int, str]:
-    """Return the categories of items in `--products`; none without this option.
+    """Return the categories of items in `--products`; empty without this option.
 
     Raises:
         DatasetError: the table cannot be read, or gives an item two categories.
@@ -50,18 +50,18 @@ def known_categories(options: ImportOptions) -> dict[int, str]:
     if not options.settings["products"]:
         return {}
     path = Path(options.settings["products"])
-    form = NamedColumns(named=product_columns(options.settings["product-columns"]))
-    found: dict[int, str] = {}
+    form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
+    known: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):
-        items = cells.whole("item", 2**31 - 1).tolist()
+        items = cells.integers("item", 2**31 - 1).tolist()
         categories = text_or_unknown(cells, "category").to_pylist()
         cells.check()
         for row, (item, category) in enumerate(zip(items, categories, strict=True)):
-            if found.setdefault(item, category) != category:
+            if known.setdefault(item, category) != category:
                 raise DatasetError(
                     f"{cells.place(row)}: item {item} is in category {category!r}, and in "
-                    f"{found[item]!r} above"
+                    f"{known[item]!r} above"
                 )
-    if not found:
+    if not known:
         raise DatasetError(f"{path} has no products")
-    return found
+    return known

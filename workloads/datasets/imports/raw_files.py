@@ -14,12 +14,12 @@ from typing import IO, BinaryIO
 from streamlab.workloads.datasets.errors import DatasetError
 
 At = Callable[[int], None]
-"""Told from time to time how many bytes of a raw file have been read."""
+"""Receives the number of bytes read of a raw file, from time to time."""
 
 _GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _TAR, _TAR_AT = b"ustar", 257
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""The start of a pointer, which Git LFS leaves in place of a file that was not fetched."""
+"""The start of a pointer file, which Git LFS leaves in place of a file that was not fetched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +27,10 @@ class Part:
     """One text: a raw file, or a member of an archive.
 
     Attributes:
-        place: how messages call it: the path, or `path!member`.
+        place: its name in messages: the path, or `path!member`.
         name: of the file itself, without folders.
         file: its bytes, decompressed.
-        at: how many bytes of the raw file have been read.
+        at: returns the number of bytes read of the raw file.
     """
 
     place: str
@@ -40,7 +40,7 @@ class Part:
 
 
 def check_readable(path: Path) -> None:
-    """Refuse what cannot be read, before anything is started.
+    """Refuse a file that cannot be read, before an import starts.
 
     Raises:
         DatasetError: the file is missing, not a file, empty, not readable, or a Git LFS pointer.
@@ -57,13 +57,13 @@ def check_readable(path: Path) -> None:
         raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
     if is_lfs_pointer(path):
         raise DatasetError(
-            f"{path} is a pointer of Git LFS and not the file itself: run `git lfs pull` in its "
+            f"{path} is a Git LFS pointer instead of the file: run `git lfs pull` in its "
             "repository (before the first time, `git lfs install`)"
         )
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Return whether a file is a pointer of Git LFS; False if it cannot be read."""
+    """Return whether a file is a Git LFS pointer; False if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(len(LFS_POINTER)) == LFS_POINTER
@@ -72,10 +72,10 @@ def is_lfs_pointer(path: Path) -> bool:
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """Yield the texts in a raw file, whose content tells what it is; read each before the next.
+    """Yield the texts in a raw file, whose first bytes determine its format; read each before the next.
 
-    Members of a zip archive come in order of their names, those of a tar archive as they lie there.
-    Folders, links, and files whose name begins with a dot, are passed over.
+    Members of a zip archive come in order of their names, those of a tar archive in stored order.
+    Folders, links, and files whose name begins with a dot are skipped.
 
     Raises:
         DatasetError: the file is truncated, damaged or cannot be read.
@@ -108,14 +108,14 @@ def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[Part]:
     with tarfile.open(fileobj=file, mode="r|") as archive:
         for info in archive:
             name = Path(info.name).name
-            # A link has no text of its own: what it leads to is read where it lies.
+            # A link has no text; its target is read as a separate member.
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None and not name.startswith("."):
                 yield Part(place=f"{path}!{info.name}", name=name, file=member, at=raw.tell)
 
 
 def _is_tar(file: IO[bytes]) -> bool:
-    """Tell a tar archive; a file that is broken so early is none, and reading it will say where."""
+    """Return whether a file is a tar archive; False if its start is broken, which reading reports later."""
     try:
         return file.read(_TAR_AT + len(_TAR))[_TAR_AT:] == _TAR
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error):
@@ -124,7 +124,7 @@ def _is_tar(file: IO[bytes]) -> bool:
 
 def _decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
     if start.startswith(_GZIP):
-        return gzip.open(raw)  # type: ignore[return-value]  # a file object in all that is used
+        return gzip.open(raw)  # type: ignore[return-value]  # it has all methods used here
     if start.startswith(_XZ):
         return lzma.open(raw)
     return raw
@@ -132,11 +132,11 @@ def _decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
 
 @contextmanager
 def readable(path: Path | str, last_good: Callable[[], str]) -> Iterator[None]:
-    """Turn what reading a broken file raises into a `DatasetError` that says how far it was good.
+    """Convert errors from reading a broken file into a `DatasetError` with the last good place.
 
     Args:
-        path: how the message calls the file.
-        last_good: the last good place in words, such as `line 7`.
+        path: the file's name in the message.
+        last_good: returns the last good place in words, such as `line 7`.
     """
     try:
         yield

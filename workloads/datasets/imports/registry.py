@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
 from streamlab.workloads.datasets.imports.trades import TRADES
 from streamlab.workloads.datasets.imports.tweets import TWEETS
 from streamlab.workloads.datasets.imports.wikipedia import WIKIPEDIA_COMMENTS, WIKIPEDIA_EDITS
-from streamlab.workloads.name_suggestions import meant
+from streamlab.workloads.name_suggestions import suggest_names
 
 KINDS = (
     ACCESS_LOG,
@@ -33,15 +33,15 @@ KINDS = (
 
 
 def import_kind(name: str) -> ImportKind:
-    """Return the import kind of that name.
+    """Return the import kind of this name.
 
     Raises:
-        DatasetError: there is none.
+        DatasetError: no kind has this name.
     """
     for kind in KINDS:
         if kind.name == name:
             return kind
     raise DatasetError(
         f"no import kind {name!r}; "
-        f"{meant(name, (kind.name for kind in KINDS), 'lab data import --help')}"
+        f"{suggest_names(name, (kind.name for kind in KINDS), 'lab data import --help')}"
     )

@@ -1,15 +1,14 @@
-"""Lines of tickets in CSV or Parquet to the input `store_sales`.
+"""Imports lines of tickets in CSV or Parquet as the input `store_sales`.
 
-- `--columns ts=...,ticket=...,item=...,net_paid=...`, and, where there are such columns,
-  `store=...` (0 if there is none), `quantity=...` (1) and `category=...`.
-- Times are as `--time` says; event time is in milliseconds.
-- `ticket`, `item`, `store` and `quantity` are whole numbers, and stay as they are: at least 0 but
-  for the quantity, of 32 bits but for the ticket's 64. `net_paid`, for the whole quantity, is an
+- `--columns ts=...,ticket=...,item=...,net_paid=...`, and optionally
+  `store=...` (default 0), `quantity=...` (default 1) and `category=...`.
+- `--time` gives the format of times; event time is in milliseconds.
+- `ticket`, `item`, `store` and `quantity` are whole numbers and stay unchanged. Only quantity may be
+  negative. Tickets have 64 bits, the others 32. `net_paid`, for the total quantity, is an
   amount of money and becomes cents.
 - The category is a text, and becomes its number in the dictionary `categories`. Without a column it
   is looked up by item in `--products`, a CSV or Parquet file with `--product-columns
-  item=...,category=...`; items that are not in it are in the category `unknown`, as is everything
-  where there is neither.
+  item=...,category=...`. Items without a known category are in the category `unknown`.
 - Files may be in any order: they are always sorted by time (ties: by file and line).
 """
 
@@ -36,7 +35,7 @@ from streamlab.workloads.datasets.imports.products import (
     product_columns,
     text_or_unknown,
 )
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
 from streamlab.workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
@@ -51,7 +50,7 @@ def check(options: ImportOptions) -> None:
     """Refuse options that contradict each other.
 
     Raises:
-        DatasetError: they do.
+        DatasetError: options contradict each other.
     """
     settings = options.settings
     if settings["products"] and "category" in options.columns:
@@ -68,24 +67,24 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
 
     rows = len(cells)
     ts = cells.times("ts")
-    item = cells.whole("item", INT32_MAX)
+    item = cells.integers("item", INT32_MAX)
     if "category" in cells:
         category = text_or_unknown(cells, "category")
     else:
         category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
     store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
     if "store" in cells:
-        store = cells.whole("store", INT32_MAX)
+        store = cells.integers("store", INT32_MAX)
     if "quantity" in cells:
-        quantity = cells.whole("quantity", INT32_MAX, lowest=_INT32_LOWEST)
+        quantity = cells.integers("quantity", INT32_MAX, lowest=_INT32_LOWEST)
     return {
         "ts": ts,
-        "ticket": cells.whole("ticket", _INT64_MAX),
+        "ticket": cells.integers("ticket", _INT64_MAX),
         "item": item,
         "category": category,
         "store": store,
         "quantity": quantity,
-        "net_paid": cells.parsed("net_paid", partial(cents, "net_paid"), pa.int64()),
+        "net_paid": cells.parse_texts("net_paid", partial(cents, "net_paid"), pa.int64()),
     }
 
 
@@ -93,7 +92,7 @@ def cents(role: str, text: str) -> int:
     """Return an amount of money in cents, rounded half up (away from 0); it may be negative.
 
     Raises:
-        BadRowError: it is no number, or beyond 2^53 cents.
+        BadRowError: the text is not a number, or beyond 2^53 cents.
     """
     try:
         value = int((Decimal(text.strip()) * 100).quantize(Decimal(1), ROUND_HALF_UP))
@@ -105,15 +104,15 @@ def cents(role: str, text: str) -> int:
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return as many streams as asked for, to which lines are dealt in turn.
+    """Return `options.streams` streams, with the lines in round-robin order.
 
     Raises:
-        DatasetError: there are too many categories.
+        DatasetError: too many categories.
     """
-    found = entries["categories"]
-    if found > _MOST_CATEGORIES:
+    count = entries["categories"]
+    if count > _MOST_CATEGORIES:
         raise DatasetError(
-            f"{found} categories; at most {_MOST_CATEGORIES}: is that column one of items?"
+            f"{count} categories; at most {_MOST_CATEGORIES}: is that column one of items?"
         )
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
@@ -124,10 +123,10 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
         "quantity": np.dtype(np.int32),
         "net_paid": np.dtype(np.int64),
     }
-    return numbered(options.streams, "sale", dtypes, _of)
+    return numbered_streams(options.streams, "sale", dtypes, _share)
 
 
-def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for sales in share_rows("row", count, index, blocks):
         yield {**sales, "category": sales["categories"]}
 
@@ -137,7 +136,7 @@ RETAIL = ImportKind(
     workload="store_sales",
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
     check=check,
-    form=NamedColumns(needed=NEEDED),
+    form=NamedColumns(required_roles=NEEDED),
     transform=lambda options: partial(_columns, known_categories(options)),
     columns=(
         ("ticket", "int64"),
@@ -164,7 +163,7 @@ RETAIL = ImportKind(
         Setting(
             name="product-columns",
             default="",
-            help="Which columns of --products hold what: item=...,category=...",
+            help="Columns of --products: item=...,category=...",
         ),
     ),
     sorts=True,

@@ -1,10 +1,10 @@
-"""The steps of an import, each a function of an index that runs in this process or on Spark.
+"""Defines the steps of an import, each a function of an index that runs in this process or on Spark.
 
-1. `ReadTask`: files to blocks of rows. One task, since line numbers and order are properties of a
-   file read from its beginning, and since compressed files can only be read so.
-2. `DeriveTask`, where the kind has something to derive (words of texts): a block each.
-3. `NumberTask`: texts to numbers by first appearance, in order, and so one task again.
-4. `StreamTask`: the rows, in order of time, to a stream each.
+1. `ReadTask`: files to blocks of rows. One task, since line numbers and order require reading a file from
+   its beginning, and compressed files allow nothing else.
+2. `DeriveTask`, if the kind derives columns (words of texts): one task per block.
+3. `NumberTask`: texts to numbers by first appearance, in order, so again one task.
+4. `StreamTask`: the rows, in order of time, to streams: one task per stream.
 """
 
 from dataclasses import asdict
@@ -38,27 +38,27 @@ class ReadTask:
         return asdict(self.read())
 
     def read(self) -> Reading:
-        """Read all files and return what was found."""
-        found = Reading()
+        """Read all files and return the findings."""
+        reading = Reading()
         kind = import_kind(self.kind)
         progress = self.folder / "reading.done"
         try:
-            for batch in read_batches(kind, self.options, found, partial(report, progress)):
-                _write(raw_block(self.folder, found.blocks), batch)
-                found.blocks += 1
+            for batch in read_batches(kind, self.options, reading, partial(report, progress)):
+                _write(raw_block(self.folder, reading.blocks), batch)
+                reading.blocks += 1
         except DatasetError as error:
-            found.error = str(error)
-        return found
+            reading.error = str(error)
+        return reading
 
 
 class DeriveTask:
-    """Turns a block of rows into `derived-<number>.arrow` beside it."""
+    """Derives columns of a block of rows, and writes `derived-<number>.arrow` next to it."""
 
     def __init__(self, derive: "Callable[[pa.RecordBatch], pa.RecordBatch]", folder: Path) -> None:
         self.derive, self.folder = derive, folder
 
     def __call__(self, index: int) -> None:
-        """Derive the block of that number."""
+        """Derive the block with this number."""
         batch = read_block(raw_block(self.folder, index))
         _write(derived_block(self.folder, index), self.derive(batch))
 
@@ -70,7 +70,7 @@ class NumberTask:
         self.kind, self.blocks, self.rows, self.folder = kind, blocks, rows, folder
 
     def __call__(self, index: int) -> dict[str, Any]:
-        """Return the fields of the `Numbered`."""
+        """Return the types and count of the rows, and the size and hash of each dictionary."""
         dictionaries = import_kind(self.kind).dictionaries
         numberings = {dictionary: Numbering() for dictionary in dictionaries}
         with RowsWriter(self.rows) as writer:
@@ -90,26 +90,26 @@ class NumberTask:
         return {
             "types": rows.types,
             "count": rows.count,
-            "entries": {found.name: len(numbering) for found, numbering in numberings.items()},
+            "entries": {entry.name: len(numbering) for entry, numbering in numberings.items()},
             "sha256": {
-                found.name: numbering.write(self.folder / f"{found.name}.parquet")
-                for found, numbering in numberings.items()
+                entry.name: numbering.write(self.folder / f"{entry.name}.parquet")
+                for entry, numbering in numberings.items()
             },
         }
 
 
 def raw_block(folder: Path, index: int) -> Path:
-    """Return where a block of rows is, as it was read."""
+    """Return the file of a block of rows as read."""
     return folder / f"raw-{index}.arrow"
 
 
 def derived_block(folder: Path, index: int) -> Path:
-    """Return where a block of rows is, with what was derived from it."""
+    """Return the file of a block of rows with derived columns."""
     return folder / f"derived-{index}.arrow"
 
 
 def read_block(path: Path) -> "pa.RecordBatch":
-    """Return a block of rows."""
+    """Return the block of rows of a file."""
     import pyarrow as pa
 
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:

@@ -1,13 +1,12 @@
-"""Readings of tracebase to `power_readings`: `dd/mm/yyyy HH:MM:SS;watts;watts`, a file for a day.
+"""Imports tracebase's readings as `power_readings`: `dd/mm/yyyy HH:MM:SS;watts;watts`, a file per day.
 
-The first number is the mean of the last second, the second one of the last eight (`--mean`). Which
-plug it is, and what is behind it, stands in the path: `<appliance>/dev_<plug>_<yyyy.mm.dd>.csv`, as
-in the archives of tracebase (https://github.com/areinhardt/tracebase). Files come in any order and
-are merged by time. Times are those of the place: they are kept as they are written, in seconds
-since 1970 as if in UTC, so that a day begins at a multiple of 86,400.
+The first number is the mean of the last second, the second that of the last eight (`--mean`). The path names
+plug and appliance: `<appliance>/dev_<plug>_<yyyy.mm.dd>.csv`, as in tracebase's archives
+(https://github.com/areinhardt/tracebase). Files come in any order and are merged by time. Local times are
+kept as written, in seconds since 1970 as if in UTC, so that a day begins at a multiple of 86,400.
 
-Appliances and plugs are numbered by first appearance; a plug's readings are all in one stream. No
-file says where a plug is: units and buildings follow from its number (`schema`).
+Appliances and plugs are numbered by first appearance; a plug's readings are all in one stream. The
+files do not locate plugs: units and buildings follow from the plug's number (`schema`).
 """
 
 import re
@@ -22,7 +21,12 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows, stamped
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     INPUT,
@@ -42,7 +46,7 @@ def check_mean(options: ImportOptions) -> None:
     """Refuse an unknown mean.
 
     Raises:
-        DatasetError: it is unknown.
+        DatasetError: the mean is unknown.
     """
     mean = options.settings["mean"]
     if mean not in MEANS:
@@ -54,7 +58,7 @@ def _columns(mean: str, cells: Cells) -> dict[str, Any]:
     import pyarrow as pa
 
     appliance, plug = _plug(cells.part.place)
-    watts = {name: cells.whole(name, _MOST_WATTS) for name in MEANS}
+    watts = {name: cells.integers(name, _MOST_WATTS) for name in MEANS}
     return {
         "ts": cells.times("time"),
         "appliance": pa.repeat(appliance, len(cells)),
@@ -65,32 +69,32 @@ def _columns(mean: str, cells: Cells) -> dict[str, Any]:
 
 @cache
 def _plug(place: str) -> tuple[str, str]:
-    """Return the appliance, and the plug with it, of a text."""
+    """Return the appliance of a text, and the plug with its appliance."""
     path = PurePosixPath(place.rpartition("!")[2])
-    found = _NAME.fullmatch(path.name)
-    if found is None or not path.parent.name:
+    parts = _NAME.fullmatch(path.name)
+    if parts is None or not path.parent.name:
         raise DatasetError(
-            f"{place}: tracebase's files are called {_PATH}; name only such with --file"
+            f"{place}: tracebase's files are called {_PATH}; name only such files with --file"
         )
-    return path.parent.name, f"{path.parent.name}/{found['plug']}"
+    return path.parent.name, f"{path.parent.name}/{parts['plug']}"
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the readings of its plugs."""
-    return numbered(options.streams, "reading", stamped(FIELDS), _of)
+    return numbered_streams(options.streams, "reading", event_columns(FIELDS), _share)
 
 
-def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for own in share_rows("plugs", count, index, blocks):
-        plug = np.asarray(own["plugs"])
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for share in share_rows("plugs", count, index, blocks):
+        plug = np.asarray(share["plugs"])
         unit = plug // PLUGS_PER_UNIT
         yield {
-            "ts": own["ts"],
+            "ts": share["ts"],
             "plug": plug,
-            "device": np.asarray(own["appliances"]).astype(FIELDS["device"]),
+            "device": np.asarray(share["appliances"]).astype(FIELDS["device"]),
             "unit": unit,
             "building": unit // UNITS_PER_BUILDING,
-            "watts": own["watts"],
+            "watts": share["watts"],
         }
 
 
@@ -113,7 +117,7 @@ TRACEBASE = ImportKind(
     unit="s",
     alphabet=lambda keys: Alphabet(kinds=(READING,), keys=keys),
     settings=(
-        Setting(name="mean", default="1s", help="Which number is taken: the mean of 1s or of 8s."),
+        Setting(name="mean", default="1s", help="Which number to use: the mean of 1s or of 8s."),
     ),
     sorts=True,
 )

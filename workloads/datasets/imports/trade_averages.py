@@ -1,7 +1,7 @@
-"""Average prices for imported trades: from a table, from the day before, or from the day itself.
+"""Computes average prices for imported trades, from a table, the day before, or the day itself.
 
-The average is the mean of the prices of all trades, not weighted by volume, rounded half up to the
-unit that prices are kept in.
+The average is the unweighted mean of the prices of all trades, rounded half up to the unit of
+prices.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from streamlab.workloads.datasets.times import TimeReader
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AVERAGES = NamedColumns(named={"symbol": "symbol", "average": "average"})
+_AVERAGES = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
 _INT32_MAX = 2**31 - 1
 
 
@@ -43,7 +43,7 @@ class Tally:
             self._sum[row["symbol"]] += row["price_sum"]
 
     def top(self, number: int) -> dict[str, int]:
-        """Return the mean prices of so many symbols with the most trades, rounded; 0: of all."""
+        """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
         by_trades = sorted(self._count, key=lambda symbol: (-self._count[symbol], symbol))
         return {symbol: self._mean(symbol) for symbol in by_trades[: number or None]}
 
@@ -56,12 +56,12 @@ def averages(traded: Mapping[str, int], options: ImportOptions, kind: ImportKind
     """Return the average price of each symbol.
 
     Args:
-        traded: the symbols, with the means of the imported trades themselves.
+        traded: the symbols, with the means of the imported trades.
         options: `averages` names a table, `previous` the file of the day before.
         kind: reads that file.
 
     Raises:
-        DatasetError: both are named, one cannot be read, or a symbol has no average in it.
+        DatasetError: both are named, one cannot be read, or it lacks the average of a symbol.
     """
     table, previous = options.settings["averages"], options.settings["previous"]
     if table and previous:
@@ -79,8 +79,8 @@ def averages(traded: Mapping[str, int], options: ImportOptions, kind: ImportKind
     return {symbol: known[symbol] for symbol in traded}
 
 
-def priced(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    """Return the rows whose symbol has an average, with it in the int column `average`."""
+def add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Return the rows whose symbol has an average, with the average in an int32 column `average`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -95,49 +95,49 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
     import pyarrow as pa
 
     plain = ImportOptions(files=(path,))
-    price = partial(whole_price, scale=1.0, decimals=options.settings["decimals"])
-    found: dict[str, int] = {}
+    price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
+    means: dict[str, int] = {}
     for cells in lookup_cells(_AVERAGES, path, plain):
-        average = cells.parsed("average", price, pa.int64())
+        average = cells.parse_texts("average", price, pa.int64())
         cells.check()
         rows = zip(cells.stripped("symbol").to_pylist(), average.to_pylist(), strict=True)
         for row, (symbol, mean) in enumerate(rows):
-            if symbol.upper() in found:
+            if symbol.upper() in means:
                 raise DatasetError(f"{cells.place(row)}: symbol {symbol} has an average already")
-            found[symbol.upper()] = mean
-    return found
+            means[symbol.upper()] = mean
+    return means
 
 
 def _of_trades(path: Path, options: ImportOptions, kind: ImportKind) -> dict[str, int]:
-    # Other days have other evidence of how times are written.
+    # The other day's times are recognized separately.
     times = TimeReader(options.times.form, unit=options.times.unit)
-    tally, found = Tally(), Reading()
+    tally, reading = Tally(), Reading()
     previous = replace(options, files=(path,), times=times)
-    for batch in read_batches(kind, previous, found, lambda position: None):
+    for batch in read_batches(kind, previous, reading, lambda position: None):
         tally.add(batch)
-    found.check(options.max_bad, sort=True)
+    reading.check(options.max_bad, sort=True)
     return tally.top(0)
 
 
-def whole_price(text: str, scale: float, decimals: int) -> int:
+def price_in_units(text: str, scale: float, decimals: int) -> int:
     """Return a price as a number of units of its last decimal, rounded half up.
 
     Args:
         text: the price times `scale`.
         scale: above 0.
-        decimals: that are kept.
+        decimals: number of decimals to keep.
 
     Raises:
-        BadRowError: it is no number, not above 0, or does not fit 32 bits.
+        BadRowError: the price is not a number, not above 0, or does not fit 32 bits.
     """
     try:
         price = Decimal(text.strip()) / Decimal(repr(scale)) * 10**decimals
-        whole = int(price.quantize(Decimal(1), ROUND_HALF_UP))
+        units = int(price.quantize(Decimal(1), ROUND_HALF_UP))
     except (InvalidOperation, ValueError) as error:
         raise BadRowError(f"column price is {text!r}, not a price") from error
-    if not 0 < whole <= _INT32_MAX:
+    if not 0 < units <= _INT32_MAX:
         raise BadRowError(
-            f"column price is {text!r}: {whole} in units of 10^-{decimals}; it must be above 0 "
+            f"column price is {text!r}: {units} in units of 10^-{decimals}; it must be above 0 "
             f"and at most {_INT32_MAX}"
         )
-    return whole
+    return units

@@ -1,15 +1,15 @@
-"""Trades of a day in CSV to `nyse_hedge`: a self-join, so both sides get the same rows.
+"""Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows.
 
-- `--columns ts=...,price=...,symbol=...`. Without `symbol`, it is in the file's name: what
-  `--symbol-pattern` finds there, by default the first run of letters. Symbols are in capitals.
-- Times (`--time`) as everywhere, see `streamlab.workloads.datasets.times`. Event time is in milliseconds,
-  rounded down; since midnight where the file tells no day.
-- Prices are divided by `--price-scale`, and kept as whole numbers with `--decimals` decimals
+- `--columns ts=...,price=...,symbol=...`. Without `symbol`, `--symbol-pattern` finds the symbol in the
+  file's name, by default the first run of letters. Symbols are in capitals.
+- Times (`--time`) are read as in all imports, see `streamlab.workloads.datasets.times`. Event time is in
+  milliseconds, rounded down; since midnight if the file names no day.
+- Prices are divided by `--price-scale`, and become whole numbers with `--decimals` decimals
   (2: cents), rounded half up. A price that is not above 0, or does not fit 32 bits, is a bad row.
-- `--symbols` keeps the named ones only, `--top` those with the most trades.
+- `--symbols` keeps only the named symbols, `--top` those with the most trades.
 - Several files are merged by time; ties keep the order of files and rows.
-- The average price of a symbol (`trade_averages`) is that of `--averages`, a table, or of
-  `--previous`, the file of the day before, or else of the imported trades themselves.
+- The average price of a symbol (`trade_averages`) comes from `--averages`, a table, from
+  `--previous`, the file of the day before, or else from the imported trades.
 """
 
 import re
@@ -31,7 +31,12 @@ from streamlab.workloads.datasets.imports.kind import (
     ImportOptions,
     Setting,
 )
-from streamlab.workloads.datasets.imports.trade_averages import Tally, averages, priced, whole_price
+from streamlab.workloads.datasets.imports.trade_averages import (
+    Tally,
+    add_averages,
+    averages,
+    price_in_units,
+)
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.model import Alphabet, Block
 
@@ -43,7 +48,7 @@ _MOST_DECIMALS = 6
 
 
 def check(options: ImportOptions) -> None:
-    """Refuse settings.
+    """Check the range of the settings.
 
     Raises:
         DatasetError: a setting is out of range.
@@ -58,21 +63,21 @@ def check(options: ImportOptions) -> None:
     try:
         re.compile(settings["symbol-pattern"])
     except re.error as error:
-        raise DatasetError(f"--symbol-pattern is no regular expression: {error}") from error
+        raise DatasetError(f"--symbol-pattern is not a regular expression: {error}") from error
 
 
 def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
-    """Return symbol and price; symbols that were not requested are passed over."""
+    """Return symbol and price; skip symbols that were not requested."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     symbol = _symbols(cells, settings["symbol-pattern"])
     if requested := str(settings["symbols"]).upper():
         names = [name.strip() for name in requested.split(",")]
-        cells.pass_over(~mask_of(pc.is_in(symbol, pa.array(names, symbol.type))))
-    price = partial(whole_price, scale=settings["price-scale"], decimals=settings["decimals"])
+        cells.skip(~mask_of(pc.is_in(symbol, pa.array(names, symbol.type))))
+    price = partial(price_in_units, scale=settings["price-scale"], decimals=settings["decimals"])
     return {
-        "price": cells.parsed("price", price, pa.int32()),
+        "price": cells.parse_texts("price", price, pa.int32()),
         "ts": cells.times("ts"),
         "symbol": symbol,
     }
@@ -86,24 +91,24 @@ def _symbols(cells: Cells, pattern: str) -> "pa.Array":
         symbol = pc.utf8_upper(cells.stripped("symbol"))
         cells.mark(mask_of(pc.equal(symbol, "")), "column symbol is empty")
         return symbol
-    found = re.search(pattern, cells.part.file)
-    if found is None:
+    match = re.search(pattern, cells.part.file)
+    if match is None:
         every = np.ones(len(cells), np.bool_)
         why = f"the file name {cells.part.file!r} has no symbol; see --symbol-pattern"
         cells.mark(every, why)
-    return pa.repeat("" if found is None else found[found.re.groups and 1].upper(), len(cells))
+    return pa.repeat("" if match is None else match[match.re.groups and 1].upper(), len(cells))
 
 
 def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
-    """Return what keeps the symbols with the most trades, with the average price of each.
+    """Return a function that keeps the symbols with the most trades and adds their average prices.
 
     Raises:
-        DatasetError: average prices cannot be read, or a symbol has none.
+        DatasetError: average prices cannot be read, or a symbol lacks one.
     """
     tally = Tally()
     for batch in blocks():
         tally.add(batch)
-    return partial(priced, averages(tally.top(options.settings["top"]), options, TRADES))
+    return partial(add_averages, averages(tally.top(options.settings["top"]), options, TRADES))
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
@@ -128,7 +133,7 @@ TRADES = ImportKind(
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
     check=check,
-    form=NamedColumns(needed=("ts", "price")),
+    form=NamedColumns(required_roles=("ts", "price")),
     transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
     prepare=prepare,
@@ -143,16 +148,16 @@ TRADES = ImportKind(
         Setting(
             name="price-scale",
             default=1.0,
-            help="Prices in the file are so many times the price; 10000 in several layouts.",
+            help="Factor of prices in the file; 10000 in several layouts.",
         ),
-        Setting(name="decimals", default=2, help="Decimals of a price that are kept."),
+        Setting(name="decimals", default=2, help="Decimals of a price to keep."),
         Setting(
             name="symbol-pattern",
             default="[A-Za-z]+",
             help="Finds the symbol in a file's name (its first group, if it has one).",
         ),
         Setting(name="symbols", default="", help="Keep these symbols only: A,B,..."),
-        Setting(name="top", default=0, help="Keep so many symbols with the most trades; 0: all."),
+        Setting(name="top", default=0, help="Number of symbols to keep, by trades; 0: all."),
         Setting(
             name="averages",
             default="",

@@ -1,4 +1,4 @@
-"""Texts to words and hashtags, by the rule of `text.words`: what imports of `tweets` share."""
+"""Splits texts into words and hashtags for all imports of `tweets`, by the rule of `text.words`."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamlab.workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions
-from streamlab.workloads.datasets.rows import where
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered
+from streamlab.workloads.datasets.rows import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.model import Block, ColumnType, ListType
 
@@ -30,36 +30,36 @@ _DTYPES: dict[str, ColumnType] = {
 
 
 def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
-    """Return what puts `chars`, `words` and `hashtags` in the place of `text`."""
+    """Return a function that replaces `text` by `chars`, `words` and `hashtags`."""
     return _tokenised
 
 
 def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     import pyarrow as pa
 
-    found = [tokens(text) for text in batch.column("text").to_pylist()]
-    chars, words, hashtags = zip(*found, strict=True)
-    kept = ("row", "ts", "user")
-    texts = pa.list_(pa.string())
+    texts = [tokens(text) for text in batch.column("text").to_pylist()]
+    chars, words, hashtags = zip(*texts, strict=True)
+    unchanged = ("row", "ts", "user")
+    list_type = pa.list_(pa.string())
     return pa.RecordBatch.from_arrays(
         [
-            *(batch.column(name) for name in kept),
+            *(batch.column(name) for name in unchanged),
             pa.array(chars, pa.int32()),
-            pa.array(words, texts),
-            pa.array(hashtags, texts),
+            pa.array(words, list_type),
+            pa.array(hashtags, list_type),
         ],
-        [*kept, "chars", "words", "hashtags"],
+        [*unchanged, "chars", "words", "hashtags"],
     )
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of tweets, dealt out in turn in order of time."""
-    return numbered(options.streams, "tweet", _DTYPES, _dealt)
+    """Return the streams of tweets, in round-robin order of time."""
+    return numbered_streams(options.streams, "tweet", _DTYPES, _share)
 
 
-def _dealt(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     begin = 0
     for block in blocks:
         turn = np.arange(begin, begin + len(block["ts"])) % count
         begin += len(turn)
-        yield where({**block, "user": block["users"]}, turn == index)
+        yield select_rows({**block, "user": block["users"]}, turn == index)

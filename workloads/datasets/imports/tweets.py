@@ -1,12 +1,12 @@
-"""Tweets to the input `tweets`: lines of `id|time|text`, or CSV with chosen columns.
+"""Imports tweets as the input `tweets`: lines of `id|time|text`, or CSV with chosen columns.
 
 Without `--columns` every line is `id|Thu Apr 09 01:31:50 +0000 2015|text`: only the first two bars
-part fields, and the author is the name of the file without its suffix. Lines that are not UTF-8 are
-read as Windows-1252; empty lines are passed over. With `--columns ts=...,text=...` (and `user=...`)
-the files are CSV; times are as `--time` says.
+separate fields, and the author is the file's name without suffix. Lines that are not UTF-8 are
+read as Windows-1252; empty lines are skipped. With `--columns ts=...,text=...` (and `user=...`)
+the files are CSV, and `--time` gives the format of times.
 
 Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). A text of more than 131,072 characters is a bad row. Times are in
+(ties: by file and line). A text of more than 131,072 characters is a bad row. Event time is in
 milliseconds; `text.words` describes how texts become words.
 """
 
@@ -24,7 +24,7 @@ from streamlab.workloads.model import Alphabet
 
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
 _MOST_CHARACTERS = 1 << 17
-"""A longer text is no tweet: usually a quote or a line end is missing."""
+"""A longer text cannot be a tweet: usually a quote or a line end is missing."""
 
 
 def _columns(cells: Cells) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def _columns(cells: Cells) -> dict[str, Any]:
 
     user = cells.texts("user") if "user" in cells else pa.repeat("", len(cells))
     if LINE in cells:
-        found = pc.extract_regex(cells.texts(LINE), _LINE)
-        cells.mark(np.asarray(found.is_null()), "not of the form id|time|text")
+        fields = pc.extract_regex(cells.texts(LINE), _LINE)
+        cells.mark(np.asarray(fields.is_null()), "not of the form id|time|text")
         for role in ("ts", "text"):
-            cells.add(role, pc.struct_field(found, role))
+            cells.add(role, pc.struct_field(fields, role))
         user = pa.repeat(Path(cells.part.file).stem, len(cells))
     ts, text = cells.times("ts"), cells.texts("text")
     for row in np.flatnonzero(np.asarray(pc.utf8_length(text)) > _MOST_CHARACTERS).tolist():
@@ -50,7 +50,7 @@ TWEETS = ImportKind(
     name="tweets",
     workload="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
-    form=NamedColumns(needed=("ts", "text"), otherwise=Lines(fallback="cp1252")),
+    form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
     columns=(("user", "string"), ("text", "string")),
     prepare=tweet_texts.prepare,

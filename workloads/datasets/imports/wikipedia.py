@@ -1,14 +1,14 @@
-"""Wikipedia edits to `keyed_counter`, and their comments to the input `tweets`.
+"""Imports Wikipedia edits as `keyed_counter`, and their comments as the input `tweets`.
 
-JSON lines, each an object with `time` (ISO 8601; UTC where it names no zone) and `page` (the title;
+JSON lines, each an object with `time` (ISO 8601; UTC if it names no zone) and `page` (the title;
 pages of that title in several wikis count as one). Event time is in milliseconds since 1970.
 
 - Every line is an increment of its page.
 - At each full hour, every page edited so far is read and reset, in the order of page ids. The hour
   counts edits up to and including its last instant: of equal timestamps, increments come first.
-- An hour in which no page at all was edited ends without read-resets: all its counts would be 0. A
-  file with a few stray dates therefore does not grow by the hours between them.
-- With several streams, edits go to them in turn.
+- An hour without any edit ends without read-resets, since all its counts would be 0. So a
+  file with a few stray dates does not grow by the hours between them.
+- With several streams, edits go to them in round-robin order.
 
 For comments a line needs `time`, `user` and `comment`, which may be empty: every edit is a tweet of
 its user. `text.words` describes how texts become words.
@@ -28,7 +28,7 @@ from streamlab.workloads.datasets.imports.forms import Lines
 from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
 from streamlab.workloads.datasets.rows import BLOCK_ROWS
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered, share_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.model import Alphabet, Block
 
@@ -61,7 +61,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
     """Return the streams of increments, and the stream of read-resets."""
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
-        *numbered(options.streams, "increment", dtypes, _increments, kind=INCREMENT),
+        *numbered_streams(options.streams, "increment", dtypes, _increments, kind=INCREMENT),
         StreamTable(
             name="read_reset",
             kinds=(READ_RESET,),

@@ -1,7 +1,7 @@
-"""Tables as input of any workload: files, frames, arrays and functions, with columns named.
+"""Turns tables into the input of any workload: files, frames, arrays and functions with named columns.
 
-A table says where rows come from and what their columns mean; what a program wants of it follows
-from the program. `dataset_of` makes the dataset, or finds it by the table's content.
+A table states where rows come from and what their columns mean; the program determines which columns
+it needs. `dataset_of` makes the dataset, or finds it by the table's content.
 """
 
 from streamlab.workloads.datasets.tables.constructors import (

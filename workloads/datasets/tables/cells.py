@@ -1,7 +1,7 @@
-"""Cells to numbers: exactly, or not at all.
+"""Converts cells to numbers, exactly or not at all.
 
-Texts give the nearest float, as they are decimal; every other change of type keeps the value.
-Blanks around a text do not count. Empty cells, and those that cannot be read, are told by row.
+Decimal texts give the nearest float; every other conversion preserves the value. Blanks around a text
+are ignored. Empty and unreadable cells are reported by row.
 """
 
 import re
@@ -28,8 +28,8 @@ class Cells:
     """The cells of a column as numbers.
 
     Attributes:
-        values: of the wanted type; 0 where there is none.
-        empty: where there is nothing.
+        values: of the requested type; 0 for empty and bad cells.
+        empty: mask of the empty cells.
         bad: why a cell cannot be read, by row.
     """
 
@@ -42,7 +42,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
     """Return the cells of a column.
 
     Raises:
-        DatasetError: the column's type has nothing to do with numbers.
+        DatasetError: the column's type cannot hold numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -50,9 +50,9 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
     column = plain(column)
     kind = column.type
     if is_text(kind) and not column.null_count:
-        found = _quick(column, dtype)
-        if found is not None:
-            return Cells(values=found, empty=np.zeros(len(column), np.bool_), bad={})
+        quick_values = _quick(column, dtype)
+        if quick_values is not None:
+            return Cells(values=quick_values, empty=np.zeros(len(column), np.bool_), bad={})
     if is_text(kind):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), None, column)
@@ -65,9 +65,9 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
     ):
         raise DatasetError(f"{place}: a column of type {kind} does not give {dtype}")
     empty = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-    found = _quick(column, dtype)
-    if found is not None:
-        return Cells(values=found, empty=empty, bad={})
+    quick_values = _quick(column, dtype)
+    if quick_values is not None:
+        return Cells(values=quick_values, empty=empty, bad={})
     values, bad = np.zeros(len(column), dtype), {}
     for row, value in enumerate(column.to_pylist()):
         if value is None:
@@ -81,7 +81,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
 
 
 def plain(column: "pa.Array") -> "pa.Array":
-    """Return a column without the encodings that hide its type."""
+    """Return a column without encodings such as dictionaries."""
     import pyarrow as pa
 
     if isinstance(column, pa.ExtensionArray):
@@ -94,20 +94,20 @@ def plain(column: "pa.Array") -> "pa.Array":
 
 
 def is_text(kind: "pa.DataType") -> bool:
-    """Tell whether a column of an Arrow type holds texts."""
+    """Return whether a column of an Arrow type holds texts."""
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def shown(value: object) -> str:
-    """Return a value for messages, cut where it is long."""
+    """Return a value for messages, shortened if long."""
     words = repr(value) if isinstance(value, str) else str(value)
     return words if len(words) <= LONGEST_SHOWN else words[: LONGEST_SHOWN - 3] + "..."
 
 
 def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """Return all cells at once, None where some may not be read, or not exactly."""
+    """Return all cells, converted at once; None if some may be unreadable or inexact."""
     import pyarrow as pa
 
     if dtype == np.bool_ or pa.types.is_boolean(column.type):
@@ -116,16 +116,16 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
         return None
     target = pa.from_numpy_dtype(dtype)
     try:
-        found = column.cast(target).fill_null(pa.scalar(0, pa.int8()).cast(target))
+        converted = column.cast(target).fill_null(pa.scalar(0, pa.int8()).cast(target))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    values = np.asarray(found.to_numpy(zero_copy_only=False))
+    values = np.asarray(converted.to_numpy(zero_copy_only=False))
     if dtype.kind == "f":
         if not np.isfinite(values).all():
             return None
         if pa.types.is_floating(column.type):
-            given = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
-            if not np.array_equal(given, values.astype(given.dtype)):
+            originals = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+            if not np.array_equal(originals, values.astype(originals.dtype)):
                 return None
     return values
 
@@ -133,14 +133,14 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
 def _why_not(value: Any, dtype: np.dtype[Any]) -> str:
     """Return why a value cannot be read, as the end of a sentence."""
     if dtype.kind != "f":
-        return f"is no {dtype}"
+        return f"is not a valid {dtype}"
     try:
         number = float(value)
     except ValueError:
-        return "is no number"
+        return "is not a number"
     numeral = not isinstance(value, str) or _NUMBER.fullmatch(value)
     if not numeral and np.isfinite(number):
-        return "is no number"  # 1_000 is one in Python only
+        return "is not a number"  # Python's float accepts 1_000
     if not numeral or (not isinstance(value, str) and not np.isfinite(number)):
         return "is not finite, and answers with it cannot be compared"
     with np.errstate(over="ignore"):
@@ -149,7 +149,7 @@ def _why_not(value: Any, dtype: np.dtype[Any]) -> str:
 
 
 def _exact(value: Any, dtype: np.dtype[Any], kind: "pa.DataType") -> Any:
-    """Return a value as the type holds it; None where that is another value."""
+    """Return a value converted to the type; None if that changes it."""
     text = isinstance(value, str)
     if dtype == np.bool_:
         if isinstance(value, bool):
@@ -168,8 +168,8 @@ def _exact(value: Any, dtype: np.dtype[Any], kind: "pa.DataType") -> Any:
         limits = np.iinfo(dtype)
         return int(number) if limits.min <= number <= limits.max else None
     with np.errstate(over="ignore"):
-        found = dtype.type(number)
-    if not np.isfinite(found):
+        result = dtype.type(number)
+    if not np.isfinite(result):
         return None
     rounds = text or isinstance(number, Decimal)  # decimal fractions have no exact form
-    return found if rounds or float(found) == number else None
+    return result if rounds or float(result) == number else None

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC files as tables, each file with the types that it has."""
+"""Reads Parquet and Arrow IPC files as tables; each file has its own column types."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.file_search import Paths, found_files, paths_beside
+from streamlab.workloads.datasets.tables.file_search import Paths, find_files, resolve_paths
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS = 1 << 16
-"""Read at a time, where the file's own blocks do not say otherwise."""
+"""Rows read at a time, unless the file's own blocks are smaller."""
 _STREAM_MARK = b"\xff\xff\xff\xff"
 _FILE_MARK = b"ARROW1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFiles:
-    """Parquet files, or with `ipc` Arrow IPC files (Feather, too) and streams.
+    """Parquet files, or with `ipc` Arrow IPC files (including Feather) and streams.
 
     Attributes:
-        paths: files, folders with all that is below them, or globs of files.
+        paths: files, globs of files, or folders with everything below.
         ipc: whether they are Arrow IPC.
     """
 
@@ -40,15 +40,15 @@ class ColumnFiles:
 
     def files(self) -> tuple[Path, ...]:
         """As `Source.files`."""
-        return found_files(self.paths, folders=".arrow" if self.ipc else ".parquet")
+        return find_files(self.paths, folders=".arrow" if self.ipc else ".parquet")
 
     def content(self) -> str:
         """As `Source.content`."""
         return "arrow" if self.ipc else "parquet"
 
-    def beside(self, folder: Path) -> "ColumnFiles":
-        """As `Source.beside`."""
-        return replace(self, paths=paths_beside(self.paths, folder))
+    def relative_to(self, folder: Path) -> "ColumnFiles":
+        """As `Source.relative_to`."""
+        return replace(self, paths=resolve_paths(self.paths, folder))
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
         """As `Source.parts`."""
@@ -67,13 +67,13 @@ def parquet_parts(path: Path) -> Iterator[Part]:
         names = tuple(file.schema_arrow.names)
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            # Of columns that share a name none is chosen, and all of them would be read by it.
-            wanted = list(dict.fromkeys(names[index] for index in chosen))
+            # Columns that share a name are never chosen; reading one by name would read all of them.
+            chosen_names = list(dict.fromkeys(names[index] for index in chosen))
             with _reading(path, "Parquet"):
-                batches = file.iter_batches(batch_size=ROWS, columns=wanted)
-                # Their order is not promised.
+                batches = file.iter_batches(batch_size=ROWS, columns=chosen_names)
+                # Arrow does not promise the order of columns.
                 ordered = (batch.select([names[index] for index in chosen]) for batch in batches)
-                yield from chunked(ordered, range(len(chosen)))
+                yield from chunk_batches(ordered, range(len(chosen)))
 
         yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
 
@@ -92,33 +92,33 @@ def arrow_parts(path: Path) -> Iterator[Part]:
             reader = pa.ipc.open_stream(file)
             batches = iter(reader)
         else:
-            raise DatasetError(f"{path} is no Arrow IPC file, and no stream of Arrow IPC")
+            raise DatasetError(f"{path} is neither a file nor a stream of Arrow IPC")
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
             with _reading(path, "Arrow IPC"):
-                yield from chunked(batches, chosen)
+                yield from chunk_batches(batches, chosen)
 
         yield Part(place=str(path), file=path.name, names=tuple(reader.schema.names), chunks=chunks)
 
 
-def chunked(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
-    """Yield the chosen columns of batches; rows count from 1."""
+def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
+    """Yield the chosen columns of batches as chunks; rows count from 1."""
     import pyarrow as pa
 
     names = [str(number) for number in range(len(chosen))]
     done = 0
-    for whole in batches:
-        for begin in range(0, whole.num_rows, ROWS):
-            batch = whole.slice(begin, ROWS)
+    for large_batch in batches:
+        for begin in range(0, large_batch.num_rows, ROWS):
+            batch = large_batch.slice(begin, ROWS)
             yield Chunk(
                 batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
                 number=partial(add, done + begin + 1),
             )
-        done += whole.num_rows
+        done += large_batch.num_rows
 
 
 class _reading:  # noqa: N801 - used as a statement
-    """Turns what reading a broken file raises into a `DatasetError`."""
+    """Converts errors from reading a broken file into a `DatasetError`."""
 
     def __init__(self, path: Path, form: str) -> None:
         self._path, self._form = path, form

@@ -1,4 +1,4 @@
-"""The constructors of tables, by where rows come from. What they share is said in `Table`."""
+"""Constructs tables, with a function per kind of source. `Table` documents their common arguments."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,20 +7,20 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
-from streamlab.workloads.argument_errors import told
+from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.column_files import ColumnFiles
 from streamlab.workloads.datasets.tables.file_search import paths_of
-from streamlab.workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
+from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
 from streamlab.workloads.datasets.tables.text_files import TextFiles
-from streamlab.workloads.datasets.text.csv_text import checked_delimiter
+from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 
 Path_ = str | Path | Sequence[str | Path]
 
 
 class Meaning(TypedDict, total=False):
-    """What columns mean: see `Table`."""
+    """The meaning of columns: see `Table`."""
 
     key: str | None
     kind: str | None
@@ -34,25 +34,25 @@ class Meaning(TypedDict, total=False):
 
 
 def _meanings() -> list[Parameter]:
-    """Return what all tables take by name, with the defaults of `Table`."""
+    """Return the keyword arguments of all tables, with the defaults of `Table`."""
     defaults = {
-        one.name: one.default if one.default_factory is MISSING else one.default_factory()
-        for one in fields(Table)
+        entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
+        for entry in fields(Table)
     }
     return [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=of)
-        for name, of in get_type_hints(Meaning).items()
+        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hint)
+        for name, hint in get_type_hints(Meaning).items()
     ]
 
 
 def _about() -> str:
-    """Return what the docstring of `Table` says of them."""
+    """Return the part of the docstring of `Table` that describes these arguments."""
     _, _, attributes = inspect.cleandoc(Table.__doc__ or "").partition("Attributes:\n")
     ours, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
     return f"\nArguments of all tables:\n{ours}\n"
 
 
-_table_of = told(DatasetError, _meanings(), _about())
+_table_of = check_arguments(DatasetError, _meanings(), _about())
 
 
 @_table_of
@@ -66,14 +66,14 @@ def csv(
 ) -> Table:
     """Return a table of CSV files, plain, compressed or in archives; globs are allowed.
 
-    Columns are named by the first row, or, where all that are named are numbers, counted from 1,
-    and then the first row is a row like the others. A blank as delimiter is any run of blanks and
-    tabs. Without `quoted`, a quote is a plain character.
+    The first row names the columns. If all columns are given by numbers, they count from 1, and the first row
+    is a row like the others. A blank as delimiter stands for any run of blanks and tabs. Without `quoted`,
+    a quote is a plain character.
 
     Raises:
         DatasetError: a value is out of range.
     """
-    delimiter = checked_delimiter(delimiter, "csv: delimiter")
+    delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
     columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)
@@ -85,7 +85,7 @@ def csv(
 
 @_table_of
 def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of Parquet files; folders (with all below them) and globs are allowed.
+    """Return a table of Parquet files; globs and folders (with everything below) are allowed.
 
     Raises:
         DatasetError: a value is out of range.
@@ -95,7 +95,7 @@ def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
 
 @_table_of
 def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of Arrow IPC files or streams (Feather, too), or of a table of Arrow.
+    """Return a table of Arrow IPC files or streams (including Feather), or of an Arrow table.
 
     Raises:
         DatasetError: a value is out of range.
@@ -107,22 +107,22 @@ def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
 
 @_table_of
 def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a frame of pandas or Polars as a table, or what else has `__arrow_c_stream__`.
+    """Return a table of a pandas or Polars frame, or of any object with `__arrow_c_stream__`.
 
     Raises:
-        DatasetError: it has not, or a value is out of range.
+        DatasetError: the object has no `__arrow_c_stream__`, or a value is out of range.
     """
-    return _table(of_frame(given), ts, **meaning)
+    return _table(frame_source(given), ts, **meaning)
 
 
 @_table_of
 def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return arrays by name, or a structured array, as a table.
+    """Return a table of arrays by name, or of a structured array.
 
     Raises:
-        DatasetError: it is neither, or a value is out of range.
+        DatasetError: `given` is neither, or a value is out of range.
     """
-    return _table(of_arrays(given), ts, **meaning)
+    return _table(arrays_source(given), ts, **meaning)
 
 
 @_table_of
@@ -132,26 +132,26 @@ def rows(
     ts: str = "ts",
     **meaning: Unpack[Meaning],
 ) -> Table:
-    """Return what a function without arguments yields as a table.
+    """Return a table of the rows that a function without arguments yields.
 
     It yields rows (mappings from names to values) or blocks (mappings from names to arrays). It is
-    called each time that the table is looked for, since what it yields is what the dataset is known
-    by, and must yield the same each time.
+    called at each look-up of the dataset, because the rows identify the dataset. It must yield the
+    same rows each time.
 
     Raises:
-        DatasetError: it is no function, or a value is out of range.
+        DatasetError: `function` is not callable, or a value is out of range.
     """
-    return _table(of_rows(function, ts), ts, **meaning)
+    return _table(rows_source(function, ts), ts, **meaning)
 
 
 def _table(source: Source, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    given: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
-    if not isinstance(given.get("columns", {}), Mapping):
+    settings: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
+    if not isinstance(settings.get("columns", {}), Mapping):
         raise DatasetError(
-            f"table {source.label}: columns is {given['columns']!r:.60}; give a mapping from "
+            f"table {source.label}: columns is {settings['columns']!r:.60}; give a mapping from "
             "fields to columns"
         )
-    if "ids" in given:
-        ids = given["ids"]
-        given["ids"] = (ids,) if isinstance(ids, str) else tuple(ids)
-    return Table(source=source, ts=ts, **given)
+    if "ids" in settings:
+        ids = settings["ids"]
+        settings["ids"] = (ids,) if isinstance(ids, str) else tuple(ids)
+    return Table(source=source, ts=ts, **settings)

@@ -1,4 +1,4 @@
-"""Tables of files by the form of the files, and of columns by role: what the command line says."""
+"""Makes a table from the command line's options: files by format, and columns by role."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import Unpack
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.constructors import Meaning, arrow, csv, parquet
 from streamlab.workloads.datasets.tables.file_search import first_file
-from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, wanted_by
+from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
 from streamlab.workloads.datasets.tables.table import Table
 from streamlab.workloads.model import Program
 
 _FORMS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-"""By how files begin; others are CSV, perhaps compressed."""
+"""The format by a file's first bytes; others are CSV, possibly compressed."""
 
 
 def table_of_files(
@@ -29,23 +29,23 @@ def table_of_files(
 
     Args:
         paths: files, folders and globs.
-        form: `csv`, `parquet`, `arrow`, or `auto`: the beginning of the first file tells.
-        program: what is to read it.
-        roles: the columns by role: `ts`, `key`, `kind`, or a field of the program, which comes
-            first where it is called as a role.
+        form: `csv`, `parquet`, `arrow`, or `auto` to recognize the first file by its first bytes.
+        program: reads the table.
+        roles: the columns by role: `ts`, `key`, `kind`, or a field of the program. If a field has the
+            name of a role, the field has precedence.
         delimiter: between the cells of CSV.
         quoted: whether CSV has cells in quotes, as for `csv`.
-        **meaning: what else is said of it.
+        **meaning: further attributes of the table.
 
     Raises:
-        DatasetError: there is no such file, no column of times, or a value is out of range.
+        DatasetError: a file or the column of times is missing, or a value is out of range.
     """
-    wanted = wanted_by(program)
+    required = required_columns(program)
     rest = dict(roles)
     if TS not in rest:
         raise DatasetError("--columns does not say which column holds the times (ts=...)")
     ts = rest.pop(TS)
-    fields = {*wanted.fields, *wanted.lists}
+    fields = {*required.fields, *required.lists}
     if KEY not in fields:
         meaning["key"] = rest.pop(KEY, None)
     if KIND not in fields:
@@ -59,7 +59,7 @@ def table_of_files(
 
 
 def form_of(path: Path) -> str:
-    """Return the form of a file by its beginning: `parquet`, `arrow` or else `csv`."""
+    """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
     with path.open("rb") as file:
         start = file.read(max(map(len, _FORMS)))
     return next((form for mark, form in _FORMS.items() if start.startswith(mark)), "csv")

@@ -1,4 +1,4 @@
-"""Finds the files that paths, folders and globs stand for."""
+"""Finds the files that paths, folders and globs name."""
 
 import glob
 from pathlib import Path
@@ -8,43 +8,43 @@ from streamlab.workloads.datasets.imports.raw_files import check_readable
 from streamlab.workloads.default_folders import here
 
 Paths = tuple[str, ...]
-"""Files, folders and globs, as given."""
+"""Files, folders and globs, as the user wrote them."""
 
 _GLOB = ("*", "?", "[")
 
 
-def paths_of(given: object) -> Paths:
+def paths_of(paths: object) -> Paths:
     """Return paths as texts.
 
     Raises:
-        DatasetError: it is no path, and no sequence of some.
+        DatasetError: `paths` is neither a path nor a sequence of paths.
     """
-    several = given if isinstance(given, list | tuple) else [given]
+    several = paths if isinstance(paths, list | tuple) else [paths]
     for path in several:
         if not isinstance(path, str | Path) or not str(path):
-            raise DatasetError(f"{path!r} is no path of a file; give a text or a Path")
+            raise DatasetError(f"{path!r} is not a path of a file; give a text or a Path")
     if not several:
         raise DatasetError("no file given; name at least one")
     return tuple(str(path) for path in several)
 
 
-def paths_beside(paths: Paths, folder: Path) -> Paths:
-    """Return paths, the relative ones taken from a folder."""
+def resolve_paths(paths: Paths, folder: Path) -> Paths:
+    """Return paths, with relative ones resolved against a folder."""
     escaped = Path(glob.escape(str(folder)))
     return tuple(
         str((escaped if _is_glob(archive_of(path)[0]) else folder) / path) for path in paths
     )
 
 
-def found_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
+def find_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
     """Return all files, in order of the paths; those of a folder or a glob in order of name.
 
     Args:
-        paths: as given.
-        folders: suffix of the files that a folder stands for; None: it stands for none.
+        paths: as the user wrote them.
+        folders: suffix of the files to take from a folder; None: folders are an error.
 
     Raises:
-        DatasetError: a path leads to no file, or to one that cannot be read.
+        DatasetError: a path matches no file, or a file cannot be read.
     """
     files: list[Path] = []
     for path in paths:
@@ -55,21 +55,21 @@ def found_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
 
 
 def archive_of(path: str) -> tuple[str, str]:
-    """Return the file of a path, and the pattern of the members that are wanted of it."""
+    """Return the file of a path, and the pattern for members of an archive."""
     archive, mark, pattern = path.partition("!")
     return (archive, pattern) if mark and not Path(here(), path).exists() else (path, "*")
 
 
 def first_file(paths: Paths) -> Path:
-    """Return a file of the first path, whatever form it has.
+    """Return a file of the first path, whatever its format.
 
     Raises:
-        DatasetError: there is none, or it cannot be read.
+        DatasetError: no file found, or it cannot be read.
     """
     first, _ = archive_of(paths[0])
     place = Path(here(), first)
-    inside = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
-    file = inside[0] if place.is_dir() and inside else _files(first, None)[0]
+    candidates = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
+    file = candidates[0] if place.is_dir() and candidates else _files(first, None)[0]
     check_readable(file)
     return file
 
@@ -77,7 +77,7 @@ def first_file(paths: Paths) -> Path:
 def _files(path: str, suffix: str | None) -> list[Path]:
     place = Path(here(), path)
     if _is_glob(path) and not place.exists():
-        matching = sorted(Path(found) for found in glob.glob(str(place), recursive=True))  # noqa: PTH207 - of any path
+        matching = sorted(Path(match) for match in glob.glob(str(place), recursive=True))  # noqa: PTH207 - of any path
         files = [file for file in matching if file.is_file() and not file.name.startswith(".")]
         if not files:
             raise DatasetError(f"{path} matches no file")
@@ -86,8 +86,8 @@ def _files(path: str, suffix: str | None) -> list[Path]:
         return [place]
     if suffix is None:
         raise DatasetError(f"{path} is a folder; name its files, such as {path.rstrip('/')}/*.csv")
-    inside = sorted(place.rglob(f"*{suffix}"))
-    files = [file for file in inside if file.is_file() and not file.name.startswith((".", "_"))]
+    candidates = sorted(place.rglob(f"*{suffix}"))
+    files = [file for file in candidates if file.is_file() and not file.name.startswith((".", "_"))]
     if not files:
         raise DatasetError(f"{path} is a folder without any file *{suffix}")
     return files

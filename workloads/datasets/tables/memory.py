@@ -1,4 +1,4 @@
-"""Tables in memory: frames, arrays, and functions that yield rows or blocks of columns."""
+"""Provides tables in memory: frames, arrays, and functions that yield rows or blocks of columns."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.column_files import ROWS, chunked
+from streamlab.workloads.datasets.tables.column_files import ROWS, chunk_batches
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 from streamlab.workloads.model import ListColumn
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemory:
-    """What is in memory, or made anew each time that it is read.
+    """Rows in memory, or made anew at each reading.
 
     Attributes:
         label: as `Source.label`.
-        batches: yields all rows as Arrow batches of one schema, each time that it is called.
+        batches: yields all rows as Arrow batches of one schema, at each call.
     """
 
     label: str
@@ -36,32 +36,32 @@ class InMemory:
         return ()
 
     def content(self) -> str:
-        """As `Source.content`: of names, types and values, in the blocks in which they come."""
+        """As `Source.content`: a hash of names, types and values, by block."""
         import pyarrow as pa
 
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
-            stream = pa.BufferOutputStream()  # with dictionaries, which a batch by itself lacks
+            stream = pa.BufferOutputStream()  # includes dictionaries, which a batch alone lacks
             plain = batch.replace_schema_metadata(None)
             with pa.ipc.new_stream(stream, plain.schema) as writer:
                 writer.write_batch(plain)
             digest.update(stream.getvalue())
         return digest.hexdigest()
 
-    def beside(self, folder: Path) -> "InMemory":
-        """As `Source.beside`: the same."""
+    def relative_to(self, folder: Path) -> "InMemory":
+        """As `Source.relative_to`: has no paths, so returns itself."""
         return self
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
-        """As `Source.parts`: one."""
+        """As `Source.parts`: yields one part."""
         batches = self._read()
         first = next(batches, None)
         if first is None:
             return
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            return chunked(chain([first], batches), chosen)
+            return chunk_batches(chain([first], batches), chosen)
 
         yield Part(
             place=self.label, file=self.label, names=tuple(first.schema.names), chunks=chunks
@@ -76,15 +76,15 @@ class InMemory:
             raise DatasetError(f"{self.label} cannot be read as columns: {error}") from error
 
 
-def of_frame(given: Any) -> InMemory:
-    """Return a frame of pandas or Polars, or whatever has Arrow's interface for streams.
+def frame_source(frame: Any) -> InMemory:
+    """Return a table of a pandas or Polars frame, or of any object with Arrow's stream interface.
 
     Raises:
-        DatasetError: it does not have it.
+        DatasetError: the object lacks the interface.
     """
-    made_by = type(given)
-    label = f"{made_by.__module__.partition('.')[0]} {made_by.__name__}"
-    if not hasattr(given, "__arrow_c_stream__"):
+    owner = type(frame)
+    label = f"{owner.__module__.partition('.')[0]} {owner.__name__}"
+    if not hasattr(frame, "__arrow_c_stream__"):
         raise DatasetError(
             f"{label} does not have Arrow's interface for streams (__arrow_c_stream__), as frames "
             "of pandas 2.2, of Polars and tables of Arrow have; give one of these, or arrays(...)"
@@ -93,37 +93,37 @@ def of_frame(given: Any) -> InMemory:
     def batches() -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        with pa.RecordBatchReader.from_stream(given) as reader:
+        with pa.RecordBatchReader.from_stream(frame) as reader:
             yield from reader
 
     return InMemory(label=label, batches=batches)
 
 
-def of_arrays(given: Any) -> InMemory:
-    """Return columns by name, or a structured array.
+def arrays_source(data: Any) -> InMemory:
+    """Return a table of columns by name, or of a structured array.
 
     Raises:
-        DatasetError: it is neither.
+        DatasetError: `data` is neither.
     """
-    if isinstance(given, np.ndarray) and given.dtype.names:
-        given = {name: given[name] for name in given.dtype.names}
-    if not isinstance(given, Mapping) or not given:
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        data = {name: data[name] for name in data.dtype.names}
+    if not isinstance(data, Mapping) or not data:
         raise DatasetError(
-            f"arrays: got {type(given).__name__}; give a mapping from names to arrays, or a "
+            f"arrays: got {type(data).__name__}; give a mapping from names to arrays, or a "
             "structured array"
         )
-    columns = dict(given)
+    columns = dict(data)
     return InMemory(label="arrays", batches=lambda: iter([_batch("arrays", columns)]))
 
 
-def of_rows(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
-    """Return what a function yields: rows, or blocks of columns, as mappings from names.
+def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
+    """Return a table of the rows or blocks of columns that a function yields, as mappings from names.
 
-    What is a block has an array or a list for its times. The function is called anew for each
-    reading, and must yield the same.
+    An item is a block if its times are an array or a list. Each reading calls the function again, which must
+    yield the same items.
 
     Raises:
-        DatasetError: it is no function.
+        DatasetError: `function` is not callable.
     """
     if not callable(function):
         raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
@@ -138,7 +138,7 @@ def _yielded(
     pending: list[Mapping[str, Any]] = []
     schema: pa.Schema | None = None
 
-    def same(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    def with_same_columns(batch: "pa.RecordBatch") -> "pa.RecordBatch":
         nonlocal schema
         schema = schema or batch.schema
         if batch.schema.names != schema.names:
@@ -156,16 +156,16 @@ def _yielded(
             )
         if isinstance(item[ts], np.ndarray | list | tuple):
             if pending:
-                yield same(_of_rows(label, pending))
+                yield with_same_columns(_of_rows(label, pending))
                 pending = []
-            yield same(_batch(label, dict(item)))
+            yield with_same_columns(_batch(label, dict(item)))
             continue
         pending.append(item)
         if len(pending) == ROWS:
-            yield same(_of_rows(label, pending))
+            yield with_same_columns(_of_rows(label, pending))
             pending = []
     if pending:
-        yield same(_of_rows(label, pending))
+        yield with_same_columns(_of_rows(label, pending))
 
 
 def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
@@ -174,7 +174,7 @@ def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
         if set(row) != set(names):
             raise DatasetError(
                 f"{label}: a row has {', '.join(map(str, row))}, another "
-                f"{', '.join(map(str, names))}; give None for what a row does not have"
+                f"{', '.join(map(str, names))}; give None for missing values"
             )
     return _batch(label, {name: [row[name] for row in rows] for name in names})
 
@@ -192,7 +192,7 @@ def _batch(label: str, columns: Mapping[str, Any]) -> "pa.RecordBatch":
             array = arrow_array(values) if isinstance(values, ListColumn) else pa.array(values)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise DatasetError(
-                f"{label}: column {name} is no column of one type: {error}"
+                f"{label}: column {name} is not a column of one type: {error}"
             ) from error
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, [str(name) for name in columns])

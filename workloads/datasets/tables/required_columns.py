@@ -1,4 +1,4 @@
-"""What a program wants of a table, and which columns give it."""
+"""Derives the columns that a program requires, and finds them in a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ TS, KEY, KIND = "ts", "key", "kind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a program reads.
+class RequiredColumns:
+    """The columns that a program reads.
 
     Attributes:
         program: its name.
@@ -25,9 +25,9 @@ class Wanted:
         keyed: whether events have keys.
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
-        of_kind: the fields and lists that each kind must have. With several kinds of a DGS program
-            that is not known: what a kind has in no row, it does not carry.
-        certain: whether `of_kind` is known.
+        of_kind: the fields and lists that each kind must have. A DGS program with several kinds does not
+            declare them; then a kind carries the fields that are not empty in all of its rows.
+        certain: whether the program declares `of_kind`.
     """
 
     program: str
@@ -39,7 +39,7 @@ class Wanted:
     certain: bool
 
     def schema(self) -> list[Any]:
-        """Return it as JSON can hold it: equal where two programs read a table alike."""
+        """Return a JSON form, equal for programs that read a table alike."""
         return [
             list(self.kinds),
             self.keyed,
@@ -49,11 +49,11 @@ class Wanted:
         ]
 
 
-def wanted_by(program: Program) -> Wanted:
-    """Return what a program reads.
+def required_columns(program: Program) -> RequiredColumns:
+    """Return the columns that a program reads.
 
     Raises:
-        DatasetError: a field is of a type that no column gives.
+        DatasetError: a field has a type that tables cannot provide.
     """
     fields = {name: program.event[name] for name in program.event.names or ()}
     lists: Mapping[str, np.dtype[Any]] = {}
@@ -76,7 +76,7 @@ def wanted_by(program: Program) -> Wanted:
                 f"program {program.name}: field {name} is of type {dtype}; tables give whole "
                 "numbers, floats, booleans, and lists of them"
             )
-    return Wanted(
+    return RequiredColumns(
         program=program.name,
         kinds=program.kinds,
         keyed=isinstance(program, DGSProgram) and program.keyed,
@@ -88,14 +88,13 @@ def wanted_by(program: Program) -> Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """Which columns of a part give what is wanted.
+class ChosenColumns:
+    """The columns of a part that provide the required ones.
 
     Attributes:
-        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; those of the part
-            only.
-        kind: the kind of all rows; None: it is in the column of `kind`.
-        names: of the columns, by role; `FILE` and `ROW` among them.
+        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; only columns of the part.
+        kind: the kind of all rows; None: the column of `kind` holds it.
+        names: of the columns, by role, including `FILE` and `ROW`.
     """
 
     index: Mapping[str, int]
@@ -103,54 +102,56 @@ class Chosen:
     names: Mapping[str, str]
 
 
-def check_meaning(table: Table, wanted: Wanted) -> None:
-    """Refuse what a table says of its columns and no part of it can mend.
+def check_meaning(table: Table, required: RequiredColumns) -> None:
+    """Reject declarations of a table that are wrong whatever columns it has.
 
     Raises:
-        DatasetError: it names a field that the program does not have, keys that it does not have,
-            or no keys though it has some.
+        DatasetError: a declared field does not exist, a key is declared for a program without keys, or
+            is missing for one with keys.
     """
-    where = f"table {table.source.label}, program {wanted.program}"
-    known = (*wanted.fields, *wanted.lists)
+    where = f"table {table.source.label}, program {required.program}"
+    fields = (*required.fields, *required.lists)
     for what, names in (("columns", table.columns), ("ids", table.ids)):
-        unknown = [name for name in names if name not in known]
+        unknown = [name for name in names if name not in fields]
         if unknown:
             raise DatasetError(
                 f"{where}: {what} names {', '.join(unknown)}, which is no field of the program; "
-                f"it has {', '.join(known) or 'none'}"
+                f"it has {', '.join(fields) or 'none'}"
             )
     for name in table.ids:
-        if {**wanted.fields, **wanted.lists}[name].kind not in "iu":
+        if {**required.fields, **required.lists}[name].kind not in "iu":
             raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
-    if table.key is not None and not wanted.keyed:
+    if table.key is not None and not required.keyed:
         raise DatasetError(
-            f"{where}: key is {table.key!r}, but the program has no keys of its own; leave it out, "
+            f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
             "and name the columns of its fields"
         )
-    if table.key is None and wanted.keyed:
+    if table.key is None and required.keyed:
         raise DatasetError(f"{where}: the program is keyed; say which column is the key (key=...)")
-    if table.kind is None and len(wanted.kinds) > 1:
+    if table.kind is None and len(required.kinds) > 1:
         raise DatasetError(
-            f"{where}: the program has the kinds {', '.join(wanted.kinds)}; say which column names "
+            f"{where}: the program has the kinds {', '.join(required.kinds)}; say which column names "
             "them, or which kind all rows are of (kind=...)"
         )
 
 
-def choose(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> Chosen:
-    """Return which columns give what is wanted.
+def choose(
+    table: Table, required: RequiredColumns, names: Sequence[str], place: str
+) -> ChosenColumns:
+    """Return the columns that provide the required ones.
 
     Raises:
-        DatasetError: a column is missing, or there are several of its name.
+        DatasetError: a column is missing, or its name is ambiguous.
     """
-    fixed = _fixed_kind(table, wanted, names, place)
+    fixed = _fixed_kind(table, required, names, place)
     roles = {TS: table.ts}
     if table.key is not None:
         roles[KEY] = table.key
     if fixed is None:
         assert table.kind is not None, "check_meaning"
         roles[KIND] = table.kind
-    needed = frozenset().union(*wanted.of_kind) if fixed is None else wanted.of_kind[fixed]
-    for name in (*wanted.fields, *wanted.lists):
+    needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
+    for name in (*required.fields, *required.lists):
         column = table.columns.get(name, name)
         if name in needed and column != NO_COLUMN:
             roles[f".{name}"] = column
@@ -159,20 +160,22 @@ def choose(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> Ch
         for role, column in roles.items()
         if column not in (FILE, ROW)
     }
-    return Chosen(index=index, kind=fixed, names=roles)
+    return ChosenColumns(index=index, kind=fixed, names=roles)
 
 
-def _fixed_kind(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> int | None:
+def _fixed_kind(
+    table: Table, required: RequiredColumns, names: Sequence[str], place: str
+) -> int | None:
     if table.kind is None:
         return 0
     if table.kind in (*names, FILE):
         return None
     kind = table.kind.removeprefix("=")
-    if kind in wanted.kinds:
-        return wanted.kinds.index(kind)
+    if kind in required.kinds:
+        return required.kinds.index(kind)
     raise DatasetError(
         f"{place}: kind is {table.kind!r}, which is neither a column ({_listed(names)}) nor one of "
-        f"the kinds {', '.join(wanted.kinds)}"
+        f"the kinds {', '.join(required.kinds)}"
     )
 
 

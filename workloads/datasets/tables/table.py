@@ -1,4 +1,4 @@
-"""A table: where rows come from, and what their columns mean. Declaring one reads nothing."""
+"""Declares a table: where rows come from, and what their columns mean. Declaring reads nothing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_STREAMS = 1024
-"""As many as generators make: each is a file, and a thread or a task in engines."""
+"""The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
 
 UNITS = tuple(NAMES)
 NO_COLUMN = "-"
-"""In place of a column: the field is not in the table, and is 0, or an empty list, in all rows."""
+"""Given instead of a column: the table lacks the field, which is 0 or an empty list in all rows."""
 
 FILE, ROW = "@file", "@row"
-"""Columns of every table: the name of the file (or member) of a row, and its number from 1, over
+"""Columns of every table: the name of a row's file (or archive member), and its number from 1 over
 all files."""
 
 
@@ -33,11 +33,11 @@ class Chunk:
     """Some rows of a part.
 
     Attributes:
-        batch: the chosen columns, in the order in which they were asked for.
-        number: the number of a row, given its index in the batch, as messages name it.
-        bad: texts that are no rows; they are not in the batch.
+        batch: the chosen columns, in the requested order.
+        number: maps a row's index in the batch to its number in messages.
+        bad: texts that are not valid rows; the batch does not include them.
         line: int64, the first line of each row; None: rows are not lines.
-        further: int64, how many lines each row has after its first; None: rows are not lines.
+        further: int64, the number of lines of each row after its first; None: rows are not lines.
         empty_lines: number of empty lines outside rows.
         header_lines: number of lines of the header.
     """
@@ -53,13 +53,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Rows with the same columns: a file, a member of an archive, or all that is in memory.
+    """Rows with the same columns: a file, a member of an archive, or all rows in memory.
 
     Attributes:
-        place: how messages call it.
+        place: its name in messages.
         file: name of its file, without folders.
         names: of its columns, in order.
-        chunks: yields the rows, given the indices of the wanted columns.
+        chunks: yields the rows, given the indices of the requested columns.
     """
 
     place: str
@@ -69,47 +69,47 @@ class Part:
 
 
 class Source(Protocol):
-    """Where rows come from. May be read several times, and gives the same each time."""
+    """A source of rows. May be read several times, and yields the same rows each time."""
 
     @property
     def label(self) -> str:
-        """Return how people call it, in few words."""
+        """Return a short name for people."""
 
     def files(self) -> tuple[Path, ...]:
-        """Return its files, in the order in which they are read; none when it is in memory.
+        """Return its files, in reading order; empty for a source in memory.
 
         Raises:
-            DatasetError: there is none, or one cannot be read.
+            DatasetError: no file found, or one cannot be read.
         """
 
     def content(self) -> str:
-        """Return how files are read, or the SHA-256 of what is not in files: part of the key."""
+        """Return, as part of the key, how files are read, or the SHA-256 of rows that are not in files."""
 
-    def beside(self, folder: Path) -> "Source":
-        """Return it with relative paths taken from a folder."""
+    def relative_to(self, folder: Path) -> "Source":
+        """Return the source with relative paths resolved against a folder."""
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
-        """Yield its parts; `at` is told how many bytes of all files have been read."""
+        """Yield its parts; call `at` with the number of bytes read of all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Where rows come from and what their columns mean.
+    """A source of rows and the meaning of their columns.
 
     Attributes:
         source: where rows come from.
         ts: the column of event times.
         key: the column of keys, whole numbers or texts, for a keyed program.
-        kind: the column with the names of kinds; or, where there is no such column, the kind of all
-            rows, as is `=view` in any case. None: the program has one kind.
-        columns: the column of each field of the program that is not called as the field;
-            `"-"` (`NO_COLUMN`): there is none, and the field is 0, or an empty list.
-        ids: fields whose texts get numbers, by a dictionary that is kept with the dataset.
-        time_format: how times are written, see `times`; None: it is recognized.
-        zone: IANA name of the zone of times that name none.
+        kind: the column with the names of kinds; or the kind of all rows, if no column has this
+            name; `=view` always means the kind. None: the program has one kind.
+        columns: the column of each field of the program, if named differently;
+            `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0, or an empty list.
+        ids: fields whose texts become numbers, by a dictionary that is stored with the dataset.
+        time_format: the format of times, see `times`; None: recognized from the data.
+        zone: IANA time zone of times without a zone.
         unit: of event time in the dataset: `s`, `ms`, `us` or `ns`.
-        streams: physical streams that each kind is dealt to, where it can be (`split`).
-        max_bad: so many unreadable rows are left out; one more is an error.
+        streams: physical streams for each kind that can be split (`split`).
+        max_bad: unreadable rows to skip; one more is an error.
 
     Raises:
         DatasetError: a value is out of range.
@@ -129,9 +129,9 @@ class Table:
 
     def __post_init__(self) -> None:
         where = f"table {self.source.label}"
-        if not _is_whole(self.streams) or not 1 <= self.streams <= MOST_STREAMS:
+        if not _is_integer(self.streams) or not 1 <= self.streams <= MOST_STREAMS:
             raise DatasetError(f"{where}: streams is {self.streams!r}; give 1 to {MOST_STREAMS}")
-        if not _is_whole(self.max_bad) or self.max_bad < 0:
+        if not _is_integer(self.max_bad) or self.max_bad < 0:
             raise DatasetError(f"{where}: max_bad is {self.max_bad!r}; give 0 or more")
         if self.unit not in UNITS:
             raise DatasetError(f"{where}: unit is {self.unit!r}; give one of {', '.join(UNITS)}")
@@ -149,12 +149,12 @@ class Table:
                 "as Europe/Berlin, or UTC"
             ) from None
 
-    def beside(self, folder: Path) -> "Table":
-        """Return the table with relative paths taken from a folder."""
-        return replace(self, source=self.source.beside(folder))
+    def relative_to(self, folder: Path) -> "Table":
+        """Return the table with relative paths resolved against a folder."""
+        return replace(self, source=self.source.relative_to(folder))
 
     def meaning(self) -> dict[str, Any]:
-        """Return all that is said of its rows and not what they are, as JSON can hold it."""
+        """Return all attributes except the source, in a JSON form."""
         return {
             "ts": self.ts,
             "key": self.key,
@@ -169,5 +169,5 @@ class Table:
         }
 
 
-def _is_whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)

@@ -16,25 +16,29 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.manifest import Content, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.rows import where
+from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
 from streamlab.workloads.datasets.stream_table import StreamTable, StreamTask
 from streamlab.workloads.datasets.tables.keys import Keys, keys_of
-from streamlab.workloads.datasets.tables.required_columns import Wanted, check_meaning, wanted_by
+from streamlab.workloads.datasets.tables.required_columns import (
+    RequiredColumns,
+    check_meaning,
+    required_columns,
+)
 from streamlab.workloads.datasets.tables.table import FILE, Table
 from streamlab.workloads.datasets.tables.table_reader import Reading, read
 from streamlab.workloads.memory import available_bytes
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 VERSION = 3
-"""Raised when the same table becomes another dataset."""
+"""Increased when the same table becomes a different dataset."""
 
 SORTING_BYTES = 24
-"""Memory for each row that is sorted."""
+"""Memory per row, if rows must be sorted."""
 
 
 def content_key(table: Table) -> str:
-    """Return the SHA-256 of a table: what is in it and what is said of it, never where it is.
+    """Return the SHA-256 of a table's content and declarations; file locations do not count.
 
     Raises:
         DatasetError: a file cannot be read.
@@ -54,25 +58,24 @@ def dataset_of(
     licence: str | None = None,
     made: Recipe | None = None,
 ) -> Dataset:
-    """Return a table as the input of a program, from the catalogue when it is there, else made.
+    """Return a table as the input of a program, from the catalogue if present, else newly made.
 
     Args:
         table: the table.
-        name: whose input it becomes (`Workload.input_name`).
-        program: what reads it; what is wanted of the table follows from it.
-        catalog: where the dataset is kept.
-        progress: told of what is done.
-        source: where the data comes from, in a person's words, or how it was `made`; None: not
-            stated.
-        licence: of the data, likewise.
-        made: what a table that was generated is known by, instead of by its content.
+        name: the input's name (`Workload.input_name`).
+        program: reads the table, and determines the required columns.
+        catalog: stores the dataset.
+        progress: receives progress reports.
+        source: where the data comes from, for people; None: not stated.
+        licence: of the data; None: not stated.
+        made: for a generated table, the recipe that identifies it instead of its content.
 
     Raises:
-        DatasetError: the table cannot be read, or is not what the program wants; the catalogue is
-            as it was.
+        DatasetError: the table cannot be read, or does not fit the program; the catalogue is
+            unchanged.
     """
-    wanted = wanted_by(program)
-    check_meaning(table, wanted)
+    required = required_columns(program)
+    check_meaning(table, required)
     streams = shares(program, table.streams)
     files = table.source.files()
     before = [_state(path) for path in files]
@@ -81,7 +84,7 @@ def dataset_of(
         if progress is not None:
             progress("looking at files", number, len(files))
         sums.append(file_sha256(path))
-    schema = [wanted.schema(), [[share.name, share.count] for share in streams]]
+    schema = [required.schema(), [[share.name, share.count] for share in streams]]
     recipe = made or Recipe(
         workload=name,
         params={"table": _key(table, files, sums), "schema": schema},
@@ -92,15 +95,15 @@ def dataset_of(
     named = [
         {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
     ]
-    found = catalog.find(recipe)
-    if found is not None and made:
-        return found
+    stored = catalog.find(recipe)
+    if stored is not None and made:
+        return stored
     facts = catalog.origin(recipe)
-    if found is not None and facts is not None:
+    if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines")
         if facts.get("files") == named or not places:
             facts = {**facts, "files": named, "table": table.source.label}
-            return catalog.restated(found, source, licence, facts)
+            return catalog.restate(stored, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
 
     def at(done: int) -> None:
@@ -110,15 +113,15 @@ def dataset_of(
     with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        reading, rows = read(table, wanted, staging / "rows", at)
+        reading, rows = read(table, required, staging / "rows", at)
         if [_state(path) for path in files] != before:
             raise DatasetError(f"{table.source.label} changed while it was read; import it again")
-        keys = keys_of(reading.numberings, len(wanted.kinds), table.source.label)
-        tables = tuple(_stream(share, wanted, reading, keys) for share in streams)
+        keys = keys_of(reading.numberings, len(required.kinds), table.source.label)
+        tables = tuple(_stream(share, required, reading, keys) for share in streams)
         if reading.descents:
             _check_memory(reading.rows)
             InProcess().order(rows.times, rows.order)
-        alphabet = Alphabet(kinds=wanted.kinds, keys=keys.count)
+        alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         written = _written(StreamTask(tables, rows, folder, alphabet), progress)
         content = Content(
             workload=name,
@@ -146,11 +149,11 @@ def dataset_of(
             },
         )
         published = catalog.publish(folder, content, recipe)
-    return published if made else catalog.restated(published, source, licence, content.origin)
+    return published if made else catalog.restate(published, source, licence, content.origin)
 
 
 def _generated(made: Recipe) -> dict[str, Any]:
-    """Return what is said of a table that a function made."""
+    """Return the origin of a table that a function generated."""
     params = {name: value for name, value in made.params.items() if name != "wanted"}
     return {
         "generator": made.workload,
@@ -162,15 +165,15 @@ def _generated(made: Recipe) -> dict[str, Any]:
 
 
 def _key(table: Table, files: tuple[Path, ...], sums: list[str]) -> str:
-    said = [VERSION, table.source.content(), sums, table.meaning()]
+    parts = [VERSION, table.source.content(), sums, table.meaning()]
     if FILE in (table.ts, table.key, table.kind, *table.columns.values()):
-        said.append([path.name for path in files])
-    return hashlib.sha256(canonical(said).encode()).hexdigest()
+        parts.append([path.name for path in files])
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
 def _state(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _columns(table: Table) -> dict[str, str]:
@@ -182,37 +185,37 @@ def _check_memory(rows: int) -> None:
     free = available_bytes()
     if rows * SORTING_BYTES > free:
         raise DatasetError(
-            f"{rows:,} rows are not in order of time, and to sort them takes "
+            f"{rows:,} rows are not in order of time, and sorting them takes "
             f"{rows * SORTING_BYTES / 1e9:.1f} GB of memory, of which {free / 1e9:.1f} GB are "
-            "free; sort the table before"
+            "free; sort the table first"
         )
 
 
-def _stream(share: Share, wanted: Wanted, reading: Reading, keys: Keys) -> StreamTable:
+def _stream(share: Share, required: RequiredColumns, reading: Reading, keys: Keys) -> StreamTable:
     dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
-    for name in reading.carried(share.kind, wanted):
-        of = wanted.lists.get(name)
-        dtypes[name] = wanted.fields[name] if of is None else ListType(of)
+    for name in reading.present_fields(share.kind, required):
+        element = required.lists.get(name)
+        dtypes[name] = required.fields[name] if element is None else ListType(element)
     return StreamTable(
         name=share.name,
         kinds=(share.kind,),
         dtypes=dtypes,
-        blocks=partial(_blocks, share, tuple(dtypes), len(wanted.kinds), keys),
+        blocks=partial(_blocks, share, tuple(dtypes), len(required.kinds), keys),
     )
 
 
 def _blocks(
     share: Share, names: tuple[str, ...], kinds: int, keys: Keys, blocks: Iterator[Block]
 ) -> Iterator[Block]:
-    dealt = share.dealer()
+    mask = share.row_filter()
     for block in blocks:
-        mine = where(block, dealt(np.asarray(block["kind"])))
-        columns: dict[str, Any] = {"ts": mine["ts"]}
+        rows = select_rows(block, mask(np.asarray(block["kind"])))
+        columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
-            columns["tag"] = _tags(share.kind, kinds, keys.of(np.asarray(mine["key"])))
-        yield {**columns, **{name: mine[f".{name}"] for name in names if name not in columns}}
+            columns["tag"] = _tags(share.kind, kinds, keys.lookup(np.asarray(rows["key"])))
+        yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}
 
 
 def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""Rows of a table to columns of numbers on disk, in the order in which they are read."""
+"""Converts the rows of a table to columns of numbers on disk, in reading order."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,14 +12,14 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.rows import Rows, RowsWriter, taken
+from streamlab.workloads.datasets.rows import Rows, RowsWriter, take_rows
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
     TS,
-    Chosen,
-    Wanted,
+    ChosenColumns,
+    RequiredColumns,
     choose,
 )
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KEYS = "keys"
-"""The dictionary of keys."""
+"""The name of the dictionary of keys."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Reading(RowReport):
-    """What reading a table found.
+    """The findings of reading a table.
 
     Attributes:
-        descents: number of rows whose time is before that of the row before.
+        descents: number of rows with an earlier time than the row before.
         times: how times were read (`TimeReader.report`).
         of_kind: number of good rows of each kind.
-        empty: of each kind and field, how many of its rows have nothing there.
-        first_empty: of each kind and field, the first of these, in words.
+        empty: number of rows in which a field is empty, by kind and field.
+        first_empty: the first of these rows, in words, by kind and field.
         numberings: dictionaries, by name.
-        no_numbers: fields of whole numbers in which a value is none.
+        no_numbers: fields of whole numbers with a value that is not one.
     """
 
     descents: int = 0
@@ -59,57 +59,58 @@ class Reading(RowReport):
     numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
 
-    def carried(self, kind: int, wanted: Wanted) -> tuple[str, ...]:
-        """Return the fields that rows of a kind carry: those that are not empty in all of them."""
+    def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
+        """Return the fields that rows of a kind carry, which are not empty in all of them."""
         return tuple(
             name
-            for name in (*wanted.fields, *wanted.lists)
-            if name in wanted.of_kind[kind]
+            for name in (*required.fields, *required.lists)
+            if name in required.of_kind[kind]
             and not (0 < self.of_kind[kind] == self.empty.get((kind, name), 0))
         )
 
-    def lacking(self, wanted: Wanted) -> dict[tuple[int, str], int]:
-        """Return the fields that only some rows of a kind have, with how many rows lack them."""
+    def partial_fields(self, required: RequiredColumns) -> dict[tuple[int, str], int]:
+        """Return the fields that only some rows of a kind have, with the number of rows without."""
         return {
             (kind, name): count
             for (kind, name), count in self.empty.items()
-            if name in wanted.of_kind[kind] and 0 < count < self.of_kind[kind]
+            if name in required.of_kind[kind] and 0 < count < self.of_kind[kind]
         }
 
 
 def read(
-    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
-    Where only the rows show which fields a kind carries, and some rows of it lack one, the table is
-    read again, and these rows are bad.
+    If the program does not declare the fields of a kind, and only some of its rows lack one, the table is
+    read again, with these rows as bad ones.
 
     Raises:
-        DatasetError: the source cannot be read, a column is missing, or more rows are bad than
-            allowed, or all are.
+        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are.
     """
-    found, rows = _read(table, wanted, folder, at)
-    lacking = found.lacking(wanted)
-    if not lacking:
-        return found, rows
+    reading, rows = _read(table, required, folder, at)
+    partial = reading.partial_fields(required)
+    if not partial:
+        return reading, rows
     # A row may lack several fields: this counts it several times, the second reading does not.
-    if found.bad + max(lacking.values()) > table.max_bad:
-        first = next(iter(lacking))
+    if reading.bad + max(partial.values()) > table.max_bad:
+        first = next(iter(partial))
         raise DatasetError(
-            f"{found.first_empty[first]} is empty, as in {lacking[first]:,} of "
-            f"{found.of_kind[first[0]]:,} rows of kind {wanted.kinds[first[0]]}; all rows of a "
-            "kind have a field, or none has; mend the file, or leave such rows out with --max-bad "
-            f"{found.bad + sum(lacking.values())}"
+            f"{reading.first_empty[first]} is empty, as in {partial[first]:,} of "
+            f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
+            "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
+            f"{reading.bad + sum(partial.values())}"
         )
-    of_kind = tuple(frozenset(found.carried(kind, wanted)) for kind in range(len(wanted.kinds)))
-    return _read(table, replace(wanted, of_kind=of_kind, certain=True), folder, at)
+    of_kind = tuple(
+        frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
+    )
+    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at)
 
 
 def _read(
-    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
 ) -> tuple[Reading, Rows]:
-    found = Reading(of_kind=[0] * len(wanted.kinds))
+    reading = Reading(of_kind=[0] * len(required.kinds))
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
     )
@@ -117,40 +118,44 @@ def _read(
     before: int | None = None
     with RowsWriter(folder) as writer:
         for part in table.source.parts(at):
-            chosen = choose(table, wanted, part.names, part.place)
+            chosen = choose(table, required, part.names, part.place)
             for chunk in part.chunks(list(chosen.index.values()) or [0]):
-                block = _Block(table, wanted, chosen, chunk, part, found, times).columns()
+                block = _Block(table, required, chosen, chunk, part, reading, times).columns()
                 ts = np.asarray(block["ts"])
                 if len(ts):
                     late = np.diff(ts, prepend=ts[0] if before is None else before) < 0
-                    found.descents += int(np.count_nonzero(late))
+                    reading.descents += int(np.count_nonzero(late))
                     before = int(ts[-1])
                     writer.append(block)
-                found.rows += len(ts)
-                found.empty_lines += chunk.empty_lines
-                found.passed_over += chunk.header_lines
-                if not found.rows and found.bad > table.max_bad:
-                    raise DatasetError(_none(found))
+                reading.rows += len(ts)
+                reading.empty_lines += chunk.empty_lines
+                reading.passed_over += chunk.header_lines
+                if not reading.rows and reading.bad > table.max_bad:
+                    raise DatasetError(_all_bad(reading))
         rows = writer.rows()
-    found.times = reader.report()
-    if found.bad > table.max_bad:
-        more = f"; {found.bad:,} of {found.bad + found.rows:,} rows are bad" * (found.bad > 1)
-        raise DatasetError(f"{found.bad_lines[0]}{more}; {found.excess()} (max_bad={found.bad})")
-    if not found.rows:
+    reading.times = reader.report()
+    if reading.bad > table.max_bad:
+        more = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad" * (
+            reading.bad > 1
+        )
         raise DatasetError(
-            _none(found)
-            if found.bad
+            f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
+        )
+    if not reading.rows:
+        raise DatasetError(
+            _all_bad(reading)
+            if reading.bad
             else f"{table.source.label} has no rows; there is nothing to import"
         )
-    return found, rows
+    return reading, rows
 
 
-def _none(found: Reading) -> str:
-    texts = found.no_numbers
+def _all_bad(reading: Reading) -> str:
+    texts = reading.no_numbers
     ids = f"; a field of texts is numbered by --ids {texts[0]} (ids=...)" if texts else ""
     return (
-        f"{found.bad_lines[0]}; none of the first {found.bad:,} rows can be read, so the columns "
-        f"are not what they are said to be{ids}"
+        f"{reading.bad_lines[0]}; none of the first {reading.bad:,} rows can be read, so the columns "
+        f"are not as declared{ids}"
     )
 
 
@@ -160,25 +165,25 @@ class _Block:
     def __init__(
         self,
         table: Table,
-        wanted: Wanted,
-        chosen: Chosen,
+        required: RequiredColumns,
+        chosen: ChosenColumns,
         chunk: Chunk,
         part: Part,
-        found: Reading,
+        reading: Reading,
         times: ColumnTimes,
     ) -> None:
-        self._table, self._wanted, self._chosen, self._chunk = table, wanted, chosen, chunk
-        self._place, self._file, self._found, self._times = part.place, part.file, found, times
+        self._table, self._required, self._chosen, self._chunk = table, required, chosen, chunk
+        self._place, self._file, self._reading, self._times = part.place, part.file, reading, times
         self._bad: dict[int, str] = {}
         self._empty: dict[str, npt.NDArray[np.bool_]] = {}
-        given = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
+        in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
-            role: plain(given[role]) if role in given else self._made(name, part)
+            role: plain(in_part[role]) if role in in_part else self._made(name, part)
             for role, name in chosen.names.items()
         }
 
     def columns(self) -> Mapping[str, Column]:
-        """Return the good rows, and count the bad ones."""
+        """Return the good rows; record the bad ones in the reading."""
         rows = self._chunk.batch.num_rows
         ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row_of_file)
         self._note(TS, bad)
@@ -186,36 +191,36 @@ class _Block:
         read["kind"] = kind = self._kinds(rows)
         if KEY in self._cells:
             read["key"] = self._texts(KEY)
-        for name, dtype in self._wanted.fields.items():
+        for name, dtype in self._required.fields.items():
             read[f".{name}"] = self._field(name, dtype, rows)
-        for name, dtype in self._wanted.lists.items():
+        for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
-        # What is no row at all comes last: it says nothing of how the columns are declared.
+        # Invalid rows come last, because they do not show whether columns are declared wrongly.
         further = self._chunk.further
         for row in sorted(self._bad):
             lines = 0 if further is None else int(further[row])
-            self._found.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
+            self._reading.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
-            self._found.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
-        good = np.ones(rows, np.bool_)
-        good[list(self._bad)] = False
-        kept = np.flatnonzero(good)
+            self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
+        is_good = np.ones(rows, np.bool_)
+        is_good[list(self._bad)] = False
+        good = np.flatnonzero(is_good)
         if further is not None:
-            for row in kept[further[kept] > 0].tolist():
-                self._found.row_of_lines(self._row(row), int(further[row]))
-        self._count(kind, kept)
-        return {name: self._kept(name, column, kept) for name, column in read.items()}
+            for row in good[further[good] > 0].tolist():
+                self._reading.row_of_lines(self._row(row), int(further[row]))
+        self._count(kind, good)
+        return {name: self._good(name, column, good) for name, column in read.items()}
 
     def _made(self, name: str, part: Part) -> "pa.Array":
-        """Return a column that every table has."""
+        """Return `FILE` or `ROW`, the columns of every table."""
         import pyarrow as pa
 
         rows = self._chunk.batch.num_rows
         if name == FILE:
             return pa.repeat(part.file, rows)
-        first = self._found.rows + self._found.bad + 1
+        first = self._reading.rows + self._reading.bad + 1
         return pa.array(np.arange(first, first + rows))
 
     def _row(self, row: int) -> str:
@@ -237,7 +242,7 @@ class _Block:
 
         if self._chosen.kind is not None:
             return np.full(rows, self._chosen.kind, np.int8)
-        names = self._wanted.kinds
+        names = self._required.kinds
         texts = self._texts(KIND)
         codes = pc.index_in(texts, pa.array(names, texts.type)).fill_null(-1)
         kinds = np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
@@ -247,12 +252,12 @@ class _Block:
         return np.maximum(kinds, 0)
 
     def _texts(self, role: str) -> "pa.Array":
-        """Return a column as texts without blanks around them; empty ones are bad."""
+        """Return a column as texts without surrounding blanks; empty ones are bad or noted as empty."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         cells = self._cells[role]
-        if pa.types.is_floating(cells.type):  # whole numbers with holes are floats in pandas
+        if pa.types.is_floating(cells.type):  # pandas stores whole numbers with gaps as floats
             with suppress(pa.ArrowInvalid):
                 cells = pc.if_else(pc.is_nan(cells), None, cells).cast(pa.int64())
         if not (is_text(cells.type) or pa.types.is_integer(cells.type)):
@@ -261,11 +266,11 @@ class _Block:
                 "numbers"
             )
         texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).fill_null("")
-        none = np.asarray(pc.equal(texts, "").to_numpy(zero_copy_only=False))
+        is_empty = np.asarray(pc.equal(texts, "").to_numpy(zero_copy_only=False))
         if role in (KEY, KIND):
-            self._note(role, {int(row): "is empty" for row in np.flatnonzero(none)})
+            self._note(role, {int(row): "is empty" for row in np.flatnonzero(is_empty)})
         else:
-            self._empty[role.removeprefix(".")] = none
+            self._empty[role.removeprefix(".")] = is_empty
         return texts
 
     def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
@@ -278,16 +283,16 @@ class _Block:
         cells = numbers(self._cells[role], dtype, self._where(role))
         self._empty[name] = cells.empty
         self._note(role, cells.bad)
-        if cells.bad and dtype.kind in "iu" and name not in self._found.no_numbers:
-            self._found.no_numbers.append(name)
+        if cells.bad and dtype.kind in "iu" and name not in self._reading.no_numbers:
+            self._reading.no_numbers.append(name)
         return cells.values
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
-        """Return where a field has nothing that has no column: nowhere, when it is to be 0."""
+        """Return the mask of empty rows of a field without a column: none, if the field is to be 0."""
         return np.full(rows, self._table.columns.get(name) != NO_COLUMN)
 
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
-        """Return lists of numbers, or of texts that are still to be numbered."""
+        """Return lists of numbers, or of texts that are numbered later."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -314,8 +319,8 @@ class _Block:
         np.cumsum(lengths, out=offsets[1:])
         flat = cells.flatten()
         if is_text(kind.value_type):
-            none = np.asarray(flat.is_null().to_numpy(zero_copy_only=False))
-            self._note_elements(role, offsets, none, {})
+            is_empty = np.asarray(flat.is_null().to_numpy(zero_copy_only=False))
+            self._note_elements(role, offsets, is_empty, {})
             return cells.cast(pa.list_(pa.string()))
         elements = numbers(flat, dtype, self._where(role))
         self._note_elements(role, offsets, elements.empty, elements.bad)
@@ -328,59 +333,61 @@ class _Block:
         empty: npt.NDArray[np.bool_],
         bad: Mapping[int, str],
     ) -> None:
-        """Take rows for bad that have an element which is none."""
-        why = {**{int(index): "holds nothing" for index in np.flatnonzero(empty)}, **bad}
+        """Record rows with an empty or bad element as bad."""
+        why = {**{int(index): "is empty" for index in np.flatnonzero(empty)}, **bad}
         for element, words in why.items():
             row = int(np.searchsorted(offsets, element, side="right")) - 1
             self._note(role, {row: f"element {element - offsets[row] + 1}: {words}"})
 
     def _check_empty(self, kind: npt.NDArray[np.int8]) -> None:
-        """Take rows without a field that their kind must have for bad."""
-        if not self._wanted.certain and self._chosen.kind is None:
+        """Record rows without a field that their kind must have as bad."""
+        if not self._required.certain and self._chosen.kind is None:
             return
         for name, empty in self._empty.items():
             if not empty.any() or f".{name}" not in self._cells:
                 continue
-            must = np.array([name in names for names in self._wanted.of_kind])
+            must = np.array([name in names for names in self._required.of_kind])
             for row in np.flatnonzero(empty & must[kind]):
                 self._note(f".{name}", {int(row): "is empty"})
 
-    def _count(self, kind: npt.NDArray[np.int8], kept: npt.NDArray[np.int64]) -> None:
-        found = self._found
-        for index, count in enumerate(np.bincount(kind[kept], minlength=len(found.of_kind))):
-            found.of_kind[index] += int(count)
+    def _count(self, kind: npt.NDArray[np.int8], good: npt.NDArray[np.int64]) -> None:
+        reading = self._reading
+        for index, count in enumerate(np.bincount(kind[good], minlength=len(reading.of_kind))):
+            reading.of_kind[index] += int(count)
         for name, empty in self._empty.items():
             if not empty.any():
                 continue
-            rows = kept[empty[kept]]
-            for index, count in enumerate(np.bincount(kind[rows], minlength=len(found.of_kind))):
+            rows = good[empty[good]]
+            for index, count in enumerate(np.bincount(kind[rows], minlength=len(reading.of_kind))):
                 if not count:
                     continue
-                known = found.empty.get((index, name), 0)
-                found.empty[index, name] = known + int(count)
+                before = reading.empty.get((index, name), 0)
+                reading.empty[index, name] = before + int(count)
                 row = int(rows[np.argmax(kind[rows] == index)])
                 column = self._chosen.names.get(f".{name}", name)
                 words = f"{self._row(row)}, column {column}"
-                found.first_empty.setdefault((index, name), words)
+                reading.first_empty.setdefault((index, name), words)
 
-    def _kept(
-        self, name: str, column: "npt.NDArray[Any] | ListColumn | pa.Array", kept: Any
+    def _good(
+        self, name: str, column: "npt.NDArray[Any] | ListColumn | pa.Array", good: Any
     ) -> Column:
-        """Return the good rows of a column, texts as numbers."""
+        """Return the good rows of a column, with texts as numbers."""
         import pyarrow as pa
 
         if not isinstance(column, pa.Array):
-            return taken(column, kept)
+            return take_rows(column, good)
         dictionary = KEYS if name == "key" else name.removeprefix(".")
-        numbering = self._found.numberings.setdefault(dictionary, Numbering())
-        ids = numbering.ids(column.take(pa.array(kept)))
+        numbering = self._reading.numberings.setdefault(dictionary, Numbering())
+        ids = numbering.ids(column.take(pa.array(good)))
         field_name = name.removeprefix(".")
-        wanted = {**self._wanted.fields, **self._wanted.lists}.get(field_name, np.dtype(np.int32))
-        if name == "key" or len(numbering) - 1 <= np.iinfo(wanted).max:
+        dtype = {**self._required.fields, **self._required.lists}.get(
+            field_name, np.dtype(np.int32)
+        )
+        if name == "key" or len(numbering) - 1 <= np.iinfo(dtype).max:
             if isinstance(ids, ListColumn):
-                return ListColumn(ids.offsets, ids.values.astype(wanted))
-            return ids.astype(np.int32 if name == "key" else wanted)
+                return ListColumn(ids.offsets, ids.values.astype(dtype))
+            return ids.astype(np.int32 if name == "key" else dtype)
         raise DatasetError(
             f"{self._where(name)}: {len(numbering):,} different texts are more than field "
-            f"{field_name} of type {wanted} can number"
+            f"{field_name} of type {dtype} can number"
         )

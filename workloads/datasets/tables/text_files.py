@@ -1,7 +1,7 @@
-"""CSV files as tables, read in blocks: plain, gzip or xz, alone or in tar or zip archives.
+"""Reads CSV files as tables, in blocks: plain, gzip or xz, alone or in tar or zip archives.
 
-A file may be larger than memory. Rows count from 1, with the header and bad rows, without empty
-lines; messages also name their lines where these differ.
+A file may be larger than memory. Row numbers count from 1 and include the header and bad rows, but not empty
+lines; messages add line numbers where they differ.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +19,8 @@ from streamlab.workloads.datasets.manifest import canonical
 from streamlab.workloads.datasets.tables.file_search import (
     Paths,
     archive_of,
-    found_files,
-    paths_beside,
+    find_files,
+    resolve_paths,
 )
 from streamlab.workloads.datasets.tables.table import Chunk, Part
 from streamlab.workloads.datasets.text.csv_text import CsvRows, CsvText, LineText, row_words
@@ -32,10 +32,10 @@ class TextFiles:
     """CSV files.
 
     Attributes:
-        paths: files, or globs of files; of an archive `ARCHIVE!PATTERN` the members that match.
+        paths: files, or globs of files; `ARCHIVE!PATTERN`: the matching members of an archive.
         delimiter: between cells; a blank: any run of blanks and tabs.
-        quoted: whether cells in quotes may hold delimiters and line ends; else quotes are quotes.
-        header: whether the first row names the columns; else they are called 1, 2, ...
+        quoted: whether cells in quotes may hold delimiters and line ends; else a quote is a character.
+        header: whether the first row names the columns; else their names are 1, 2, ...
     """
 
     paths: Paths
@@ -50,30 +50,30 @@ class TextFiles:
 
     def files(self) -> tuple[Path, ...]:
         """As `Source.files`."""
-        return found_files(tuple(archive_of(path)[0] for path in self.paths), folders=None)
+        return find_files(tuple(archive_of(path)[0] for path in self.paths), folders=None)
 
     def content(self) -> str:
         """As `Source.content`."""
         members = [archive_of(path)[1] for path in self.paths]
         return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
-    def beside(self, folder: Path) -> "TextFiles":
-        """As `Source.beside`."""
-        return replace(self, paths=paths_beside(self.paths, folder))
+    def relative_to(self, folder: Path) -> "TextFiles":
+        """As `Source.relative_to`."""
+        return replace(self, paths=resolve_paths(self.paths, folder))
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
         """As `Source.parts`."""
         done = 0
-        for given in self.paths:
-            archive, pattern = archive_of(given)
-            for path in found_files((archive,), folders=None):
-                none = True
+        for spec in self.paths:
+            archive, pattern = archive_of(spec)
+            for path in find_files((archive,), folders=None):
+                matched = False
                 for raw in parts(path):
                     member = raw.place.removeprefix(f"{path}!")
                     if fnmatchcase(member, pattern):
-                        none = False
-                        yield self._part(raw, partial(_tell, at, raw, done))
-                if none:
+                        matched = True
+                        yield self._part(raw, partial(_report, at, raw, done))
+                if not matched:
                     raise DatasetError(f"{path} has no member {pattern}")
                 done += path.stat().st_size
 
@@ -94,12 +94,12 @@ def text_part(raw: RawPart, text: CsvText | LineText, at: Callable[[], None]) ->
     return Part(place=raw.place, file=raw.name, names=names, chunks=chunks)
 
 
-def _tell(at: Callable[[int], None], raw: RawPart, done: int) -> None:
+def _report(at: Callable[[int], None], raw: RawPart, done: int) -> None:
     at(done + raw.at())
 
 
 def _chunk(rows: CsvRows) -> Chunk:
-    """Return a chunk of the rows whose cells are UTF-8."""
+    """Return the rows as a chunk; rows with cells that are not UTF-8 become bad ones."""
     import pyarrow as pa
 
     texts, wrong = [], np.zeros(len(rows.row), np.bool_)
@@ -107,9 +107,9 @@ def _chunk(rows: CsvRows) -> Chunk:
         try:
             texts.append(column.cast(pa.string()))
         except pa.ArrowInvalid:
-            found = [_decoded(cell) for cell in column.to_pylist()]
-            wrong |= np.array([text is None for text in found], np.bool_)
-            texts.append(pa.array(found, pa.string()))
+            decoded = [_decoded(cell) for cell in column.to_pylist()]
+            wrong |= np.array([text is None for text in decoded], np.bool_)
+            texts.append(pa.array(decoded, pa.string()))
     row, line, further = rows.row, rows.line, rows.further
     bad = list(rows.bad)
     if wrong.any():

@@ -1,1 +1,1 @@
-"""Text files: their encodings, line ends and CSV records, one way for all imports."""
+"""Reads text files for all imports: encodings, line ends, CSV records and words."""

@@ -1,4 +1,4 @@
-"""Reads CSV: chosen columns of all records of a text, with the lines of each record."""
+"""Reads chosen columns of all records of a CSV text, with the line numbers of each record."""
 
 import json
 import re
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from pyarrow.csv import InvalidRow
 
 TAB = r"\t"
-"""How a tab may be written as a delimiter."""
+"""The notation for a tab as delimiter."""
 
 LINE = "line"
-"""The column of texts whose lines have one cell."""
+"""The name of the only column of texts whose lines have one cell."""
 
 _HEAD_BYTES = 1 << 20
-"""A text in another encoding without a mark has a byte 0 among these."""
+"""UTF-16 text without a mark has a byte 0 among these bytes."""
 
 _DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
-"""Control characters; one that a block lacks replaces the single returns in it."""
+"""Control characters; one that a block lacks replaces the block's single carriage returns."""
 
 
-def checked_delimiter(delimiter: object, where: str) -> str:
-    r"""Return a delimiter, `\t` as a tab.
+def parse_delimiter(delimiter: object, where: str) -> str:
+    r"""Return a delimiter, with `\t` replaced by a tab.
 
     Args:
         delimiter: the delimiter to check.
@@ -59,12 +59,12 @@ class CsvRows:
 
     Attributes:
         columns: the chosen cells of the good records, as Arrow arrays of bytes.
-        row: int64, the number of each good record in the text, from 1, with the header.
+        row: int64, the number of each good record in the text, from 1, counting the header.
         line: int64, the first line of each, from 1.
-        further: int64, how many lines each has after that, which a quoted cell holds.
-        bad: lines that are no record, in order.
-        empty_lines: empty lines outside records.
-        header_lines: lines of the header, with the first records of a text.
+        further: int64, the number of lines after the first, within quoted cells.
+        bad: lines that are no records, in order.
+        empty_lines: number of empty lines outside records.
+        header_lines: number of lines of the header; 0 except with a text's first records.
     """
 
     columns: "list[pa.Array]"
@@ -77,7 +77,7 @@ class CsvRows:
 
 
 def row_words(row: int, line: int, further: int) -> str:
-    """Return the number of a record for messages, with its lines where these differ."""
+    """Return the number of a record for messages, with its line numbers if they differ."""
     if further:
         return f"{row} (lines {line} to {line + further})"
     return f"{row}" if row == line else f"{row} (line {line})"
@@ -88,11 +88,11 @@ class CsvText:
 
     Args:
         part: the text.
-        delimiter: between cells; a blank is any run of blanks and tabs.
+        delimiter: between cells; a blank stands for any run of blanks and tabs.
         quoted: whether cells may be quoted, see `records`.
-        header: whether the first record names the columns; else they are called 1, 2, ...
-        layout: names of the columns where all such texts have the same; a first record with these
-            names, in capitals or not, is a header.
+        header: whether the first record names the columns; else their names are 1, 2, ...
+        layout: names of the columns if all such texts have the same; a first record with these
+            names, in any case, is a header.
     """
 
     def __init__(
@@ -112,29 +112,29 @@ class CsvText:
         self._header_lines = self._line = 0
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the columns; called once, before `rows`.
+        """Return the names of the columns; call it once, before `rows`.
 
         Raises:
-            DatasetError: the text is empty, holds bytes 0, or begins as JSON does.
+            DatasetError: the text is empty, has bytes 0, or begins like JSON.
         """
         place = self._part.place
         with readable(place, lambda: "line 0"):
-            for found in self._records:
-                self._first.append(found)
-                before = [bad for bad in found.bad if bad.row == 1]
+            for records in self._records:
+                self._first.append(records)
+                before = [bad for bad in records.bad if bad.row == 1]
                 if self._header and before:
                     raise DatasetError(f"{place}: the first row is not CSV ({before[0].reason})")
-                if len(found.row):
-                    return self._names(found)
+                if len(records.row):
+                    return self._names(records)
         if self._layout:
             return self._layout
-        for found in self._first:
-            for bad in found.bad:
+        for records in self._first:
+            for bad in records.bad:
                 raise DatasetError(f"{place}: no row is CSV ({bad.reason})")
         raise DatasetError(f"{place} is empty; there is nothing to import")
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield the lines, after a check that the first block is neither JSON nor UTF-16."""
+        """Yield the lines, after checking that the first block is neither JSON nor UTF-16."""
         place = self._part.place
         for number, block in enumerate(text_blocks(self._part.file, place)):
             if number == 0:
@@ -145,23 +145,23 @@ class CsvText:
                 _refuse_json(place, block.lstrip().partition(b"\n")[0].rstrip())
             yield block
 
-    def _names(self, found: Records) -> tuple[str, ...]:
-        """Return the cells of the first good record, and take it from the records if a header."""
-        data = _EMPTY_LINES.sub(b"", found.data, count=1)
+    def _names(self, records: Records) -> tuple[str, ...]:
+        """Return the cells of the first good record; remove it from the records if it is a header."""
+        data = _EMPTY_LINES.sub(b"", records.data, count=1)
         end = 0
-        for _ in range(int(found.further[0]) + 1):
+        for _ in range(int(records.further[0]) + 1):
             end = data.index(b"\n", end) + 1
         cells = self._scanner.cells(data[:end])
         names = tuple(cell.decode("utf-8", errors="replace").strip() for cell in cells)
         folded, layout = ([name.lower() for name in each] for each in (names, self._layout))
         if self._header or folded == layout:
-            self._header_lines = 1 + int(found.further[0])
+            self._header_lines = 1 + int(records.further[0])
             self._first[-1] = replace(
-                found,
+                records,
                 data=data[end:],
-                row=found.row[1:],
-                line=found.line[1:],
-                further=found.further[1:],
+                row=records.row[1:],
+                line=records.line[1:],
+                further=records.further[1:],
             )
         if self._layout or self._header:
             return self._layout or names
@@ -171,7 +171,7 @@ class CsvText:
         """Yield all records after the header.
 
         Args:
-            columns: how many cells a record has; one with more or fewer is bad.
+            columns: number of cells in a record; a record with more or fewer is bad.
             chosen: indices of the requested columns.
 
         Raises:
@@ -179,13 +179,12 @@ class CsvText:
         """
         header_lines = self._header_lines
         with readable(self._part.place, lambda: f"line {self._line}"):
-            for found in chain(self._first, self._records):
-                self._line += found.lines + header_lines
-                yield replace(self._parsed(found, columns, chosen), header_lines=header_lines)
+            for records in chain(self._first, self._records):
+                self._line += records.lines + header_lines
+                yield replace(self._parsed(records, columns, chosen), header_lines=header_lines)
                 header_lines = 0
 
-    def _parsed(self, found: Records, columns: int, chosen: Sequence[int]) -> CsvRows:
-
+    def _parsed(self, records: Records, columns: int, chosen: Sequence[int]) -> CsvRows:
         skipped: list[int] = []
         ragged: list[BadRecord] = []
 
@@ -194,30 +193,30 @@ class CsvText:
             skipped.append(index)
             reason = f"{row.actual_columns} columns instead of {columns}"
             number, line, further = (
-                int(each[index]) for each in (found.row, found.line, found.further)
+                int(each[index]) for each in (records.row, records.line, records.further)
             )
             ragged.append(BadRecord(number, line, further, reason, row.text.encode(encoding)))
             return "skip"
 
-        data, stand_in = found.data, b""
+        data, stand_in = records.data, b""
         if b"\r" in data and data.count(b"\r") > data.count(b"\r\n"):
             data, stand_in = _without_returns(data)
-        # Arrow decodes the rows that it skips, so all must be UTF-8 while it parses.
+        # Arrow decodes the rows that it skips, so all data must be UTF-8 while it parses.
         encoding = "utf-8" if _is_utf8(data) else "latin-1"
         if encoding != "utf-8":
             data = data.decode(encoding).encode()
         table = self._table(data, columns, chosen, skip)
-        good = np.delete(np.arange(len(found.row)), skipped) if skipped else slice(None)
-        row = found.row[good]
-        assert table.num_rows == len(row), "Arrow sees the records that the scanner sees"
-        bad = tuple(sorted((*found.bad, *ragged)))
+        good = np.delete(np.arange(len(records.row)), skipped) if skipped else slice(None)
+        row = records.row[good]
+        assert table.num_rows == len(row), "Arrow and the scanner find the same records"
+        bad = tuple(sorted((*records.bad, *ragged)))
         return CsvRows(
             columns=[_column(table, str(index), stand_in, encoding) for index in chosen],
             row=row,
-            line=found.line[good],
-            further=found.further[good],
+            line=records.line[good],
+            further=records.further[good],
             bad=bad,
-            empty_lines=found.empty_lines,
+            empty_lines=records.empty_lines,
         )
 
     def _table(
@@ -261,7 +260,7 @@ class LineText:
         self._part, self._fallback = part, fallback
 
     def names(self) -> tuple[str, ...]:
-        """Return the name of the one column."""
+        """Return the name of the only column."""
         return (LINE,)
 
     def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[CsvRows]:
@@ -271,17 +270,17 @@ class LineText:
         place, line = self._part.place, 0
         scanner = RecordScanner(place, ",", quoted=False)
         with readable(place, lambda: f"line {line}"):
-            for found in scanner.records(text_blocks(self._part.file, place)):
-                line += found.lines
-                texts = (raw.removesuffix(b"\r") for raw in found.data.split(b"\n"))
+            for records in scanner.records(text_blocks(self._part.file, place)):
+                line += records.lines
+                texts = (raw.removesuffix(b"\r") for raw in records.data.split(b"\n"))
                 cells = [self._utf8(text) for text in texts if text]
                 yield CsvRows(
                     columns=[pa.array(cells, pa.binary())] * len(chosen),
-                    row=found.row,
-                    line=found.line,
-                    further=found.further,
-                    bad=found.bad,
-                    empty_lines=found.empty_lines,
+                    row=records.row,
+                    line=records.line,
+                    further=records.further,
+                    bad=records.bad,
+                    empty_lines=records.empty_lines,
                 )
 
     def _utf8(self, line: bytes) -> bytes:
@@ -303,13 +302,15 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _without_returns(data: bytes) -> tuple[bytes, bytes]:
-    """Return data in which a control character stands for each single return, and which one.
+    """Replace single carriage returns by a control character; return the data and that character.
 
-    Arrow ends a record at single returns, the scanner does not.
+    Arrow ends a record at single returns, but the scanner does not.
     """
     stand_in = next((bytes([code]) for code in _STAND_INS if code not in data), None)
     if stand_in is None:
-        raise DatasetError("single carriage returns among all control characters are no text")
+        raise DatasetError(
+            "the text has single carriage returns and all control characters, so it is not CSV"
+        )
     return _LONE_RETURN.sub(stand_in, data), stand_in
 
 
@@ -327,7 +328,7 @@ def _column(table: "pa.Table", name: str, stand_in: bytes, encoding: str) -> "pa
 
 
 def _refuse_json(place: str, line: bytes) -> None:
-    """Refuse JSON lines and JSON documents, which look like odd CSV.
+    """Refuse JSON lines and JSON documents, which would parse as odd CSV.
 
     Raises:
         DatasetError: the first line is JSON.

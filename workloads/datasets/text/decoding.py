@@ -1,4 +1,4 @@
-"""Decodes files in any encoding that a mark names to UTF-8, in blocks of whole lines."""
+"""Decodes files to UTF-8, from any encoding that a byte-order mark names, in blocks of whole lines."""
 
 import codecs
 from collections.abc import Callable, Iterator
@@ -7,13 +7,13 @@ from typing import IO
 from streamlab.workloads.datasets.errors import DatasetError
 
 BLOCK_BYTES = 8 << 20
-"""Read at a time."""
+"""Size of the blocks to read."""
 
 _PIECE_BYTES = 1 << 20
-"""Read in one call; up to this many bytes before a damaged place may be lost."""
+"""Size of one read call; up to this many bytes before a damaged place may be lost."""
 
 LONGEST_LINE_BYTES = 16 << 20
-"""Longer lines and CSV records are not text; to hold them would make memory depend on the file."""
+"""Longer lines and CSV records are refused, because holding them would make memory depend on the file."""
 
 NO_UTF8 = ", so this is not UTF-8 text; if it is UTF-16 without its mark, convert it to UTF-8"
 
@@ -27,11 +27,11 @@ _OTHER_MARKS = (
 
 
 def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
-    r"""Yield a text as UTF-8 in blocks of whole lines, each line with a `\n` behind it.
+    r"""Yield a text as UTF-8 in blocks of whole lines, each line terminated by `\n`.
 
-    A byte-order mark is removed, and names the encoding. Where most line ends of the first block
-    are single carriage returns, these and `\r\n` become `\n`; else a carriage return stays. A line
-    that is longer than `LONGEST_LINE_BYTES` may be cut to this length.
+    A byte-order mark is removed, and determines the encoding. If most line ends of the first block
+    are single carriage returns, these and `\r\n` become `\n`; else carriage returns stay. A line
+    longer than `LONGEST_LINE_BYTES` may be truncated to this length.
 
     Raises:
         DatasetError: the file is UTF-16 without a mark, or ends within a character.
@@ -46,10 +46,10 @@ def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
             end = text.find(b"\n")
             text, skipping = (b"", True) if end < 0 else (text[end:], False)
         text = pending + text
-        whole = text.rfind(b"\n") + 1
-        if whole:
-            yield text[:whole]
-        pending = text[whole:]
+        lines_end = text.rfind(b"\n") + 1
+        if lines_end:
+            yield text[:lines_end]
+        pending = text[lines_end:]
         if len(pending) > LONGEST_LINE_BYTES:
             pending, skipping = pending[:LONGEST_LINE_BYTES], True
     if pending or held:
@@ -67,7 +67,7 @@ def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
 
 
 def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a file; of a broken one, first the bytes before the damage."""
+    """Yield the bytes of a file; if it is damaged, yield the bytes before the damage and then raise."""
     mark = max(len(mark) for mark, _ in _OTHER_MARKS)
     broken: Exception | None = None
     while broken is None:
@@ -90,24 +90,24 @@ def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _decoder(head: bytes, place: str) -> Callable[[bytes, bool], bytes]:
-    """Return a function that decodes bytes to UTF-8, given them and whether they are the last."""
+    """Return a function from bytes, and whether they are the last, to UTF-8."""
     encoding = next((name for mark, name in _OTHER_MARKS if head.startswith(mark)), None)
     if encoding is None:
         if b"\0" in head[:2]:
             raise DatasetError(f"{place}: line 1 holds a byte 0{NO_UTF8}")
         rest = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
 
-        def plain(given: bytes, final: bool) -> bytes:
+        def plain(data: bytes, final: bool) -> bytes:
             nonlocal rest
-            found, rest = given[rest:], 0
-            return found
+            text, rest = data[rest:], 0
+            return text
 
         return plain
     decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
 
-    def transcoded(given: bytes, final: bool) -> bytes:
+    def transcoded(data: bytes, final: bool) -> bytes:
         try:
-            return decoder.decode(given, final).encode("utf-8", "surrogatepass")
+            return decoder.decode(data, final).encode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             raise DatasetError(
                 f"{place} is not {encoding.upper()}, which its first bytes name ({error.reason})"
@@ -122,7 +122,7 @@ def _ends_with_returns(text: bytes) -> bool:
 
 
 def _unify_ends(text: bytes) -> tuple[bytes, bytes]:
-    """Return a text with all line ends as LF, and the return at its end that LF may follow."""
+    """Return a text with all line ends as LF, and a final return that an LF may still follow."""
     held = b"\r" if text.endswith(b"\r") else b""
     text = text[: len(text) - len(held)]
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), held

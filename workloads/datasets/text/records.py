@@ -1,9 +1,9 @@
-"""Finds CSV records in blocks of lines: where they begin and end, and which lines are no record.
+"""Finds CSV records in blocks of lines: their begins and ends, and lines that are no record.
 
-A cell is quoted where a quote is its first character. It ends at the next quote that is not
-doubled, and a delimiter or the line's end must follow; until then, delimiters and line ends are
-content. Any other quote is a plain character. A record that breaks this rule is bad: it has all
-lines up to its own end, so that none of them is read as a record.
+A cell is quoted if its first character is a quote. It ends at the next quote that is not doubled, and a
+delimiter or the line's end must follow; until then, delimiters and line ends are content. Any other quote is a
+plain character. A record that breaks this rule is bad: it extends to its own end, so that none of its
+lines is read as a record.
 """
 
 import re
@@ -18,10 +18,10 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES
 
 BLANKS = " "
-"""As a delimiter: any run of blanks and tabs."""
+"""This delimiter stands for any run of blanks and tabs."""
 
 NO_QUOTES = "where quotes are plain characters, give --no-quotes (quoted=False)"
-"""The remedy for rows that are lost to a quote."""
+"""The remedy for rows lost because of a quote."""
 
 _QUOTE, _LF, _CR = b'"\n\r'
 _SHOWN_BYTES = 60
@@ -40,7 +40,7 @@ class BadRecord(NamedTuple):
     Attributes:
         row: its number among all records of the text, from 1.
         line: its first line, from 1.
-        further: how many lines it has after that.
+        further: the number of lines after the first.
         reason: why it is no record.
         start: its first bytes.
     """
@@ -52,7 +52,7 @@ class BadRecord(NamedTuple):
     start: bytes
 
     def words(self) -> str:
-        """Return why it is no record, and its beginning."""
+        """Return why the lines are no record, and their beginning."""
         start = self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace")
         return f"{self.reason}: {start!r}" if start else self.reason
 
@@ -65,7 +65,7 @@ class Records:
         data: the good records, each followed by `\n`; empty lines may lie between them.
         row: int64, the number of each good record among all of the text, from 1.
         line: int64, the first line of each, from 1.
-        further: int64, how many lines each has after that.
+        further: int64, the number of lines after the first of each.
         bad: the bad records.
         empty_lines: number of empty lines outside records.
     """
@@ -79,7 +79,7 @@ class Records:
 
     @property
     def lines(self) -> int:
-        """The number of all lines, good, bad and empty."""
+        """The number of all lines: good, bad and empty."""
         bad = sum(1 + record.further for record in self.bad)
         return len(self.row) + int(self.further.sum()) + bad + self.empty_lines
 
@@ -89,22 +89,22 @@ class RecordScanner:
 
     Args:
         place: the name of the text in messages.
-        delimiter: one ASCII character; a blank is any run of blanks and tabs.
+        delimiter: one ASCII character; a blank stands for any run of blanks and tabs.
         quoted: whether cells may be quoted; else every line is a record.
     """
 
     def __init__(self, place: str, delimiter: str, *, quoted: bool) -> None:
         self._place, self._delimiter, self._quoted = place, delimiter, quoted
-        of = re.escape(delimiter.encode())
-        quoted_cell, plain = rb'"(?:[^"]++|"")*+"', rb'[^"\n%b][^\n%b]*+|' % (of, of)
-        strict = rb"(?:%b(?=%b|\r?\n)|%b)" % (quoted_cell, of, plain)
-        loose = rb"(?:%b[^\n%b]*+|%b)" % (quoted_cell, of, plain)
-        self._strict = re.compile(rb"%b(?:%b%b)*+\r?\n" % (strict, of, strict))
-        self._loose = re.compile(rb"%b(?:%b%b)*+\r?\n" % (loose, of, loose))
-        self._strict_start = re.compile(rb"(?:%b%b)*+" % (strict, of))
-        self._loose_start = re.compile(rb"(?:%b%b)*+" % (loose, of))
+        sign = re.escape(delimiter.encode())
+        quoted_cell, plain = rb'"(?:[^"]++|"")*+"', rb'[^"\n%b][^\n%b]*+|' % (sign, sign)
+        strict = rb"(?:%b(?=%b|\r?\n)|%b)" % (quoted_cell, sign, plain)
+        loose = rb"(?:%b[^\n%b]*+|%b)" % (quoted_cell, sign, plain)
+        self._strict = re.compile(rb"%b(?:%b%b)*+\r?\n" % (strict, sign, strict))
+        self._loose = re.compile(rb"%b(?:%b%b)*+\r?\n" % (loose, sign, loose))
+        self._strict_start = re.compile(rb"(?:%b%b)*+" % (strict, sign))
+        self._loose_start = re.compile(rb"(?:%b%b)*+" % (loose, sign))
         self._quoted_cell = re.compile(quoted_cell)
-        self._cell = re.compile(rb"(%b)|([^%b]*+)" % (quoted_cell, of))
+        self._cell = re.compile(rb"(%b)|([^%b]*+)" % (quoted_cell, sign))
 
     def cells(self, record: bytes) -> list[bytes]:
         """Return the cells of one good record."""
@@ -113,15 +113,15 @@ class RecordScanner:
             return record.split(self._delimiter.encode())
         cells, at = [], 0
         while True:
-            found = self._cell.match(record, at)
-            assert found is not None, "it also matches an empty cell"
-            cells.append(found[2] if found[1] is None else found[1][1:-1].replace(b'""', b'"'))
-            at = found.end() + 1
+            cell = self._cell.match(record, at)
+            assert cell is not None, "the pattern also matches an empty cell"
+            cells.append(cell[2] if cell[1] is None else cell[1][1:-1].replace(b'""', b'"'))
+            at = cell.end() + 1
             if at > len(record):
                 return cells
 
     def records(self, blocks: Iterable[bytes]) -> Iterator[Records]:
-        """Yield the records of blocks of whole lines; each line is in exactly one of them.
+        """Yield the records of blocks of whole lines; each line belongs to exactly one of the results.
 
         Raises:
             DatasetError: a quote is never closed, or not within `LONGEST_LINE_BYTES`.
@@ -131,24 +131,24 @@ class RecordScanner:
             data = rest + block
             if self._delimiter == BLANKS:
                 data = self._joined_blanks(data)
-            found, used = self._scan(data, row, line)
-            yield found
+            records, used = self._scan(data, row, line)
+            yield records
             rest = data[used:]
-            row += len(found.row) + len(found.bad)
-            line += found.lines
+            row += len(records.row) + len(records.bad)
+            line += records.lines
             if len(rest) > LONGEST_LINE_BYTES:
                 raise self._not_closed(rest, line, f"within {LONGEST_LINE_BYTES >> 20} MiB")
         if rest:
             raise self._not_closed(rest, line, "")
 
     def _joined_blanks(self, data: bytes) -> bytes:
-        """Return lines with one blank for each run of blanks, and no blanks at their ends."""
+        """Return lines with each run of blanks replaced by one, and without blanks at line ends."""
         if self._quoted and b'"' in data:
             return _BLANKS.sub(_joined, data)
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
 
     def _scan(self, data: bytes, row: int, line: int) -> tuple[Records, int]:
-        """Return the records of whole lines, and how many bytes they take; the rest lacks an end.
+        """Return the records of whole lines, and the bytes they take; the rest is an incomplete record.
 
         Args:
             data: begins at a record.
@@ -194,7 +194,7 @@ class RecordScanner:
                 wrong[index] = reason
             next_line = last + 1
         rows = row - 1 + np.cumsum(first)
-        kept: list[bytes] = []
+        good_parts: list[bytes] = []
         bad, at = [], 0
         for index, reason in wrong.items():
             begin, end = int(begins[index]), int(ends[index + further[index]]) + 1
@@ -203,11 +203,11 @@ class RecordScanner:
                 BadRecord(int(rows[index]), line + index, int(further[index]), reason, start)
             )
             first[index] = False
-            kept.append(data[at:begin])
+            good_parts.append(data[at:begin])
             at = end
         good = np.flatnonzero(first)
         return Records(
-            data=b"".join([*kept, data[at:used]]) if kept or used < len(data) else data,
+            data=b"".join([*good_parts, data[at:used]]) if good_parts or used < len(data) else data,
             row=rows[good],
             line=line + good,
             further=further[good],
@@ -216,32 +216,32 @@ class RecordScanner:
         ), used
 
     def _record(self, data: bytes, begin: int, line: int) -> tuple[int | None, str]:
-        """Return where a record ends (None: not in the data), and why it is bad ("": it is not).
+        """Return the end of a record (None: not in the data), and why it is bad ("": it is good).
 
         Args:
             data: whole lines.
-            begin: where the record begins.
+            begin: start of the record.
             line: number of the first line of the data.
         """
-        if found := self._strict.match(data, begin):
-            return found.end(), ""
-        found = self._loose.match(data, begin)
-        if found is None:
+        if strict := self._strict.match(data, begin):
+            return strict.end(), ""
+        loose = self._loose.match(data, begin)
+        if loose is None:
             return None, ""
         start = self._strict_start.match(data, begin)
-        assert start is not None, "it also matches an empty text"
+        assert start is not None, "the pattern also matches an empty text"
         cell = self._quoted_cell.match(data, start.end())
-        assert cell is not None, "what is not strict is a quoted cell"
+        assert cell is not None, "only a quoted cell can break the strict rule"
         opened, closed = (line + data.count(b"\n", 0, at) for at in (cell.start(), cell.end()))
         after = data[cell.end() : cell.end() + _SHOWN_BYTES].partition(b"\n")[0]
         shown = after.decode("utf-8", errors="replace")
-        return found.end(), (
+        return loose.end(), (
             f"the quote opened in line {opened} is closed in line {closed} before {shown!r}"
         )
 
     def _not_closed(self, rest: bytes, line: int, where: str) -> DatasetError:
         start = self._loose_start.match(rest)
-        assert start is not None, "it also matches an empty text"
+        assert start is not None, "the pattern also matches an empty text"
         opened = line + rest.count(b"\n", 0, start.end())
         shown = rest[start.end() : start.end() + _SHOWN_BYTES].partition(b"\n")[0]
         never = f"not closed {where}" if where else "never closed"
@@ -251,16 +251,16 @@ class RecordScanner:
         )
 
 
-def _joined(found: re.Match[bytes]) -> bytes:
-    if found["quoted"] is not None:
-        return found[0]
-    return b"" if found["outer"] is not None else b" "
+def _joined(blanks: re.Match[bytes]) -> bytes:
+    if blanks["quoted"] is not None:
+        return blanks[0]
+    return b"" if blanks["outer"] is not None else b" "
 
 
 def _has_odd_quotes(
     text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
 ) -> bool:
-    """Return whether some quotes neither enclose a cell on one line nor are doubled in one."""
+    """Return whether a quote neither encloses a cell within a line nor is doubled in such a cell."""
     at = np.flatnonzero(text == _QUOTE)
     if len(at) % 2:
         return True
@@ -276,14 +276,13 @@ def _has_odd_quotes(
 def _odd_lines(
     text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which lines are not whole records, judged line by line.
+    """Return which lines are not complete records, if each began a record.
 
-    Each line is judged as if it began a record. It is whole if no quote begins a cell, or if all
-    quotes enclose a cell or are doubled in one.
+    A line is complete if no quote begins a cell, or if all quotes enclose a cell or are doubled in one.
     """
     at = np.flatnonzero(text == _QUOTE)
-    of = np.searchsorted(ends, at)
-    new = np.diff(of, prepend=-1) != 0
+    lines = np.searchsorted(ends, at)
+    new = np.diff(lines, prepend=-1) != 0
     starts = np.flatnonzero(new)
     counts = np.diff(starts, append=len(at))
     opens = (np.arange(len(at)) - np.repeat(starts, counts)) % 2 == 0
@@ -292,15 +291,15 @@ def _odd_lines(
     closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
     good = np.where(opens, begins | ((before == _QUOTE) & ~new), closes | (after == _QUOTE))
     odd = np.zeros(len(ends), np.bool_)
-    whole = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
-    odd[of[starts]] = ~whole & np.logical_or.reduceat(begins, starts)
+    complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
+    odd[lines[starts]] = ~complete & np.logical_or.reduceat(begins, starts)
     return odd
 
 
 def _around(
     text: npt.NDArray[np.uint8], before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the bytes at places before some quotes, those at places after some, and the next."""
+    """Return the bytes at some positions before quotes, at some after quotes, and one further."""
     first = text[np.maximum(before, 0)]
     first[before < 0] = _LF
     return first, text[after], text[np.minimum(after + 1, len(text) - 1)]

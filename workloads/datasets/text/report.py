@@ -9,21 +9,21 @@ _MOST_NAMED = 10
 
 @dataclass(slots=True, kw_only=True)
 class RowReport:
-    """Rows of an import, good and bad, and the lines that they take.
+    """Counts of an import's rows, good and bad, and of the lines that they take.
 
-    Each line is one of these: a row, a bad row, a line within a row or a bad row, an empty line, or
-    one that is passed over.
+    Each line counts as one of these: a row, a bad row, a line within a row or a bad row, an empty line, or
+    a skipped line.
 
     Attributes:
         rows: number of good rows.
         bad: number of bad rows.
-        bad_lines: the first ten, in words.
-        lines_in_bad: lines of bad rows after the first of each.
+        bad_lines: the first ten bad rows, in words.
+        lines_in_bad: number of lines of bad rows after their first.
         of_lines: number of good rows of several lines.
-        lines_in_rows: lines of good rows after the first of each.
+        lines_in_rows: number of lines of good rows after their first.
         several: the first ten rows of several lines, in words.
         empty_lines: number of empty lines outside rows.
-        passed_over: number of lines that are headers, or that the import does without.
+        passed_over: number of lines of headers, and of lines that the import does not need.
     """
 
     rows: int = 0
@@ -57,7 +57,7 @@ class RowReport:
             self.several.append(place)
 
     def excess(self) -> str:
-        """Return the end of an error about bad rows: their lines, and how to leave them out."""
+        """Return the end of an error about bad rows: their lines, and how to skip them."""
         lines = f"lines within bad rows: {self.lines_in_bad:,}; {NO_QUOTES}; "
         return (
             f"{lines if self.lines_in_bad else ''}mend the file, or leave bad rows out with "

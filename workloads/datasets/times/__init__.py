@@ -1,4 +1,4 @@
-"""Converts event times in the forms of real exports to whole numbers of the unit of event time.
+"""Converts event times in the formats of real exports to whole numbers of the unit of event time.
 
 | form | what it reads |
 |---|---|
@@ -9,9 +9,9 @@
 | a pattern with `%` | as `strptime`, such as `%m/%d/%y %H:%M`; of two digits: years 1969 to 2068 |
 | none | the form is recognized, see `recognition` |
 
-Timestamps and dates of Arrow need no form. Times without a zone are times of the reader's zone.
-Where clocks were put back, an hour repeats: its times are read as those of the first, and counted.
-Where clocks were put forward, an hour is missing: its times are bad. Fractions of the unit of event
+Arrow timestamps and dates need no form. Times without a zone are in the reader's zone.
+When clocks are set back, an hour repeats: its times are read as those of the first, and counted.
+When clocks are set forward, an hour is missing: its times are bad. Fractions of the unit of event
 time are rounded down.
 """
 

@@ -1,4 +1,4 @@
-"""Reads times from columns of Arrow."""
+"""Reads times from Arrow columns."""
 
 import itertools
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_REMEMBERED = 1 << 20
-"""Most texts whose times are remembered: times of minutes and days repeat."""
+_MOST_CACHED = 1 << 20
+"""The most texts with cached times; times in minutes and days repeat."""
 _MOST_EXACT = 2.0**24
 """Whole numbers of a float of 32 bits are exact up to here."""
 
@@ -47,7 +47,7 @@ class ColumnTimes:
             row: names a row in messages.
 
         Raises:
-            DatasetError: a column of this type holds no times, or no times of this form.
+            DatasetError: a column of this type cannot hold times, or not in the reader's form.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -75,7 +75,7 @@ class ColumnTimes:
             if pa.types.is_floating(kind):
                 column = pc.if_else(pc.is_finite(column), column, None)
                 _check_precision(column, place)
-            with suppress(pa.ArrowInvalid):  # whole numbers with holes are floats in pandas
+            with suppress(pa.ArrowInvalid):  # pandas stores whole numbers with gaps as floats
                 return self._whole(column.cast(pa.int64()), row)
             return self._texts(column.cast(pa.string()), row)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -121,7 +121,7 @@ class ColumnTimes:
         shown: Callable[[int], object],
         row: RowWords,
     ) -> dict[int, str]:
-        """Return which numbers are not of the recognized form, and decide it if need be."""
+        """Return why numbers are not in the recognized form; recognize the form first if needed."""
         recognition = self.reader.recognition
         sizes = np.abs(values.astype(np.float64))
         some = counts > 0
@@ -169,7 +169,7 @@ class ColumnTimes:
     def _recognize(
         self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
     ) -> None:
-        """Decide the form of times by the first texts."""
+        """Decide the form of times from the first texts."""
         recognition = self.reader.recognition
         if (values := _whole_numbers(texts)) is not None:
             self._foreign(values, counts, lambda at: texts[int(at)], row_of)
@@ -204,7 +204,7 @@ class ColumnTimes:
     def _quick(
         self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
     ) -> Times | None:
-        """Return the times of texts that Arrow can read at once; None where it cannot."""
+        """Return the times of texts that Arrow can convert at once; None if it cannot."""
         form = self.reader.recognition.form if self.reader.form is None else self.reader.form
         if form == ISO and self.reader.recognition.form != DAY_TIME and len(texts):
             column = self._stamp_column(texts)
@@ -228,7 +228,7 @@ class ColumnTimes:
         return self._scaled(values, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
-        """Return texts of ISO 8601 as timestamps; None where Arrow cannot read them."""
+        """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
         import pyarrow as pa
 
         for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
@@ -237,7 +237,7 @@ class ColumnTimes:
         return None
 
     def _each(self, texts: "pa.Array") -> Times:
-        if len(self._times) > _MOST_REMEMBERED:
+        if len(self._times) > _MOST_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
         words = texts.to_pylist()
@@ -262,7 +262,7 @@ class ColumnTimes:
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
     def _scaled(self, values: npt.NDArray[np.int64], unit: str, bad: dict[int, str]) -> Times:
-        """Return times of a unit in that of event time."""
+        """Return times of a unit in the unit of event time."""
         before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
         most = min(2**63 - 1, FARTHEST * before // after)
         far = (values > most) | (values < -most)
@@ -285,7 +285,7 @@ def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
 
 
 def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
-    """Return why rows are bad; that a row is empty takes precedence."""
+    """Return why rows are bad; "is empty" takes precedence."""
     if not column.null_count:
         return bad
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))

@@ -1,4 +1,4 @@
-"""Reads times of a pattern whose fields have a fixed number of digits, a column at a time."""
+"""Reads columns of times whose pattern has fields with a fixed number of digits."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ _DIGITS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 def fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     """Return texts as timestamps in seconds.
 
-    None where the pattern has other fields, no day, or a text is no such time with all its digits.
+    None if the pattern has other fields or no day, or if a text does not match it with all digits.
     """
     import pyarrow as pa
 
@@ -35,24 +35,30 @@ def fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     if (digits > 9).any():
         return None
     pairs = iter((digits[:, 0::2] * np.uint8(10) + digits[:, 1::2]).T.astype(np.int64))
-    of = {name: np.zeros(len(texts), np.int64) for name in _DIGITS}
+    fields = {name: np.zeros(len(texts), np.int64) for name in _DIGITS}
     for name in names:
-        of[name] = next(pairs) if _DIGITS[name] == 2 else next(pairs) * 100 + next(pairs)
-    months = (of["Y"] - 1970) * 12 + of["m"] - 1
+        fields[name] = next(pairs) if _DIGITS[name] == 2 else next(pairs) * 100 + next(pairs)
+    months = (fields["Y"] - 1970) * 12 + fields["m"] - 1
     first, beyond = (
         (months + later).astype("M8[M]").astype("M8[D]").astype(np.int64) for later in (0, 1)
     )
-    day = first + of["d"] - 1
-    good = (of["m"] >= 1) & (of["m"] <= 12) & (of["d"] >= 1) & (day < beyond) & (of["Y"] >= 1)
-    good &= (of["H"] < 24) & (of["M"] < 60) & (of["S"] < 60)
+    day = first + fields["d"] - 1
+    good = (
+        (fields["m"] >= 1)
+        & (fields["m"] <= 12)
+        & (fields["d"] >= 1)
+        & (day < beyond)
+        & (fields["Y"] >= 1)
+    )
+    good &= (fields["H"] < 24) & (fields["M"] < 60) & (fields["S"] < 60)
     if not good.all():
         return None
-    seconds = ((day * 24 + of["H"]) * 60 + of["M"]) * 60 + of["S"]
+    seconds = ((day * 24 + fields["H"]) * 60 + fields["M"]) * 60 + fields["S"]
     return pa.array(seconds, pa.timestamp("s"))
 
 
 def _fields(pattern: str) -> tuple[list[str], bytes]:
-    """Return the fields of a pattern, and the form of its texts with 0 for each digit."""
+    """Return the fields of a pattern, and a sample of its texts with 0 for each digit."""
     names, model = list[str](), ""
     signs = iter(pattern)
     for sign in signs:

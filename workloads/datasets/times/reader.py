@@ -25,7 +25,7 @@ FORMS = (ISO, *NAMES, HHMMSS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
-"""The digits of a fraction of a second that a `datetime` cannot hold."""
+"""The digits of a fraction of a second beyond the resolution of `datetime`."""
 _LENGTH_US = len("20240131T093000.123456")
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -38,7 +38,7 @@ def check_form(form: object, where: str) -> None:
     """Refuse an invalid form of times.
 
     Args:
-        form: the form; None where it is to be recognized.
+        form: the form; None: to be recognized.
         where: its name in messages.
 
     Raises:
@@ -58,7 +58,7 @@ def time_format_remedy(form: str) -> str:
 
 
 def time_remedy(form: str) -> str:
-    """Return the option that chooses the form of times in an import of a kind."""
+    """Return the option that chooses the form of times in an import by kind."""
     return f"--time {_quoted(form)}"
 
 
@@ -66,8 +66,8 @@ class TimeReader:
     """Reads times of one form.
 
     Attributes:
-        form: of times, see the package; None: it is recognized.
-        zone: IANA name of the zone of times that name none.
+        form: of times, see the package; None: recognized.
+        zone: IANA time zone of times without a zone.
         unit: of event time.
         used: whether a time was read.
     """
@@ -89,12 +89,12 @@ class TimeReader:
 
     @property
     def numeric_unit(self) -> str | None:
-        """The unit of times that are numbers; None where they are not."""
+        """The unit of times that are numbers; None if they are not."""
         form = self.recognition.form if self.form is None else self.form
         return self.unit if form == AS_IS else form if form in NAMES else None
 
     def parse(self, text: str) -> int | str:
-        """Return the time of a text without blanks around it, or why the text is no time."""
+        """Return the time of a text without surrounding blanks, or why it is not a time."""
         if not text:
             return "is empty"
         form = self.recognition.form if self.form is None else self.form
@@ -112,14 +112,14 @@ class TimeReader:
         self._first_repeated = self._first_repeated or first
 
     def note_zone(self, text: str, *, named: bool) -> None:
-        """Note that a time names its zone, or that it does not."""
+        """Note whether a time names its zone."""
         if named:
             self._with_zone = self._with_zone or text
         else:
             self._without_zone = self._without_zone or text
 
     def note_stamps(self) -> None:
-        """Note that times are timestamps or dates of Arrow."""
+        """Note that times are Arrow timestamps or dates."""
         self._stamps = True
 
     def report(self) -> dict[str, Any]:
@@ -158,10 +158,10 @@ class TimeReader:
         if not is_number(text):
             if self.form is None and (form := text_form(text)):
                 return self.recognition.text_words(form, text)
-            return f"{text[:60]!r} is no number of {NAMES[unit]}" if unit else _no_time(text)
+            return f"{text[:60]!r} is not a number of {NAMES[unit]}" if unit else _no_time(text)
         if self.form is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.number_words(text)
-        assert unit is not None, "recognition decided for numbers"
+        assert unit is not None, "recognition chose a unit for numbers"
         number, parts = _ratio(text)
         if self.recognition.form == AS_IS and number % parts:
             return self.recognition.fraction_words(text)
@@ -177,7 +177,7 @@ class TimeReader:
         if moment is None and day_time is None:
             if self.form is None and is_number(text):
                 return self.recognition.number_words(text)
-            return f"{text[:60]!r} is no ISO 8601 time"
+            return f"{text[:60]!r} is not an ISO 8601 time"
         form = ISO if day_time is None else DAY_TIME
         if self.recognition.form is None:
             self.recognition.decide_texts(form, 1, 1, text, "an earlier row")
@@ -185,7 +185,7 @@ class TimeReader:
             return self.recognition.text_words(form, text)
         if moment is not None:
             return self._placed(text, *moment)
-        assert day_time is not None, "one of both is there"
+        assert day_time is not None, "the text is a moment or a time of day"
         return self._since_midnight(day_time, _finer_ns(text))
 
     def _hhmmss(self, text: str) -> int | str:
@@ -194,7 +194,7 @@ class TimeReader:
             assert parts is not None
             day_time = time(int(parts[1]), int(parts[2]), int(parts[3]))
         except (AssertionError, ValueError):
-            return f"{text[:60]!r} is no time as hhmmss"
+            return f"{text[:60]!r} is not a time as hhmmss"
         return self._since_midnight(day_time, int(f"{parts[4]:0<9.9}"))
 
     def _since_midnight(self, day_time: time, ns: int) -> int:
@@ -210,7 +210,7 @@ class TimeReader:
         return self._placed(text, moment, 0)
 
     def _placed(self, text: str, moment: datetime, ns: int) -> int | str:
-        """Return the event time of a moment; one without a zone is in the reader's zone."""
+        """Return the event time of a moment, which is in the reader's zone if it has none."""
         self.note_zone(text, named=moment.tzinfo is not None)
         if moment.tzinfo is None and self.zone != "UTC":
             zone = ZoneInfo(self.zone)
@@ -226,7 +226,7 @@ class TimeReader:
 
 
 def text_form(text: str) -> str | None:
-    """Return ISO or DAY_TIME for a text that is such a time, else None."""
+    """Return ISO or DAY_TIME if the text is such a time, else None."""
     try:
         _iso(text)
     except (ValueError, OverflowError):
@@ -237,14 +237,14 @@ def text_form(text: str) -> str | None:
 def _day_time(text: str) -> time | None:
     """Return a text as a time of day without a zone; None if it has another form."""
     try:
-        found = time.fromisoformat(text)
+        parsed = time.fromisoformat(text)
     except ValueError:
         return None
-    return found if ":" in text and found.tzinfo is None else None
+    return parsed if ":" in text and parsed.tzinfo is None else None
 
 
 def _iso(text: str) -> tuple[datetime, int]:
-    """Return an ISO 8601 time, or one as Twitter writes it, and nanoseconds to add to it.
+    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add to it.
 
     Raises:
         ValueError: the text has neither form.
@@ -257,7 +257,7 @@ def _iso(text: str) -> tuple[datetime, int]:
 def _of_twitter(text: str) -> str:
     """Return a time like `Thu Apr 09 01:31:50 +0000 2015` as ISO 8601.
 
-    Months are English whatever the locale, which `strptime` does not promise.
+    Month names are English in any locale, which `strptime` does not promise.
 
     Raises:
         ValueError: the text has another form.
@@ -276,14 +276,14 @@ def _finer_ns(text: str) -> int:
 
 def _ratio(text: str) -> tuple[int, int]:
     """Return a number as a fraction: numerator and denominator."""
-    whole, _, digits = text.partition(".")
-    if (whole.lstrip("+-") + digits).isdecimal():  # without an exponent
-        return int(whole + digits), 10 ** len(digits)
+    integer, _, digits = text.partition(".")
+    if (integer.lstrip("+-") + digits).isdecimal():  # without an exponent
+        return int(integer + digits), 10 ** len(digits)
     return Fraction(text).as_integer_ratio()
 
 
 def _no_time(text: str) -> str:
-    return f"{text[:60]!r} is no time; say how times are written"
+    return f"{text[:60]!r} is not a time; give the format of times"
 
 
 def _quoted(form: str) -> str:

@@ -1,16 +1,16 @@
-"""Recognizes the form of times, which is one for all rows.
+"""Recognizes the form of times, which must be the same for all rows.
 
-The first rows decide (a block of a table, the first line of an import kind), by majority:
+The first rows (a block of a table, the first line of an import kind) decide by majority:
 
-- Text that is no number is ISO 8601, or a time of day.
-- A number below 10^8 is taken as it is, in the unit of event time. One below 10^11 is seconds since
+- Text that is not a number is ISO 8601, or a time of day.
+- A number below 10^8 is in the unit of event time. One below 10^11 is seconds since
   1970, below 10^14 milliseconds, below 10^17 microseconds, below 10^20 nanoseconds.
-- Numbers that grow from small ones without a gap of a factor of ten are all taken as they are. Two
+- Numbers that grow from small ones without a gap of a factor of ten are all in the unit of event time. Two
   units of one instant differ by a factor of a thousand.
-- Where most numbers look like days such as 20240131, or days and times, they are refused: they may
+- If most numbers look like days such as 20240131, or days and times, they are refused, because they may
   also be plain numbers.
 
-Every row of another form is bad, with a reason that names both forms and how to choose one.
+Rows of another form are bad; the reason names both forms and how to choose one.
 """
 
 import re
@@ -46,7 +46,7 @@ Sizes = npt.NDArray[np.float64]
 
 
 class Recognition:
-    """Decides the form of times once, and finds the rows of another form.
+    """Decides the form of times once, and finds rows of other forms.
 
     Attributes:
         form: a unit, AS_IS, ISO, DAY_TIME or DATES; None: not decided.
@@ -67,20 +67,20 @@ class Recognition:
         text: Callable[[int], str],
         row: Callable[[int], str],
     ) -> None:
-        """Decide by numbers.
+        """Decide from numbers.
 
         Args:
-            sizes: of the different numbers, in the order of their first rows.
-            counts: rows of each.
-            total: rows, with those that are no numbers.
-            text: the text of a number, given its index.
+            sizes: absolute values of the distinct numbers, in the order of their first rows.
+            counts: number of rows of each.
+            total: number of all rows, including those that are not numbers.
+            text: returns the text of a number, given its index.
             row: names its first row.
         """
         sample = range(0, len(sizes), max(1, len(sizes) // _MOST_SAMPLED))
         texts = {index: text(index) for index in sample} if _may_be_dates(sizes) else {}
         patterns = {index: _pattern(shown) for index, shown in texts.items()}
         for pattern in dict.fromkeys(patterns.values()):
-            like = [index for index, known in patterns.items() if known == pattern]
+            like = [index for index, other in patterns.items() if other == pattern]
             if pattern and 2 * counts[like].sum() > counts[list(texts)].sum():
                 self.form, self._pattern = DATES, pattern
                 return
@@ -100,17 +100,17 @@ class Recognition:
         self._evidence = _evidence(int(rows[look]), total, text(index), row(index))
 
     def decide_texts(self, form: str, rows: int, total: int, text: str, place: str) -> None:
-        """Decide by texts that are no numbers: ISO or DAY_TIME."""
+        """Decide from texts that are not numbers: ISO or DAY_TIME."""
         self.form, self._evidence = form, _evidence(rows, total, repr(text), place)
 
     def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
-        """Return which numbers are of another form."""
+        """Return the mask of numbers of another form."""
         if self.form == AS_IS:
             self._grow(sizes)
         return np.asarray((sizes < self._low) | (sizes >= self._high))
 
     def admits(self, size: float) -> bool:
-        """Return whether a number is of the form."""
+        """Return whether a number is of the decided form."""
         if not self._low <= size < self._high:
             return False
         if self.form == AS_IS and size * _GAP > self._high:
@@ -118,7 +118,7 @@ class Recognition:
         return True
 
     def number_words(self, text: str) -> str:
-        """Return why a number of another form is bad."""
+        """Return why a number is bad that is of another form."""
         if self.form == DATES:
             return self._date_words(text)
         look = int(np.searchsorted(_BOUNDS, abs(float(text)), side="right"))
@@ -127,18 +127,18 @@ class Recognition:
         return self._mixture(text, _BY_SIZE[look])
 
     def text_words(self, form: str, text: str) -> str:
-        """Return why an ISO 8601 time, or a time of day, is bad where the form is another."""
+        """Return why an ISO 8601 time, or a time of day, is bad if the decided form is another."""
         return self._mixture(repr(text), form)
 
     def fraction_words(self, text: str) -> str:
-        """Return why a small number with a fraction is bad: its unit is unknown."""
+        """Return why a small number with a fraction is bad, as its unit is unknown."""
         return (
             f"{text} has a fraction, and no unit shows; {self._remedy('s')} takes all for seconds, "
             f"{self._remedy(self._unit)} for {NAMES[self._unit]} and drops fractions"
         )
 
     def _mixture(self, text: str, form: str) -> str:
-        assert self.form is not None, "it is decided"
+        assert self.form is not None, "the form is decided"
         unit = self.form or self._unit
         remedy = "write all in one form"
         if form in _BY_SIZE and unit in NAMES:
@@ -151,7 +151,7 @@ class Recognition:
     def _date_words(self, text: str) -> str:
         pattern = _pattern(text)
         if not pattern:
-            return f"{text} is no date of the form {self._pattern}, as most times seem to be"
+            return f"{text} is not a date of the form {self._pattern}, as most times seem to be"
         return (
             f"{text} looks like the date {datetime.strptime(text, pattern)} as a number; "
             f"{self._remedy(pattern)} reads dates, {self._remedy(self._unit)} takes all for "
@@ -193,7 +193,7 @@ def _may_be_dates(sizes: Sizes) -> bool:
 
 
 def _pattern(text: str) -> str:
-    """Return the pattern of a date as a number; empty if the text is no date."""
+    """Return the pattern of a date as a number; empty if the text is not a date."""
     for pattern in _DATE_PATTERNS.get(len(text), ()) if text.isascii() and text.isdigit() else ():
         try:
             if datetime.strptime(text, pattern).year in _YEARS:

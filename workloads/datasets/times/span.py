@@ -1,4 +1,4 @@
-"""Shows the span of a dataset's event time, in numbers and as dates."""
+"""Computes the span of a dataset's event time and shows it in numbers and as dates."""
 
 from dataclasses import dataclass
 
@@ -26,18 +26,18 @@ class Span:
 
     @property
     def years(self) -> float:
-        """Length in years."""
+        """The length in years."""
         return (self.last - self.first) / PER_SECOND[self.unit] / _YEAR_S
 
     def __str__(self) -> str:
-        """Return it in numbers and in dates."""
+        """Return the span in numbers and in dates."""
         return (
             f"event time from {self.first} to {self.last} {self.unit}, "
             f"{self._date(self.first)} to {self._date(self.last)} UTC"
         )
 
     def warning(self) -> str | None:
-        """Return what looks wrong about the span; None if nothing does."""
+        """Return a warning if the span is implausibly long, else None."""
         if self.years <= _LONG_YEARS:
             return None
         return (
@@ -45,13 +45,13 @@ class Span:
         )
 
     def _date(self, event_time: int) -> str:
-        # NumPy has years beyond 9999, datetime does not.
+        # NumPy supports years beyond 9999, datetime does not.
         date = np.datetime64(event_time // PER_SECOND[self.unit], "s")
         return str(date).replace("T", " ")
 
 
 def span_of(dataset: Dataset) -> Span | None:
-    """Return the span of a dataset; None if it has no rows, or its times are not of a clock."""
+    """Return the span of a dataset; None if it has no rows, or its event time is not real time."""
     unit = dataset.origin.get("unit")
     present = [stream for stream in dataset.streams if stream.rows]
     if not present or unit not in PER_SECOND:

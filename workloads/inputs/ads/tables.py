@@ -184,7 +184,7 @@ def _dataset(prefix: str) -> "Dataset":
 def _of_dataset(name: str, prefix: str) -> Lookup:
     from streamlab.workloads.datasets.errors import DamagedError
     from streamlab.workloads.datasets.integrity import dictionary_texts
-    from streamlab.workloads.datasets.remedy import how_to_make_again
+    from streamlab.workloads.datasets.remedy import rebuild_command
 
     dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:
@@ -199,7 +199,7 @@ def _of_dataset(name: str, prefix: str) -> Lookup:
         texts = dictionary_texts(dictionary)
     except DamagedError as error:
         raise ModelError(
-            f"query parameter tables is {prefix!r}: {error}; {how_to_make_again(dataset)}"
+            f"query parameter tables is {prefix!r}: {error}; {rebuild_command(dataset)}"
         ) from error
     numbers: dict[str, int] = {}
     table = [numbers.setdefault(text.rpartition(SEPARATOR)[2], len(numbers)) for text in texts]

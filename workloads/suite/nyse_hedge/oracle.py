@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
+from streamlab.workloads.datasets.window_pairs import (
+    Chunk,
+    IntArray,
+    chunks,
+    concatenate_pairs,
+    expand_ranges,
+)
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.nyse_hedge.generate import TRADE
 
@@ -39,7 +45,7 @@ def oracle(ws_ms: int, lower: float, upper: float) -> Callable[[Input], Columns]
         left, right = sides
         parts = chunks(left.ts, right.ts, ws_ms)
         query = ws_ms, lower, upper
-        first, second = laid(_hedges(left, right, query, part) for part in parts)
+        first, second = concatenate_pairs(_hedges(left, right, query, part) for part in parts)
         ts = np.maximum(left.ts[first], right.ts[second]) + 1
         order = np.argsort(ts, kind="stable")
         first, second = first[order], second[order]
@@ -74,7 +80,7 @@ def _hedges(
     begin = np.searchsorted(distances, least - np.abs(least) * _MARGIN, side="left")
     end = np.searchsorted(distances, most + np.abs(most) * _MARGIN, side="right")
     found = []
-    for row, position in expanded(begin, end):
+    for row, position in expand_ranges(begin, end):
         one, other = row + part.left_begin, order[position]
         kept = np.abs(left.ts[one] - right.ts[other]) <= ws_ms
         kept &= left.id[one] != right.id[other]
@@ -84,4 +90,4 @@ def _hedges(
         low, high = np.minimum(lower * den, upper * den), np.maximum(lower * den, upper * den)
         kept = (low <= num) & (num <= high)
         found.append((one[kept], other[kept]))
-    return laid(found)
+    return concatenate_pairs(found)

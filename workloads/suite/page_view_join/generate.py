@@ -3,7 +3,7 @@
 import numpy as np
 
 from streamlab.workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
-from streamlab.workloads.datasets.drift import moved
+from streamlab.workloads.datasets.drift import shift_keys
 from streamlab.workloads.datasets.random import below, draw, zipf
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
@@ -75,7 +75,7 @@ def generate(
         ts = ticks(begin, end)
         page = zipf(draw(seed, index, _PAGE, begin, end), pages, float(params["skew"]))
         if drift := int(params["drift"]):
-            page = moved(page, begin, pages, drift)
+            page = shift_keys(page, begin, pages, drift)
         user = below(draw(seed, index, _USER, begin, end), int(params["users"]))
         payload = {"user": user.astype(np.int32)}
     if pages == 1:

@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
+from streamlab.workloads.datasets.window_pairs import (
+    Chunk,
+    IntArray,
+    chunks,
+    concatenate_pairs,
+    expand_ranges,
+)
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 
@@ -32,7 +38,7 @@ def oracle(ws_ms: int) -> Callable[[Input], Columns]:
         left = _side(events.payload, events.ts, events.kind == 0, LEFT)
         right = _side(events.payload, events.ts, events.kind == 1, RIGHT)
         parts = chunks(left["ts"], right["ts"], ws_ms)
-        first, second = laid(_matches(left, right, ws_ms, part) for part in parts)
+        first, second = concatenate_pairs(_matches(left, right, ws_ms, part) for part in parts)
         ts = np.maximum(left["ts"][first], right["ts"][second]) + 1
         order = np.argsort(ts, kind="stable")
         first, second = first[order], second[order]
@@ -73,11 +79,11 @@ def _matches(left: Side, right: Side, ws_ms: int, part: Chunk) -> tuple[IntArray
         base = index[row] * (len(values) + 1)
         begin = np.searchsorted(place, base + lowest[row])
         end = np.searchsorted(place, base + highest[row])
-        for who, position in expanded(begin, end):
+        for who, position in expand_ranges(begin, end):
             one, other = row[who], order[position]
             kept = np.abs(x[one] - a[other]) <= BAND
             kept &= np.abs(y[one] - b[other]) <= BAND
             gap = left["ts"][here][one] - right["ts"][near][other]
             kept &= np.abs(gap) <= ws_ms
             found.append((one[kept] + part.left_begin, other[kept] + part.right_begin))
-    return laid(found)
+    return concatenate_pairs(found)

@@ -17,7 +17,7 @@ from streamlab.engines.multicore.oplus.elastic.model import Model
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from streamlab.engines.multicore.oplus.elastic.script import Script
 from streamlab.engines.multicore.oplus.elastic.thresholds import Thresholds
-from streamlab.workloads.entry_points import announced
+from streamlab.workloads.entry_points import find_entry_points
 
 GROUP = "lab.controllers"
 BUILT_IN: Mapping[str, type] = {"thresholds": Thresholds, "model": Model, "script": Script}
@@ -60,7 +60,7 @@ class Settings:
 
 def names() -> tuple[str, ...]:
     """Return the names of all controllers."""
-    return tuple(sorted({*BUILT_IN, *(point.name for point in announced(GROUP))}))
+    return tuple(sorted({*BUILT_IN, *(point.name for point in find_entry_points(GROUP))}))
 
 
 def make(option: object) -> tuple[Controller, Settings]:
@@ -140,7 +140,7 @@ def _settings(option: object) -> Settings:
 
 
 def _factory(kind: str) -> Callable[..., Controller]:
-    found = [point for point in announced(GROUP) if point.name == kind]
+    found = [point for point in find_entry_points(GROUP) if point.name == kind]
     if kind in BUILT_IN:
         return BUILT_IN[kind]
     if not found:

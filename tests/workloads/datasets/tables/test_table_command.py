@@ -192,4 +192,4 @@ def test_a_damaged_dataset_of_a_table_names_the_table(tmp_path: Path):
     (root / str(found["id"])[:16] / "read_reset.parquet").write_bytes(b"no")
     result = CliRunner().invoke(data, ["verify", "--root", str(root)])
     assert "lab data import table --file shop.csv --workload keyed_counter" in result.output
-    assert "--source 'our shop' (and what else" in result.output
+    assert "--source 'our shop' (and the columns" in result.output

@@ -189,7 +189,7 @@ class TestFields:
             "share": [0.5, 0.25, 1.0],
             "slow": [True, False, True],
         }
-        with pytest.raises(DatasetError, match=r"column vid: 'car' is no int32"):
+        with pytest.raises(DatasetError, match=r"column vid: 'car' is not a valid int32"):
             made(arrays(columns, ts="t"), REPORTS, catalog)
         dataset = made(arrays(columns, ts="t", ids=["vid"]), REPORTS, catalog)
         assert np.asarray(dataset.load().streams[0].payload["vid"]).tolist() == [0, 1, 0]
@@ -198,26 +198,26 @@ class TestFields:
     @pytest.mark.parametrize(
         ("field", "value", "shown"),
         [
-            ("speed", 40_000, "40000 is no int16"),
-            ("speed", 1.5, "1.5 is no int16"),
-            ("speed", "1.5", "'1.5' is no int16"),
-            ("speed", "0x10", "'0x10' is no int16"),
-            ("speed", "1,000", "'1,000' is no int16"),
-            ("speed", "9223372036854775808", "is no int16"),
-            ("speed", float("nan"), "nan is no int16"),
+            ("speed", 40_000, "40000 is not a valid int16"),
+            ("speed", 1.5, "1.5 is not a valid int16"),
+            ("speed", "1.5", "'1.5' is not a valid int16"),
+            ("speed", "0x10", "'0x10' is not a valid int16"),
+            ("speed", "1,000", "'1,000' is not a valid int16"),
+            ("speed", "9223372036854775808", "is not a valid int16"),
+            ("speed", float("nan"), "nan is not a valid int16"),
             ("speed", None, "is empty"),
             ("speed", "", "is empty"),
             ("share", 0.1, "0.1 is not exactly a float32"),
             ("share", 1e300, r"1e\+300 is beyond the range of float32"),
             ("share", "NaN", "'NaN' is not finite, and answers with it cannot be"),
             ("share", float("inf"), "inf is not finite, and answers"),
-            ("share", "much", "'much' is no number"),
-            ("share", "1_000", "'1_000' is no number"),
+            ("share", "much", "'much' is not a number"),
+            ("share", "1_000", "'1_000' is not a number"),
             ("share", "-inf", "'-inf' is not finite, and answers"),
             ("share", "1e999", "'1e999' is beyond the range of float32"),
             ("share", 2**24 + 1, "16777217 is not exactly a float32"),
-            ("slow", 2, "2 is no bool"),
-            ("slow", "yes", "'yes' is no bool"),
+            ("slow", 2, "2 is not a valid bool"),
+            ("slow", "yes", "'yes' is not a valid bool"),
         ],
     )
     def test_what_a_field_cannot_hold_exactly_is_refused_with_its_place(
@@ -255,7 +255,7 @@ class TestFields:
             "words": [[1, 2], [3, 2**40]],
             "hashtags": [[], []],
         }
-        match = r"row 2, column words: element 2: 1099511627776 is no int32"
+        match = r"row 2, column words: element 2: 1099511627776 is not a valid int32"
         with pytest.raises(DatasetError, match=match):
             made(arrays(columns, ts="t"), WORDS, catalog)
 
@@ -267,7 +267,7 @@ class TestFields:
             "words": [["red"], ["blue", None], ["gold"], [None, "green"]],
         }
         table = arrow(pa.table(columns).slice(1), ts="t", columns={"hashtags": "-"})
-        match = r"row 1, column words: element 2: holds nothing"
+        match = r"row 1, column words: element 2: is empty"
         with pytest.raises(DatasetError, match=match):
             made(table, WORDS, catalog)
         dataset = made(replace(table, max_bad=2), WORDS, catalog)
@@ -370,7 +370,7 @@ class TestContent:
         folder.mkdir()
         text(folder / "a.csv", "t,value", "1,2")
         for path in ("a.csv", "*.csv"):
-            table = csv(path, ts="t").beside(folder)
+            table = csv(path, ts="t").relative_to(folder)
             assert table.source.files() == (folder / "a.csv",)
 
     def test_what_fails_leaves_the_catalogue_as_it_was(self, catalog: Catalog, tmp_path: Path):

@@ -108,7 +108,7 @@ class TestText:
         dataset = made(of(file, max_bad=2), SUMS, catalog)
         assert values(dataset) == [(row, row) for row in range(1000) if row not in (500, 700)]
         assert dataset.origin["bad_lines"] == [
-            f"{file}: row 502, column value: 'x' is no int64",
+            f"{file}: row 502, column value: 'x' is not a valid int64",
             f"{file}: row 702: 1 columns instead of 2: '700'",
         ]
 
@@ -159,7 +159,7 @@ class TestText:
             (b"t,value\n-,-\n-,-\n", "none of the first 2 rows can be read"),
             (
                 b"t,value\n1\n2,a\n3,b\n",  # the columns are at fault, not the short row
-                "row 3, column value: 'a' is no int64; none of .* numbered by --ids value",
+                "row 3, column value: 'a' is not a valid int64; none of .* numbered by --ids value",
             ),
         ],
     )
@@ -185,15 +185,15 @@ class TestText:
 
     def test_a_remedy_is_only_named_where_it_is_one(self, catalog: Catalog, tmp_path: Path):
         file = text(tmp_path / "a.csv", "t,value", "1,x", "2,y", "3,30")
-        match = r"row 2, column value: 'x' is no int64; 2 of 3 rows are bad; .*--max-bad 2"
+        match = r"row 2, column value: 'x' is not a valid int64; 2 of 3 rows are bad; .*--max-bad 2"
         assert_refused(catalog, of(file), match)
         for row in (",", "later,1"):  # no text of the field's is at fault
             other = text(tmp_path / "b.csv", "t,value", row)
-            assert_refused(catalog, of(other), "none of the first 1 rows .* said to be$")
+            assert_refused(catalog, of(other), "none of the first 1 rows .* as declared$")
         assert read(of(file, max_bad=2), catalog) == WHOLE[2:]
         file = text(tmp_path / "b.csv", "t,value", "1,x", "2,y")
         for most in (0, 1, 2):
-            with pytest.raises(DatasetError, match="'x' is no int64") as refused:
+            with pytest.raises(DatasetError, match="'x' is not a valid int64") as refused:
                 made(of(file, max_bad=most), SUMS, catalog)
             assert "max-bad" not in str(refused.value)
 
@@ -207,7 +207,7 @@ class TestFiles:
         (tmp_path / "folder").mkdir()
         for name, match in [
             ("no.csv", "no.csv: no such file"),
-            ("lfs", "lfs is a pointer of Git LFS"),
+            ("lfs", "lfs is a Git LFS pointer"),
             ("*.nothing", "nothing matches no file"),
             ("empty", "empty is empty"),
             ("folder", "folder is a folder"),
@@ -240,7 +240,7 @@ class TestFiles:
         assert callable(make)
         file = text(tmp_path / "a.csv", *LINES)
         assert_refused(
-            catalog, make(file, ts="t", kind="=value"), "a.csv (cannot be read as|is no)"
+            catalog, make(file, ts="t", kind="=value"), "a.csv (cannot be read as|is neither)"
         )
 
     def test_a_folder_of_parquet_files_may_have_several_types(
@@ -329,9 +329,9 @@ class TestMemory:
             ([], "has no rows"),
             ([5], "item 1 is 5; yield mappings"),
             ([{"value": 1}], "item 1 is .* with t among them"),
-            ([{"t": 1, "value": 1}, {"t": 2}], "give None for what a row does not have"),
+            ([{"t": 1, "value": 1}, {"t": 2}], "give None for missing values"),
             ([{"t": [1], "value": [1, 2]}], "not equally long: t 1, value 2"),
-            ([{"t": 1, "value": 1}, {"t": 2, "value": "a"}], "column value is no column of one"),
+            ([{"t": 1, "value": 1}, {"t": 2, "value": "a"}], "column value is not a column of one"),
             ([{"t": [1], "value": [1]}, {"t": [2], "other": [1]}], "all must have the same"),
         ],
     )
@@ -349,7 +349,7 @@ class TestMemory:
             rows([1, 2])  # type: ignore[arg-type]
         with pytest.raises(DatasetError, match="delimiter is ';;'; give one character"):
             csv("a.csv", ts="t", delimiter=";;")
-        with pytest.raises(DatasetError, match="5 is no path"):
+        with pytest.raises(DatasetError, match="5 is not a path"):
             csv(5, ts="t")  # type: ignore[arg-type]
 
     def test_declaring_imports_nothing_heavy(self):
@@ -388,7 +388,7 @@ class TestOfEveryTable:
         with pytest.raises(DatasetError, match=r"a.zip!in/about.csv: no column t"):
             made(of(tmp_path / "a.zip"), SUMS, catalog)
         assert read(of(f"{tmp_path}/a.zip!*/a.csv"), catalog) == WHOLE[:1]
-        assert read(of("a.zip!*/a.csv").beside(tmp_path), catalog) == WHOLE[:1]
+        assert read(of("a.zip!*/a.csv").relative_to(tmp_path), catalog) == WHOLE[:1]
         with pytest.raises(DatasetError, match=r"a.zip has no member \*.txt"):
             made(of(f"{tmp_path}/a.zip!*.txt"), SUMS, catalog)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from streamlab.workloads.environments import command, folder, not_made
+from streamlab.workloads.environments import command, folder, missing_message
 from streamlab.workloads.inputs.ads.databases.native import WORD, called
 from streamlab.workloads.model import ModelError
 
@@ -37,7 +37,7 @@ def library() -> Any:
     Raises:
         ModelError: the engine's environment is not made, or for another Python.
     """
-    missing = not_made(NAME)
+    missing = missing_message(NAME)
     path = folder(NAME) / f"_duckdb{sysconfig.get_config_var('EXT_SUFFIX')}"
     if missing is None and not path.exists():
         missing = (
