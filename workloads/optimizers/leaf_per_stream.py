@@ -18,7 +18,9 @@ def leaf_per_stream(request: PlanRequest) -> Choice:
     plan = choose_plan(
         request.program, request.alphabet, request.streams, max(request.workers, leaves)
     )
-    trees = tuple(replace(tree, root=_assign_leaves(tree.root, request.workers)) for tree in plan.trees)
+    trees = tuple(
+        replace(tree, root=_assign_leaves(tree.root, request.workers)) for tree in plan.trees
+    )
     return Choice(plan=replace(plan, trees=trees, workers=request.workers))
 
 

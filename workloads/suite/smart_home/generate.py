@@ -92,12 +92,12 @@ def generate(
         house, plug = np.divmod(number, per_house)
         return (house * count + index) * per_house + plug
 
-    own = rows_of(int(params["houses"]), index, count) * per_house
-    found = power.loads(params, seed, index, begin, end, own=own, plug_of=plug_of)
-    columns: Columns = {"ts": found.ts, "load_mw": (found.watts * 1000).astype(np.int32)}
+    plugs = rows_of(int(params["houses"]), index, count) * per_house
+    drawn = power.loads(params, seed, index, begin, end, plugs=plugs, plug_of=plug_of)
+    columns: Columns = {"ts": drawn.ts, "load_mw": (drawn.watts * 1000).astype(np.int32)}
     if keys(params) == 1:
         return columns
-    return columns | {"tag": (LOAD + len(KINDS) * found.plug).astype(np.int32)}
+    return columns | {"tag": (LOAD + len(KINDS) * drawn.plug).astype(np.int32)}
 
 
 def _ends(params: Params, begin: int, end: int) -> Columns:
