@@ -283,10 +283,10 @@ class TestTables:
     @pytest.fixture(autouse=True)
     def asked_anew(self) -> Iterator[None]:
         """No table is one that an earlier test has looked up."""
-        tables._id_of.cache_clear()
+        tables._full_dataset_id.cache_clear()
         tables._lookup.cache_clear()
         yield
-        tables._id_of.cache_clear()
+        tables._full_dataset_id.cache_clear()
 
     def entry(self, dataset: Dataset, **query: object) -> WorkloadEntry:
         return WorkloadEntry(name="campaign_views", dataset=dataset.id[:8], query=query)
@@ -294,7 +294,7 @@ class TestTables:
     def test_a_query_must_name_the_tables_of_the_dataset_that_it_reads(self, dataset: Dataset):
         remedy = f"give it query parameter tables={dataset.id[:8]}"
         for query in ({}, {"tables": ""}):
-            with pytest.raises(MatrixError, match=f"has tables by rule; {remedy}"):
+            with pytest.raises(MatrixError, match=f"uses generated tables; {remedy}"):
                 find_dataset(self.entry(dataset, **query), master="local[1]")
         found = find_dataset(self.entry(dataset, tables=dataset.id[:6]), master="local[1]")
         assert found.id == dataset.id
@@ -330,7 +330,7 @@ class TestTables:
         expected(bound, dataset)
         monkeypatch.setattr(oracle_cache, "_computed", lambda *_: pytest.fail("not kept"))
         expected(bound, dataset)
-        tables._id_of.cache_clear()
+        tables._full_dataset_id.cache_clear()
         monkeypatch.setattr(tables, "_dataset", lambda prefix: replace(dataset, id="f" * 64))
         with pytest.raises(pytest.fail.Exception, match="not kept"):
             expected(self.entry(dataset, tables=dataset.id[:8]).bound(), dataset)

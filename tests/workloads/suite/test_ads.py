@@ -123,7 +123,7 @@ def test_the_typed_form_is_the_one_by_default(name: str):
     ],
 )
 def test_windows_that_are_not_made_of_blocks_are_refused(name: str, query: dict[str, object]):
-    with pytest.raises(ModelError, match="must be a multiple of the other"):
+    with pytest.raises(ModelError, match="must be a multiple of markers_ms"):
         workload(name).bound(query)
 
 

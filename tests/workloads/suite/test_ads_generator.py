@@ -149,7 +149,9 @@ class TestFit:
     def test_ids_below_zero_are_told(self, tmp_path: Path):
         data = generated(VIEWS, {"streams": 1}, 10, seed=1)
         data.streams[0].payload["ad"][3] = -7
-        assert unfit(query(), write_dataset(data, "ads", tmp_path)).endswith("ids are from 0")
+        assert unfit(query(), write_dataset(data, "ads", tmp_path)).endswith(
+            "ids must be 0 or more"
+        )
 
     def test_an_empty_dataset_fits(self, tmp_path: Path):
         dataset = write_dataset(generated(VIEWS, {}, 0, seed=1), "ads", tmp_path)

@@ -1,4 +1,4 @@
-"""What the workloads on ads declare alike: their input, and two forms of each program."""
+"""Declares the common parts of workloads on ads: input, markers and the two forms of a program."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ MARKERS = {
         default=SECOND_MS, help="event time from a marker to the next", minimum=1, maximum=2**40
     )
 }
-"""Query parameter of those that answer at markers."""
+"""Query parameter of workloads that emit at markers."""
 
 
 def in_form(
@@ -35,13 +35,13 @@ def in_form(
     handcrafted: Callable[[Params], Query | Pipeline],
     oracle: Callable[..., Columns],
 ) -> Bound:
-    """Return the program in the form that is asked for, with its oracle.
+    """Return the program in the form that the query selects, with its oracle.
 
-    The oracle has the whole id of its tables: answers are kept by what an oracle is made of, and
-    the beginning of an id may be another dataset's tomorrow.
+    The oracle gets the full dataset id of its tables. Stored answers are identified by the oracle's
+    arguments, and a prefix of an id may later match another dataset.
 
     Raises:
-        ModelError: there is no such form, or there are no such tables.
+        ModelError: the form is unknown, or the tables do not exist.
     """
     program = form_of(query, typed=typed, handcrafted=handcrafted)(query)
     return Bound(
@@ -52,4 +52,4 @@ def in_form(
 
 
 on_ads = partial(declared, generate, input=INPUT, unfit=unfit, small={"rate": 50})
-"""Declares a workload that takes events of ads."""
+"""Declares a workload on events of ads."""

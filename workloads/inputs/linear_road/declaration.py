@@ -1,4 +1,4 @@
-"""What the workloads on Linear Road's records declare alike."""
+"""Declares workloads on Linear Road's records."""
 
 from collections.abc import Callable
 
@@ -19,10 +19,10 @@ def on_linear_road(
     oracle: Callable[[Input], Columns],
     output: OutputType = _REPORT,
 ) -> Workload:
-    """Return a workload that takes Linear Road's records; its arguments are as in `Workload`.
+    """Return a workload on Linear Road's records; the arguments are as in `Workload`.
 
-    By default, what it forwards leaves in order of time. That of one vehicle depends on each other;
-    ties between vehicles are free, so that instances of an operator may each have their vehicles.
+    By default, outputs leave in time order, and outputs of one vehicle keep their order. Ties
+    between vehicles are free, so each instance of an operator may process its own vehicles.
     """
     return Workload(
         name=name,

@@ -1,7 +1,7 @@
-"""Rows kept in DuckDB; nobody waits for the operating system (`fsync_mode = NONE`).
+"""Stores rows in DuckDB, without waiting for the disk (`fsync_mode = NONE`).
 
-What has not been moved into the database when the process ends is in a second file, `<file>.wal`,
-which belongs to it: DuckDB reads both.
+Rows that are not yet in the database file when the process ends are in its log, `<file>.wal`.
+DuckDB reads both.
 """
 
 from functools import lru_cache
@@ -15,10 +15,10 @@ from streamlab.workloads.inputs.ads.databases.store import Columns, Keep, in_tur
 
 
 def duckdb_store(table: str, columns: Columns) -> Keep:
-    """Return what keeps a row in the DuckDB database of a table.
+    """Return a function that stores a row in the DuckDB database of a table.
 
     Raises:
-        ModelError: there is no place for the database, or engine duckdb's environment is not made.
+        ModelError: the folder cannot be made, or engine duckdb's environment is missing.
     """
     return _keep(place(table, NAME), table, columns)
 
@@ -41,7 +41,7 @@ def _keep(path: Path, table: str, columns: Columns) -> Keep:
     file, log = kept(bytes(path)), kept(bytes(path) + b".wal")
     create = kept(f"CREATE TABLE {table}({key} PRIMARY KEY, {', '.join(rest)})".encode())
     replace = kept(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
-    configured, word = config(fsync_mode="NONE"), WORD_BYTES
+    configuration, word = config(fsync_mode="NONE"), WORD_BYTES
     result = kept(bytes(RESULT_WORDS * word))
 
     def begin() -> int:
@@ -49,7 +49,7 @@ def _keep(path: Path, table: str, columns: Columns) -> Keep:
         unlink(log)
         opened = np.zeros(3, dtype=np.intp)  # database, connection, statement
         at = opened.ctypes.data
-        failed = open_ext(file, at, configured, 0)
+        failed = open_ext(file, at, configuration, 0)
         if failed == 0:
             failed = connect(opened[0], at + word)
         if failed == 0:

@@ -1,4 +1,4 @@
-"""Look-ups in SQLite: opened as immutable, so that no lock is taken."""
+"""Looks up ids in SQLite; the database is opened as immutable, without locks."""
 
 import sqlite3
 from contextlib import closing
@@ -33,7 +33,7 @@ _LOCK_S = 1.0
 
 
 def _write(path: Path, table: Table) -> None:
-    with closing(_opened(path, "mode=rwc")) as database:
+    with closing(_open(path, "mode=rwc")) as database:
         database.execute("CREATE TABLE lookup(id INTEGER PRIMARY KEY, value INTEGER)")
         database.executemany("INSERT INTO lookup VALUES (?, ?)", enumerate(table.tolist()))
         database.commit()
@@ -41,7 +41,7 @@ def _write(path: Path, table: Table) -> None:
 
 def _count(path: Path) -> tuple[int, int]:
     try:
-        with closing(_opened(path, "mode=ro")) as database:
+        with closing(_open(path, "mode=ro")) as database:
             (state,) = database.execute("PRAGMA quick_check").fetchone()
             rows, total = database.execute(COUNT).fetchone()
     except sqlite3.OperationalError as error:
@@ -55,8 +55,8 @@ def _count(path: Path) -> tuple[int, int]:
     return rows, total
 
 
-def _opened(path: Path, how: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri(path, how), uri=True, timeout=_LOCK_S)
+def _open(path: Path, options: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri(path, options), uri=True, timeout=_LOCK_S)
 
 
 @lru_cache(maxsize=8)
@@ -85,20 +85,20 @@ def _find(path: Path) -> Find:
             return 0
         return opened[1]  # type: ignore[no-any-return]  # NumPy's gap
 
-    def ask(statement: int, of: int) -> int:
-        bind(statement, 1, of)
-        found = NONE
+    def query(statement: int, key: int) -> int:
+        bind(statement, 1, key)
+        answer = NONE
         if step(statement) == ROW:
-            found = column(statement, 0)
+            answer = column(statement, 0)
         reset(statement)
-        return found
+        return answer
 
-    def leave(statement: int) -> None:
+    def close_connection(statement: int) -> None:
         database = database_of(statement)
         finalize(statement)
         close(database)
 
-    return per_thread(connect, ask, leave)
+    return per_thread(connect, query, close_connection)
 
 
 SQLITE = System(name="sqlite", write=_write, count=_count, find=_find, error=sqlite3.Error)

@@ -1,4 +1,4 @@
-"""Rows kept in SQLite; nobody waits for the operating system (`synchronous = OFF`)."""
+"""Stores rows in SQLite, without waiting for the disk (`synchronous = OFF`)."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -19,10 +19,10 @@ from streamlab.workloads.inputs.ads.databases.store import Columns, Keep, in_tur
 
 
 def sqlite_store(table: str, columns: Columns) -> Keep:
-    """Return what keeps a row in the SQLite database of a table.
+    """Return a function that stores a row in the SQLite database of a table.
 
     Raises:
-        ModelError: there is no place for the database, or no library of SQLite.
+        ModelError: the folder cannot be made, or SQLite's library is not installed.
     """
     return _keep(place(table, "sqlite"), table, columns)
 
