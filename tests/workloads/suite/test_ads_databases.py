@@ -264,7 +264,7 @@ def forgotten():
 @pytest.mark.usefixtures("forgotten")
 def test_a_machine_without_the_library_of_sqlite_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(ModelError, match="SQLite.s library is not installed"):
+    with pytest.raises(ModelError, match="library is not installed"):
         look_up(SQLITE, "ads", TABLE)
 
 

@@ -1,4 +1,4 @@
-"""Prediction of the loads of plugs, households and houses, two slices of time ahead."""
+"""Smart home: predicts the loads of plugs, households and houses, two slices of time ahead."""
 
 from functools import partial
 
@@ -11,13 +11,13 @@ from streamlab.workloads.suite.smart_home.program import LEVELS, program
 
 QUERY = LAYOUT | {
     "days": Parameter(
-        default=31, help="earlier days that are in the median at most", minimum=1, maximum=366
+        default=31, help="maximum number of earlier days in the median", minimum=1, maximum=366
     ),
 }
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed.
+    """Return the program and its oracle for query parameters.
 
     Raises:
         ModelError: slices do not divide a day.

@@ -1,8 +1,8 @@
 """Generates loads as `power_readings` does, in streams of whole houses, and the ends of slices.
 
-House h is in stream h modulo the number of streams. All households have as many plugs, and all
-houses as many households. A slice ends at its last second, after the loads of that second; slices
-that the loads do not fill have no end.
+House h is in stream h modulo the number of streams. All households have the same number of plugs,
+and all houses the same number of households. A slice ends at its last second, after the loads of
+that second. An incomplete last slice has no end.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ PARAMETERS = (
     | {
         "ends": Parameter(
             default="all",
-            help="what an end of a slice concerns: all, every plug, or house, those of one",
+            help="plugs that the end of a slice affects: all, or house (the plugs of one house)",
         )
     }
     | {name: power.PARAMETERS[name] for name in ("device_types", "streams", "gaps", "gap_s")}
@@ -45,11 +45,11 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams of loads, and the stream of ends; as many loads of each plug.
+    """Return the streams of loads and the stream of ends; all plugs have the same number of loads.
 
     Raises:
         ModelError: more streams than houses, a slice that does not divide a day, or an unknown
-            kind of ends.
+            value of `ends`.
     """
     houses, count = int(params["houses"]), int(params["streams"])
     slice_s, ends = int(params["slice_s"]), str(params["ends"])
@@ -57,7 +57,9 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     if ends not in ENDS_OF:
         raise ModelError(f"smart_home: ends is {ends!r}; give {' or '.join(ENDS_OF)}")
     if count > houses:
-        raise ModelError(f"smart_home: {count} streams for {houses} houses; some have none")
+        raise ModelError(
+            f"smart_home: {count} streams for {houses} houses; give at most one stream a house"
+        )
     turns = -(-events // keys(params))
     slices = turns * int(params["period_s"]) // slice_s
     kind = KINDS[ENDS_OF[ends]]
@@ -102,8 +104,8 @@ def generate(
 
 def _ends(params: Params, begin: int, end: int) -> Columns:
     slice_s, ends = int(params["slice_s"]), str(params["ends"])
-    each = int(params["houses"]) if ends == "house" else 1
-    number, house = np.divmod(np.arange(begin, end, dtype=np.int64), each)
+    ends_per_slice = int(params["houses"]) if ends == "house" else 1
+    number, house = np.divmod(np.arange(begin, end, dtype=np.int64), ends_per_slice)
     columns: Columns = {"ts": (number + 1) * slice_s - 1}
     if keys(params) == 1:
         return columns

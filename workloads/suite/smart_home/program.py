@@ -1,15 +1,15 @@
-"""Prediction of loads by the slice of a day (DEBS 2014, query 1; DGS paper, appendix A.2).
+"""Predicts loads by the slice of a day (DEBS 2014, query 1; DGS paper, appendix A.2).
 
-Keyed by plug. Loads of a plug commute. The end of a slice concerns the plugs of a house, or all:
-it needs their averages together, for households and houses are sums of plugs, and it tells every
-plug that the next slice begins.
+The program is keyed by plug. Loads of a plug commute. The end of a slice affects all plugs, or the
+plugs of one house. It needs their averages together, since households and houses are sums of plugs,
+and it begins the next slice at each plug.
 
     prediction for slice i + 2 = (average of slice i + median of the averages of slice i + 2 of
     earlier days) / 2
 
-Of a household or a house the average is the sum of the averages of its plugs that had a load in the
-slice. A day in which none had one is not in the median; without any such day the prediction is the
-average. All of it is in whole milliwatts, rounded to the nearest, halves up.
+The average of a household or house is the sum of the averages of its plugs with a load in the
+slice. Days without such a plug are not in the median. If no day is left, the prediction is the
+average. All values are whole milliwatts, rounded to the nearest, halves up.
 """
 
 from typing import Any
@@ -32,8 +32,8 @@ OUTPUT = np.dtype(
         ("predicted_mw", np.int64),
     ]
 )
-"""Time, level and number of whom it is about, the predicted slice since 1970, the average of the
-slice that ended, and the prediction."""
+"""Time, level, id of the plug, household or house, number since 1970 of the predicted slice, average
+of the slice that ended, and prediction."""
 
 
 def depends(a: Tag, b: Tag) -> bool:
@@ -52,7 +52,7 @@ def update(plug: Any, event: Any, out: Any) -> None:
 
 
 def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: int) -> DGSProgram:
-    """Return the program which remembers so many days."""
+    """Return the program whose medians use up to `days` earlier days."""
     slices_a_day = SECONDS_A_DAY // slice_s
     kept = slices_a_day * days
     sizes = (1, plugs_per_household, plugs_per_house)
@@ -65,7 +65,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
             plug.loads = 0
 
     def average(own: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
-        """Return whether any of some plugs had a load in a slice, and put the sum in `own`."""
+        """Store the sum of the plugs' averages in `own`; return whether any had a load."""
         own.sum_mw = 0
         any_load = False
         for i in range(begin, end):
@@ -76,7 +76,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
         return any_load
 
     def predict(own: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
-        """Return twice the median of earlier days for some plugs, or twice what `own` has."""
+        """Return twice the median of earlier days, or twice the sum in `own` if there are none."""
         now_mw = own.sum_mw
         count = 0
         for day in range(1, days + 1):
@@ -98,20 +98,20 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
         for i in range(len(plugs)):
             close(plugs[i], number)
             for level in range(3):
-                of = plugs.key(i) // sizes[level]
-                if i + 1 == len(plugs) or plugs.key(i + 1) // sizes[level] != of:
+                group = plugs.key(i) // sizes[level]
+                if i + 1 == len(plugs) or plugs.key(i + 1) // sizes[level] != group:
                     begin = own.begin[level]
                     own.begin[level] = i + 1
                     if average(own, plugs, begin, i + 1, number):
                         load_mw = own.sum_mw
                         twice_mw = predict(own, plugs, begin, i + 1, number + 2)
                         predicted_mw = (2 * load_mw + twice_mw + 2) // 4
-                        out.emit(event.ts, level, of, number + 2, load_mw, predicted_mw)
+                        out.emit(event.ts, level, group, number + 2, load_mw, predicted_mw)
 
     def house_of(key: int) -> int:
         return key // plugs_per_house
 
-    # Of one prediction: a sum, those of earlier days in order, and where each level's plugs begin.
+    # Working space of one prediction: a sum, sorted sums of earlier days, first plug of each level.
     own = np.dtype(
         [("sum_mw", np.int64), ("past_mw", np.int64, (days,)), ("begin", np.int64, (3,))]
     )
