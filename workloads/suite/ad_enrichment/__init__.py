@@ -1,4 +1,4 @@
-"""Events with the campaigns of their ads: a look-up for each event (Yahoo query I)."""
+"""Ad enrichment: looks up the campaign of each event's ad (Yahoo query I)."""
 
 from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_ADS
@@ -11,7 +11,7 @@ QUERY = {**OF_ADS, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
+    """Return the program and its oracle for query parameters."""
     return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 

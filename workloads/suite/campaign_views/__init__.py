@@ -1,4 +1,4 @@
-"""Views of each campaign in the last 10 s, at the end of each second (Yahoo query IV)."""
+"""Campaign views: counts views of each campaign in the last 10 s, every second (Yahoo query IV)."""
 
 from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_ADS
@@ -12,7 +12,7 @@ QUERY = {**OF_ADS, **WINDOW, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
+    """Return the program and its oracle for query parameters."""
     return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 

@@ -1,4 +1,4 @@
-"""The expected views: a count for each campaign and block, added to all windows that hold it."""
+"""Computes the expected views: adds each campaign's count of a block to all windows with it."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from streamlab.workloads.model import Columns, Input, Params
 
 
 def oracle(data: Input, query: Params) -> Columns:
-    """Return (ts, campaign, views) by window's end, then campaign."""
+    """Return (ts, campaign, views) by end of the window, then campaign."""
     import pandas as pd  # heavy
 
     markers_ms, window_ms = int(query["markers_ms"]), int(query["window_ms"])
@@ -25,11 +25,11 @@ def oracle(data: Input, query: Params) -> Columns:
         }
     )
     counted = frame.groupby(["marker", "campaign"]).size().reset_index(name="views")
-    seen = [
+    shifted = [
         counted.assign(marker=counted["marker"] + later)
         for later in range(0, window_ms, markers_ms)
     ]
-    sums = pd.concat(seen).groupby(["marker", "campaign"])["views"].sum().reset_index()
+    sums = pd.concat(shifted).groupby(["marker", "campaign"])["views"].sum().reset_index()
     sums = sums[sums["marker"] <= reached(data, events.ts)]
     return {
         "ts": sums["marker"].to_numpy(np.int64),

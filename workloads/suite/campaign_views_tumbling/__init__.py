@@ -1,4 +1,4 @@
-"""Views of each campaign in windows of 10 s that do not overlap (Yahoo query V)."""
+"""Campaign views, tumbling: counts views of each campaign every 10 s (Yahoo query V)."""
 
 from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_ADS
@@ -12,7 +12,7 @@ QUERY = {**OF_ADS, **WINDOW, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
+    """Return the program and its oracle for query parameters."""
     return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 

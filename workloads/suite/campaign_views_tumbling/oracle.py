@@ -1,4 +1,4 @@
-"""The expected views: a group for each campaign and window."""
+"""Computes the expected views, by grouping events by campaign and window."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from streamlab.workloads.model import Columns, Input, Params
 
 
 def oracle(data: Input, query: Params) -> Columns:
-    """Return (ts, campaign, views) by window's end, then campaign."""
-    events = closed_blocks(data, int(query["window_ms"]))  # its windows are closed by markers too
+    """Return (ts, campaign, views) by end of the window, then campaign."""
+    events = closed_blocks(data, int(query["window_ms"]))  # markers close windows, too
     views = events[events["type"] == VIEW]
     campaign = looked_up(views["ad"], campaign_of_ad(query).of)
     counted = views.assign(campaign=campaign).groupby(["marker", "campaign"]).size()

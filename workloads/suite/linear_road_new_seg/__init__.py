@@ -1,4 +1,4 @@
-"""Linear Road's segment changes: forwards a vehicle's report from a segment that is new to it."""
+"""Linear Road's new_seg: forwards a vehicle's report from a new segment."""
 
 from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
 from streamlab.workloads.suite.linear_road_new_seg.oracle import oracle

@@ -1,4 +1,4 @@
-"""Linear Road's position reports: forwards what is one, and not what is a request."""
+"""Linear Road's pos_rep: forwards position reports and drops requests."""
 
 from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
 from streamlab.workloads.suite.linear_road_pos_rep.oracle import oracle

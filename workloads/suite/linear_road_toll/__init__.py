@@ -1,4 +1,4 @@
-"""Linear Road's tolls: tells a vehicle that enters a segment how many are there, and the toll."""
+"""Linear Road's tolls: computes the toll of vehicles that enter a segment, by its vehicle count."""
 
 from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
 from streamlab.workloads.model import OutputType
@@ -11,6 +11,6 @@ WORKLOAD = on_linear_road(
     paper="Viper, figure 1: A1, F, A2, M",
     program=PROGRAM,
     oracle=oracle,
-    # Those of one time are free, also of one vehicle: they come from segments that share nothing.
+    # Outputs of one time are independent, even of one vehicle: they come from separate segments.
     output=OutputType(kinds=("toll",), depends=lambda a, b: False, key_field="vid", sorted=True),
 )

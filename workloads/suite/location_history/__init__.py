@@ -1,4 +1,4 @@
-"""What has happened at each location since the beginning, at each marker (Yahoo query III)."""
+"""Location history: counts events of each location so far, at each marker (Yahoo query III)."""
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
 from streamlab.workloads.inputs.ads.tables import OF_USERS
@@ -11,7 +11,7 @@ QUERY = {**OF_USERS, **MARKERS, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
+    """Return the program and its oracle for query parameters."""
     return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 

@@ -1,4 +1,4 @@
-"""The expected histories: running sums over each location's blocks."""
+"""Computes the expected histories, by running sums over each location's blocks."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def oracle(data: Input, query: Params) -> Columns:
     events["events"] = 1
     for name, number in zip(COUNTED[1:], (VIEW, CLICK, PURCHASE), strict=True):
         events[name] = (events["type"] == number).astype(np.int64)
-    blocks = events.groupby(["marker", "location"])  # leaves out what has no location
+    blocks = events.groupby(["marker", "location"])  # drops rows without a location
     sums = blocks[list(COUNTED)].sum().groupby(level="location").cumsum()
     return {
         "ts": sums.index.get_level_values("marker").to_numpy(np.int64),

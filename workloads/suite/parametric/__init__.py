@@ -1,4 +1,4 @@
-"""Parametric: a pipeline of operators whose cost, sizes, selectivity and skew are parameters."""
+"""Parametric: a pipeline of operators with given cost, sizes, selectivity and skew."""
 
 from math import prod
 
@@ -12,11 +12,11 @@ from streamlab.workloads.suite.parametric.settings import QUERY, settings_of
 
 
 def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for descriptions of its operators."""
+    """Return the pipeline and its oracle for query parameters."""
     operators = settings_of(params)
     return Bound(
         program=program(operators),
-        # One sequence: every record depends on every other.
+        # A strict sequence: every record depends on every other.
         output=OutputType(kinds=("record",), depends=lambda a, b: True),
         oracle=oracle(operators),
         limits=(_ids(prod(setting.copies for setting in operators)),),

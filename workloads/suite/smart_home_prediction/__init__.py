@@ -1,4 +1,4 @@
-"""What types of devices will consume in the next ten minutes, for each second, by a tree."""
+"""Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree."""
 
 from functools import partial
 
@@ -17,24 +17,24 @@ from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_t
 PARAMETERS = QUERY | {
     "device_types": Parameter(
         default=16,
-        help="types of devices that are retained: those with numbers below",
+        help="types of devices that are retained: those with numbers below this",
         minimum=1,
         maximum=2**15,
     ),
     "depth": Parameter(
         default=DEEPEST,
-        help="so many comparisons at most, from the root of the tree; what it costs",
+        help="maximum number of comparisons from the root of the tree; sets the cost",
         minimum=0,
         maximum=DEEPEST,
     ),
 }
-WANTED = ("markers_s", "longest_gap_s", "device_types", "depth")
+ARGUMENTS = ("markers_s", "longest_gap_s", "device_types", "depth")
 OUTPUT = for_each_key("prediction", key_field="device")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these query parameters."""
-    markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in WANTED)
+    """Return the program and its oracle for query parameters."""
+    markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in ARGUMENTS)
     tree = read_tree()
     make = form_of(query, typed=typed.program, handcrafted=handcrafted.program)
     return Bound(
@@ -48,7 +48,7 @@ def bind(query: Params) -> Bound:
             tree=tree,
             depth=depth,
         ),
-        limits=(load_limit("device", 1),),  # of each second; a minute has 60 averages
+        limits=(load_limit("device", 1),),  # a sum of one second; a minute adds only 60 averages
     )
 
 

@@ -1,4 +1,4 @@
-"""What each user has done so far, given at each marker (Yahoo query II)."""
+"""User activity: counts each user's actions so far, at each marker (Yahoo query II)."""
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
 from streamlab.workloads.inputs.forms import FORM
@@ -11,7 +11,7 @@ QUERY = {**MARKERS, **PERSIST, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
+    """Return the program and its oracle for query parameters."""
     return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 

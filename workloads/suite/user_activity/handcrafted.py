@@ -1,4 +1,4 @@
-"""Query II by hand: an operator O+ with a window of each user that never forgets."""
+"""Query II by hand: an operator O+ whose windows keep their state when they advance."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ ACTIVITY = np.dtype([("ts", np.int64), ("user", np.int64), *COUNTS])
 
 
 def keys(t: Any, out: Any) -> None:
-    """Give the user."""
+    """Add the user as key."""
     out.add(t.user)
 
 
 def update(w: Any, t: Any, out: Any) -> None:
-    """Count an event as what it is."""
+    """Count an event by its type."""
     if t.type == VIEW:
         w[0].views += 1
     elif t.type == CLICK:
@@ -32,7 +32,7 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 
 def slide(w: Any) -> None:
-    """Keep the counts."""
+    """Keep the counts; reset the flag of changes."""
     w[0].changed = 0
 
 

@@ -1,4 +1,4 @@
-"""Each location's users in clusters, by what they have done (Yahoo query VI)."""
+"""User clusters: clusters each location's users by their actions (Yahoo query VI)."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ QUERY = {
 ACTIVITY = Limit(
     field=None,
     what="the number of events of a user",
-    remedy="take a shorter part of the input, as squared distances must fit 64 bits",
+    remedy="take a shorter part of the input; squared distances must fit 64 bits",
     highest=2**22 - 1,
     reads=("user",),
     groups=group_by_field("user"),
@@ -36,9 +36,9 @@ ACTIVITY = Limit(
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    found = in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
-    return replace(found, limits=(ACTIVITY,))
+    """Return the program and its oracle for query parameters."""
+    bound = in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    return replace(bound, limits=(ACTIVITY,))
 
 
 WORKLOAD = on_ads(
