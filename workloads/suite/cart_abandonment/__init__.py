@@ -1,4 +1,4 @@
-"""TPCx-BB query 4: how many pages a session has whose shopping cart was abandoned."""
+"""TPCx-BB query 4: averages the pages of sessions whose shopping cart was abandoned."""
 
 from functools import partial
 

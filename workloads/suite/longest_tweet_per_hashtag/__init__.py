@@ -1,4 +1,4 @@
-"""The longest tweet of each hashtag over sliding windows."""
+"""Longest tweet: finds the longest tweet of each hashtag over sliding windows."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ OUTPUT = for_each_key("longest", key_field="hashtag")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows."""
+    """Return the query and its oracle for query parameters."""
     wa_ms, ws_ms = (int(query[name]) for name in QUERY)
     return Bound(
         program=program(wa_ms, ws_ms),

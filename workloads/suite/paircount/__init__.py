@@ -1,4 +1,4 @@
-"""Counts of pairs of nearby words in tweets over sliding windows."""
+"""Paircount: counts pairs of nearby words in tweets over sliding windows."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from streamlab.workloads.suite.paircount.program import program
 QUERY = window_parameters(60_000, 120_000) | {
     "distance": Parameter(
         default=3,
-        help="how far apart two words of a pair may be: 3, 10 and 0 (unbounded) are the paper's "
+        help="maximum distance of the two words of a pair: 3, 10 and 0 (unbounded) are the paper's "
         "L, M and H",
         minimum=0,
         maximum=2**20,
@@ -22,7 +22,7 @@ OUTPUT = for_each_key("count", key_field="pair")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows and this distance, of sets or bags of pairs."""
+    """Return the query and its oracle for query parameters."""
     wa_ms, ws_ms, distance = (int(query[name]) for name in ("wa_ms", "ws_ms", "distance"))
     bag = counts_bag(query)
     return Bound(

@@ -1,4 +1,4 @@
-"""The average load of each plug so far, every 10 s, over readings that were filled in."""
+"""Sensor interpolation: averages each plug's load so far, every 10 s, with interpolated readings."""
 
 from functools import partial
 
@@ -16,17 +16,17 @@ from streamlab.workloads.suite.sensor_interpolation.oracle import oracle
 PARAMETERS = QUERY | {
     "most_watts": Parameter(
         default=3680,
-        help="readings above are faults, and left out; an outlet of 16 A and 230 V gives no more",
+        help="readings above this are faults and ignored; the default is an outlet's 16 A at 230 V",
         minimum=0,
     ),
 }
-WANTED = ("markers_s", "longest_gap_s", "most_watts")
+ARGUMENTS = ("markers_s", "longest_gap_s", "most_watts")
 OUTPUT = for_each_key("average", key_field="plug")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these query parameters."""
-    markers_s, longest_gap_s, most_watts = (int(query[name]) for name in WANTED)
+    """Return the program and its oracle for query parameters."""
+    markers_s, longest_gap_s, most_watts = (int(query[name]) for name in ARGUMENTS)
     make = form_of(query, typed=typed.program, handcrafted=handcrafted.program)
     return Bound(
         program=make(markers_s, longest_gap_s, most_watts),

@@ -1,4 +1,4 @@
-"""Word counts of tweets over sliding windows."""
+"""Wordcount: counts the words of tweets over sliding windows."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ OUTPUT = for_each_key("count", key_field="word")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows, of sets or bags of words."""
+    """Return the query and its oracle for query parameters."""
     wa_ms, ws_ms = (int(query[name]) for name in ("wa_ms", "ws_ms"))
     bag = counts_bag(query)
     return Bound(
