@@ -1,4 +1,4 @@
-"""TPCx-BB query 3: finds the items viewed last before a limits item is bought."""
+"""TPCx-BB query 3: finds the items viewed last before a given item is bought."""
 
 from functools import partial
 
