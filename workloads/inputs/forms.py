@@ -18,7 +18,7 @@ FORM = {
 Arguments = ParamSpec("Arguments")
 
 
-def form_of(
+def choose_form(
     query: Params, *, typed: Callable[Arguments, Program], handcrafted: Callable[Arguments, Program]
 ) -> Callable[Arguments, Program]:
     """Return the function that makes the program in the form that the query selects.

@@ -38,7 +38,7 @@ class Generator(Protocol):
         """Return rows of a stream."""
 
 
-def declared(
+def declare_workload(
     generator: Generator,
     *,
     name: str,
@@ -77,7 +77,7 @@ def declared(
     )
 
 
-def for_each_key(kind: str, key_field: str) -> OutputType:
+def output_per_key(kind: str, key_field: str) -> OutputType:
     """Return the type of outputs that leave in time order and depend on outputs of their key."""
     return OutputType(
         kinds=(kind,), depends=lambda a, b: a.key == b.key, key_field=key_field, sorted=True

@@ -7,8 +7,8 @@ from streamlab.workloads.inputs.ads import generate
 from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
 from streamlab.workloads.inputs.ads.tables import with_whole_id
-from streamlab.workloads.inputs.forms import form_of
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.forms import choose_form
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import (
     Bound,
     Columns,
@@ -28,7 +28,7 @@ MARKERS = {
 """Query parameter of workloads that emit at markers."""
 
 
-def in_form(
+def bind_form(
     query: Params,
     *,
     typed: Callable[[Params], Dataflow],
@@ -43,7 +43,7 @@ def in_form(
     Raises:
         ModelError: the form is unknown, or the tables do not exist.
     """
-    program = form_of(query, typed=typed, handcrafted=handcrafted)(query)
+    program = choose_form(query, typed=typed, handcrafted=handcrafted)(query)
     return Bound(
         program=program,
         output=inferred_output(program),
@@ -51,5 +51,7 @@ def in_form(
     )
 
 
-on_ads = partial(declared, generate, input=INPUT, unfit=unfit, small={"rate": 50})
+declare_ads_workload = partial(
+    declare_workload, generate, input=INPUT, unfit=unfit, small={"rate": 50}
+)
 """Declares a workload on events of ads."""

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from streamlab.workloads.inputs.linear_road.generate import PARAMETERS, generate, keys, streams
 from streamlab.workloads.inputs.linear_road.schema import INPUT
-from streamlab.workloads.inputs.query_workload import for_each_key
+from streamlab.workloads.inputs.query_workload import output_per_key
 from streamlab.workloads.model import Columns, Input, OutputType, Pipeline, Workload
 
-_REPORT = for_each_key("report", key_field="vid")
+_REPORT = output_per_key("report", key_field="vid")
 
 
-def on_linear_road(
+def declare_linear_road_workload(
     *,
     name: str,
     title: str,

@@ -8,7 +8,7 @@ import numpy as np
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.inputs.power_readings import generate
 from streamlab.workloads.inputs.power_readings.schema import INPUT
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Parameter
 from streamlab.workloads.model.streams.limits import INT64, IntArray, Limit, group_by_field
 
@@ -55,8 +55,8 @@ def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
     )
 
 
-on_power_readings = partial(
-    declared,
+declare_power_workload = partial(
+    declare_workload,
     generate,
     input=INPUT,
     small={"plugs": 12, "device_types": 3, "gaps": 0.2, "gap_s": 20},

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.tweets import generate
 from streamlab.workloads.inputs.tweets.schema import INPUT
 from streamlab.workloads.model import ModelError, Parameter, Params
@@ -40,5 +40,5 @@ def counts_bag(query: Params) -> bool:
     return counting == BAG
 
 
-on_tweets = partial(declared, generate, input=INPUT)
+declare_tweets_workload = partial(declare_workload, generate, input=INPUT)
 """Declares a workload on tweets."""

@@ -1,6 +1,6 @@
 """Ad enrichment: looks up the campaign of each event's ad (Yahoo query I)."""
 
-from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import OF_ADS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
@@ -12,10 +12,10 @@ QUERY = {**OF_ADS, **FORM}
 
 def bind(query: Params) -> Bound:
     """Return the program and its oracle for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="ad_enrichment",
     title="Each event of an ad, with the ad's campaign (stateless, a look-up each)",
     paper="Data-Trace Types, section 6, query I",

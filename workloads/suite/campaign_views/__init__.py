@@ -1,6 +1,6 @@
 """Campaign views: counts views of each campaign in the last 10 s, every second (Yahoo query IV)."""
 
-from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import OF_ADS
 from streamlab.workloads.inputs.ads.windows import WINDOW
 from streamlab.workloads.inputs.forms import FORM
@@ -13,10 +13,10 @@ QUERY = {**OF_ADS, **WINDOW, **FORM}
 
 def bind(query: Params) -> Bound:
     """Return the program and its oracle for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="campaign_views",
     title="Views of each campaign in the last 10 s, every second (a look-up each)",
     paper="Data-Trace Types, section 6, query IV, figure 3",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.days import FIRST_DAY, day_number
 from streamlab.workloads.inputs.retail.ids import Ids, parse_ids
@@ -66,7 +66,7 @@ def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     store_sales,
     input=store_sales.INPUT,
     name="declining_categories",

@@ -1,6 +1,6 @@
 """Forward: forwards each tuple of two streams once for each key, to measure sharing and sorting."""
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.forward import generate
 from streamlab.workloads.suite.forward.oracle import oracle
@@ -27,7 +27,7 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="forward",
     title="Tuples of two streams, forwarded once for each key",

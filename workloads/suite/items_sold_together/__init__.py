@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.ids import parse_ids
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
@@ -54,7 +54,7 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     store_sales,
     input=store_sales.INPUT,
     name="items_sold_together",

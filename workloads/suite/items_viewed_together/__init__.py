@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
@@ -34,7 +34,7 @@ def bind(params: Params) -> Bound:
     return Bound(program=program(**arguments), output=STRICT, oracle=partial(oracle, **arguments))
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="items_viewed_together",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.ids import parse_ids
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
@@ -43,7 +43,7 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="last_views_before_purchase",

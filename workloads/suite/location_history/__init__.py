@@ -1,6 +1,6 @@
 """Location history: counts events of each location so far, at each marker (Yahoo query III)."""
 
-from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import OF_USERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
@@ -12,10 +12,10 @@ QUERY = {**OF_USERS, **MARKERS, **FORM}
 
 def bind(query: Params) -> Bound:
     """Return the program and its oracle for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="location_history",
     title="Events of each location so far, and the last time, at each marker (a look-up each)",
     paper="Data-Trace Types, section 6, query III",

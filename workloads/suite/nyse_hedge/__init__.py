@@ -1,6 +1,6 @@
 """NYSE hedge: finds pairs of trades of different companies whose prices moved oppositely."""
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, ModelError, OutputType, Parameter, Params
 from streamlab.workloads.suite.nyse_hedge import generate
 from streamlab.workloads.suite.nyse_hedge.oracle import oracle
@@ -48,7 +48,7 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="nyse_hedge",
     title="Trades of different companies that hedge each other, a self-join",

@@ -2,8 +2,13 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import for_each_key
-from streamlab.workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
+from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.inputs.tweets import (
+    COUNTING,
+    counts_bag,
+    declare_tweets_workload,
+    window_parameters,
+)
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.paircount.oracle import oracle
 from streamlab.workloads.suite.paircount.program import program
@@ -18,7 +23,7 @@ QUERY = window_parameters(60_000, 120_000) | {
     ),
     **COUNTING,
 }
-OUTPUT = for_each_key("count", key_field="pair")
+OUTPUT = output_per_key("count", key_field="pair")
 
 
 def bind(query: Params) -> Bound:
@@ -32,7 +37,7 @@ def bind(query: Params) -> Bound:
     )
 
 
-WORKLOAD = on_tweets(
+WORKLOAD = declare_tweets_workload(
     name="paircount",
     title="How many tweets hold each pair of nearby words, over sliding windows",
     paper="STRETCH, section 8.1, Operator 14; counting = bag: Algorithm 13",

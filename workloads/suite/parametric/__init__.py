@@ -2,7 +2,7 @@
 
 from math import prod
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Params
 from streamlab.workloads.model.streams.limits import INT64, Limit
 from streamlab.workloads.suite.parametric import generate
@@ -35,7 +35,7 @@ def _ids(copies: int) -> Limit:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="parametric",
     title="Operators of chosen cost, state, selectivity and skew, in a row",

@@ -1,6 +1,6 @@
 """ScaleJoin's benchmark: a band join of two streams that compares every pair."""
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit
 from streamlab.workloads.suite.scale_join import generate
@@ -46,7 +46,7 @@ def _attribute(name: str) -> Limit:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="scale_join",
     title="Band join of two streams, every pair compared",

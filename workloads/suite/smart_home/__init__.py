@@ -3,7 +3,7 @@
 from functools import partial
 
 from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_of_a_house, unfit
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.smart_home import generate
 from streamlab.workloads.suite.smart_home.oracle import oracle
@@ -43,7 +43,7 @@ def bind(query: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="smart_home",
     title="Loads of plugs, households and houses, predicted at the end of each slice of time",

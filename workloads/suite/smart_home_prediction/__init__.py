@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.forms import form_of
+from streamlab.workloads.inputs.forms import choose_form
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
+    declare_power_workload,
     load_limit,
-    on_power_readings,
 )
-from streamlab.workloads.inputs.query_workload import for_each_key
+from streamlab.workloads.inputs.query_workload import output_per_key
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.smart_home_prediction import handcrafted, typed
 from streamlab.workloads.suite.smart_home_prediction.oracle import oracle
@@ -29,14 +29,14 @@ PARAMETERS = QUERY | {
     ),
 }
 ARGUMENTS = ("markers_s", "longest_gap_s", "device_types", "depth")
-OUTPUT = for_each_key("prediction", key_field="device")
+OUTPUT = output_per_key("prediction", key_field="device")
 
 
 def bind(query: Params) -> Bound:
     """Return the program and its oracle for query parameters."""
     markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in ARGUMENTS)
     tree = read_tree()
-    make = form_of(query, typed=typed.program, handcrafted=handcrafted.program)
+    make = choose_form(query, typed=typed.program, handcrafted=handcrafted.program)
     return Bound(
         program=make(markers_s, longest_gap_s, device_types, tree, depth),
         output=OUTPUT,
@@ -52,7 +52,7 @@ def bind(query: Params) -> Bound:
     )
 
 
-WORKLOAD = on_power_readings(
+WORKLOAD = declare_power_workload(
     name="smart_home_prediction",
     title="Consumption of types of devices in the next ten minutes, predicted for each second",
     paper="Data-Trace Types, section 6 and figure 5",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import OF_USERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Parameter, Params
@@ -37,11 +37,11 @@ ACTIVITY = Limit(
 
 def bind(query: Params) -> Bound:
     """Return the program and its oracle for query parameters."""
-    bound = in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    bound = bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
     return replace(bound, limits=(ACTIVITY,))
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="user_clusters",
     title="Clusters of each location's users by what they have done (a look-up each, k-means)",
     paper="Data-Trace Types, section 6, query VI",
