@@ -25,7 +25,7 @@ FIELDS = np.dtype([("load_mw", np.int32)])
 SECONDS_A_DAY = 86_400
 
 ALL, HOUSE = "all", "house"
-ENDS_OF = {ALL: SLICE_END, HOUSE: HOUSE_END}
+END_KINDS = {ALL: SLICE_END, HOUSE: HOUSE_END}
 
 LAYOUT = {
     "households_per_house": Parameter(
@@ -44,7 +44,7 @@ LAYOUT = {
 """Parameters of the input that the query needs as well, to interpret keys and times."""
 
 
-def plugs_of_a_house(params: Mapping[str, object]) -> int:
+def plugs_per_house(params: Mapping[str, object]) -> int:
     """Return the number of keys of a house."""
     return int(str(params["households_per_house"])) * int(str(params["plugs_per_household"]))
 

@@ -24,10 +24,10 @@ def closed_blocks(data: Input, markers_ms: int) -> "pd.DataFrame":
     events = total_order(data, FIELDS)
     marker = (events.ts // markers_ms + 1) * markers_ms
     frame = pd.DataFrame({"ts": events.ts, "marker": marker, **events.payload})
-    return frame[marker <= reached(data, events.ts)]
+    return frame[marker <= final_watermark(data, events.ts)]
 
 
-def reached(data: Input, ts: npt.NDArray[np.int64]) -> int:
+def final_watermark(data: Input, ts: npt.NDArray[np.int64]) -> int:
     """Return the final watermark of an input: the last event time, or that before its cut.
 
     Args:
@@ -39,7 +39,7 @@ def reached(data: Input, ts: npt.NDArray[np.int64]) -> int:
     return int(ts[-1]) if len(ts) else 0
 
 
-def looked_up(ids: "pd.Series[int]", table: npt.NDArray[np.int32]) -> "pd.Series[int]":
+def look_up_ids(ids: "pd.Series[int]", table: npt.NDArray[np.int32]) -> "pd.Series[int]":
     """Return the table's value for each id; NA for ids outside the table."""
     import pandas as pd
 

@@ -44,7 +44,7 @@ def readings(data: Input) -> Columns:
     }
 
 
-def known_until(data: Input, ts: Ints) -> int:
+def final_watermark(data: Input, ts: Ints) -> int:
     """Return the final watermark of an input.
 
     Args:

@@ -7,6 +7,6 @@ all engines compute the same integers.
 from typing import Any
 
 
-def between(before: Any, after: Any, second: Any, seconds: Any) -> Any:
+def interpolate_load(before: Any, after: Any, second: Any, seconds: Any) -> Any:
     """Interpolate linearly from load `before` to load `after`, `seconds` later, at `second`."""
     return (2 * (before * seconds + second * (after - before)) + seconds) // (2 * seconds)

@@ -64,7 +64,7 @@ def _second(t: Any) -> int:
     return second
 
 
-def before(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
+def precedes(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
     """Return whether a pair precedes another one in a list."""
     if count != other:
         return count > other
@@ -98,7 +98,7 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
         if t.count <= more_than:
             return
         # A listed pair has a higher count than before, so it precedes the last one.
-        if s.n == top and not before(
+        if s.n == top and not precedes(
             t.count, t.item_1, t.item_2, s.count[last], s.item_1[last], s.item_2[last]
         ):
             return
@@ -110,7 +110,7 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
                 at = last
             else:
                 s.n += 1
-        while at > 0 and before(
+        while at > 0 and precedes(
             t.count, t.item_1, t.item_2, s.count[at - 1], s.item_1[at - 1], s.item_2[at - 1]
         ):
             s.item_1[at] = s.item_1[at - 1]

@@ -21,7 +21,7 @@ from streamlab.workloads.inputs.retail import purchases
 from streamlab.workloads.inputs.retail.days import midnight_ms
 from streamlab.workloads.inputs.retail.scale import Ints, category_of
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
-from streamlab.workloads.inputs.retail.stream_assignment import dealt_streams, keys, parameters
+from streamlab.workloads.inputs.retail.stream_assignment import assign_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
@@ -54,7 +54,7 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     Raises:
         ModelError: parameters contradict each other.
     """
-    return dealt_streams(params, events, kind="sale", fields=SALE, unit=PAIR_ROWS)
+    return assign_streams(params, events, kind="sale", fields=SALE, unit=PAIR_ROWS)
 
 
 def generate(

@@ -27,7 +27,7 @@ def keys(params: Params) -> int:
     return 1
 
 
-def dealt_streams(
+def assign_streams(
     params: Params, events: int, *, kind: str, fields: np.dtype[np.void], unit: int
 ) -> tuple[StreamSpec, ...]:
     """Return the streams, with `events` rows in all, assigned in units of `unit` rows.

@@ -31,7 +31,7 @@ from streamlab.workloads.inputs.retail.days import midnight_ms
 from streamlab.workloads.inputs.retail.scale import Ints, category_of, popular_ids
 from streamlab.workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
 from streamlab.workloads.inputs.retail.store_sales import MOST_LINES
-from streamlab.workloads.inputs.retail.stream_assignment import dealt_streams, keys, parameters
+from streamlab.workloads.inputs.retail.stream_assignment import assign_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
@@ -85,7 +85,7 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     Raises:
         ModelError: parameters contradict each other.
     """
-    return dealt_streams(params, events, kind="click", fields=CLICK, unit=GROUP_ROWS)
+    return assign_streams(params, events, kind="click", fields=CLICK, unit=GROUP_ROWS)
 
 
 def generate(

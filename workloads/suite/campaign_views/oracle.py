@@ -3,7 +3,7 @@
 import numpy as np
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.ads.blocks import looked_up, reached
+from streamlab.workloads.inputs.ads.blocks import final_watermark, look_up_ids
 from streamlab.workloads.inputs.ads.schema import FIELDS, VIEW
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad
 from streamlab.workloads.model import Columns, Input, Params
@@ -19,7 +19,7 @@ def oracle(data: Input, query: Params) -> Columns:
     frame = pd.DataFrame(
         {
             "marker": (events.ts[views] // markers_ms + 1) * markers_ms,
-            "campaign": looked_up(
+            "campaign": look_up_ids(
                 pd.Series(events.payload["ad"][views]), campaign_of_ad(query).of
             ).to_numpy(),
         }
@@ -30,7 +30,7 @@ def oracle(data: Input, query: Params) -> Columns:
         for later in range(0, window_ms, markers_ms)
     ]
     sums = pd.concat(shifted).groupby(["marker", "campaign"])["views"].sum().reset_index()
-    sums = sums[sums["marker"] <= reached(data, events.ts)]
+    sums = sums[sums["marker"] <= final_watermark(data, events.ts)]
     return {
         "ts": sums["marker"].to_numpy(np.int64),
         "campaign": sums["campaign"].to_numpy(np.int64),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.ads.blocks import closed_blocks, looked_up
+from streamlab.workloads.inputs.ads.blocks import closed_blocks, look_up_ids
 from streamlab.workloads.inputs.ads.schema import VIEW
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad
 from streamlab.workloads.model import Columns, Input, Params
@@ -12,7 +12,7 @@ def oracle(data: Input, query: Params) -> Columns:
     """Return (ts, campaign, views) by end of the window, then campaign."""
     events = closed_blocks(data, int(query["window_ms"]))  # markers close windows, too
     views = events[events["type"] == VIEW]
-    campaign = looked_up(views["ad"], campaign_of_ad(query).of)
+    campaign = look_up_ids(views["ad"], campaign_of_ad(query).of)
     counted = views.assign(campaign=campaign).groupby(["marker", "campaign"]).size()
     return {
         "ts": counted.index.get_level_values("marker").to_numpy(np.int64),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.ads.blocks import closed_blocks, looked_up
+from streamlab.workloads.inputs.ads.blocks import closed_blocks, look_up_ids
 from streamlab.workloads.inputs.ads.schema import CLICK, PURCHASE, VIEW
 from streamlab.workloads.inputs.ads.tables import location_of_user
 from streamlab.workloads.model import Columns, Input, Params
@@ -13,7 +13,7 @@ COUNTED = ("events", "views", "clicks", "purchases")
 def oracle(data: Input, query: Params) -> Columns:
     """Return (ts, location, events, views, clicks, purchases, last_ts) by marker, then location."""
     events = closed_blocks(data, int(query["markers_ms"]))
-    events["location"] = looked_up(events["user"], location_of_user(query).of)
+    events["location"] = look_up_ids(events["user"], location_of_user(query).of)
     events["events"] = 1
     for name, number in zip(COUNTED[1:], (VIEW, CLICK, PURCHASE), strict=True):
         events[name] = (events["type"] == number).astype(np.int64)

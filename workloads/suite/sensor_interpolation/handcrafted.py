@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING
 from streamlab.workloads.model.operators.program import (
     SINGLE,
@@ -54,7 +54,7 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
             s.seconds += 1
         else:
             for i in range(1, seconds + 1):
-                s.sum_mw += between(s.load_mw, s.least_mw, i, seconds)
+                s.sum_mw += interpolate_load(s.load_mw, s.least_mw, i, seconds)
             s.seconds += seconds
         s.seen = 1
         s.last_ts = s.this_ts

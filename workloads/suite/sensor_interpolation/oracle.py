@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.gap_filling import fill, known_until, readings
+from streamlab.workloads.inputs.power_readings.gap_filling import fill, final_watermark, readings
 from streamlab.workloads.model import Columns, Input
 
 
@@ -17,7 +17,7 @@ def oracle(data: Input, markers_s: int, longest_gap_s: int, most_watts: int) -> 
     ts, plug, average, seconds = [], [], [], []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=False):
         first = int(values.known_ts[begin])
-        until = known_until(data, np.asarray(events["ts"]))
+        until = final_watermark(data, np.asarray(events["ts"]))
         markers = np.arange((first // markers_s + 1) * markers_s, until + 1, markers_s)
         upto = np.searchsorted(values.known_ts[begin:end], markers)
         summed = total[begin + upto - 1] - total[begin] + values.load_mw[begin]

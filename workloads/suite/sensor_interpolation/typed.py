@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING
 from streamlab.workloads.model.dataflow import (
     Dataflow,
@@ -84,7 +84,7 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Dataflow:
             out.emit(key, value.ts, value.load_mw)
         else:
             for i in range(1, seconds + 1):
-                out.emit(key, s.ts + i, between(s.load_mw, value.load_mw, i, seconds))
+                out.emit(key, s.ts + i, interpolate_load(s.load_mw, value.load_mw, i, seconds))
         s.seen = 1
         s.ts = value.ts
         s.load_mw = value.load_mw

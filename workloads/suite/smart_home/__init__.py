@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_of_a_house, unfit
+from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_per_house, unfit
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.smart_home import generate
@@ -24,7 +24,7 @@ def bind(query: Params) -> Bound:
     """
     check_slice(int(query["slice_s"]))
     slice_s, days = int(query["slice_s"]), int(query["days"])
-    household, house = int(query["plugs_per_household"]), plugs_of_a_house(query)
+    household, house = int(query["plugs_per_household"]), plugs_per_house(query)
     return Bound(
         program=program(slice_s, days, household, house),
         output=OutputType(

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.homes import (
-    ENDS_OF,
+    END_KINDS,
     FIELDS,
     KINDS,
     LAYOUT,
     LOAD,
     check_slice,
-    plugs_of_a_house,
+    plugs_per_house,
 )
 from streamlab.workloads.inputs.power_readings import generate as power
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
@@ -41,7 +41,7 @@ PARAMETERS = (
 
 def keys(params: Params) -> int:
     """Return the number of plugs."""
-    return int(params["houses"]) * plugs_of_a_house(params)
+    return int(params["houses"]) * plugs_per_house(params)
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
@@ -54,22 +54,22 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     houses, count = int(params["houses"]), int(params["streams"])
     slice_s, ends = int(params["slice_s"]), str(params["ends"])
     check_slice(slice_s)
-    if ends not in ENDS_OF:
-        raise ModelError(f"smart_home: ends is {ends!r}; give {' or '.join(ENDS_OF)}")
+    if ends not in END_KINDS:
+        raise ModelError(f"smart_home: ends is {ends!r}; give {' or '.join(END_KINDS)}")
     if count > houses:
         raise ModelError(
             f"smart_home: {count} streams for {houses} houses; give at most one stream a house"
         )
     turns = -(-events // keys(params))
     slices = turns * int(params["period_s"]) // slice_s
-    kind = KINDS[ENDS_OF[ends]]
+    kind = KINDS[END_KINDS[ends]]
     return (
         *(
             StreamSpec(
                 name=f"load-{index}",
                 kinds=(KINDS[LOAD],),
                 fields=FIELDS,
-                events=turns * rows_of(houses, index, count) * plugs_of_a_house(params),
+                events=turns * rows_of(houses, index, count) * plugs_per_house(params),
             )
             for index in range(count)
         ),
@@ -88,7 +88,7 @@ def generate(
     """Return rows [begin, end) of one stream."""
     if specs[index].kinds != (KINDS[LOAD],):
         return _ends(params, begin, end)
-    count, per_house = int(params["streams"]), plugs_of_a_house(params)
+    count, per_house = int(params["streams"]), plugs_per_house(params)
 
     def plug_of(number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         house, plug = np.divmod(number, per_house)
@@ -109,4 +109,4 @@ def _ends(params: Params, begin: int, end: int) -> Columns:
     columns: Columns = {"ts": (number + 1) * slice_s - 1}
     if keys(params) == 1:
         return columns
-    return columns | {"tag": (ENDS_OF[ends] + len(KINDS) * house).astype(np.int32)}
+    return columns | {"tag": (END_KINDS[ends] + len(KINDS) * house).astype(np.int32)}

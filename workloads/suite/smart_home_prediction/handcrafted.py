@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
 from streamlab.workloads.model.operators.program import (
     SINGLE,
@@ -68,7 +68,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int) -> Operator:
                 out.emit(device, second, least)
             else:
                 for i in range(1, seconds + 1):
-                    out.emit(device, s.last_ts + i, between(s.load_mw, least, i, seconds))
+                    out.emit(device, s.last_ts + i, interpolate_load(s.load_mw, least, i, seconds))
             s.heard[place] = 0
             s.seen = 1
             s.last_ts = second

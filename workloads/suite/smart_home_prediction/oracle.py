@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.gap_filling import known_until, readings
+from streamlab.workloads.inputs.power_readings.gap_filling import final_watermark, readings
 from streamlab.workloads.inputs.power_readings.schema import SECONDS_A_DAY
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
@@ -28,7 +28,7 @@ def oracle(
     }
     final = np.empty(0, np.int64)
     if len(retained):
-        final = np.flatnonzero(marker <= known_until(data, np.asarray(events["ts"])))
+        final = np.flatnonzero(marker <= final_watermark(data, np.asarray(events["ts"])))
     order = final[np.lexsort((seconds.second[final], seconds.device[final], marker[final]))]
     return {name: column[order] for name, column in columns.items()}
 

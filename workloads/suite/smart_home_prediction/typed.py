@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
 from streamlab.workloads.model.dataflow import (
     Dataflow,
@@ -85,7 +85,7 @@ def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
             out.emit(key, value.ts, value.load_mw, value.device)
         else:
             for i in range(1, seconds + 1):
-                load_mw = between(s.load_mw, value.load_mw, i, seconds)
+                load_mw = interpolate_load(s.load_mw, value.load_mw, i, seconds)
                 out.emit(key, s.ts + i, load_mw, value.device)
         s.seen = 1
         s.ts = value.ts

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.inputs.ads.blocks import closed_blocks, looked_up
+from streamlab.workloads.inputs.ads.blocks import closed_blocks, look_up_ids
 from streamlab.workloads.inputs.ads.schema import TYPES
 from streamlab.workloads.inputs.ads.tables import location_of_user
 from streamlab.workloads.model import Columns, Input, Params
@@ -28,7 +28,7 @@ def oracle(data: Input, query: Params) -> Columns:
 def _clusters(data: Input, query: Params) -> Iterator[Matrix]:
     events = closed_blocks(data, int(query["period_ms"]))
     location_of = location_of_user(query).of
-    events["location"] = looked_up(events["user"], location_of)
+    events["location"] = look_up_ids(events["user"], location_of)
     history: Matrix = np.zeros((len(location_of), len(TYPES)), dtype=np.int64)
     for end, period in events.dropna().groupby("marker"):
         valid = period[period["type"].between(0, len(TYPES) - 1)]
