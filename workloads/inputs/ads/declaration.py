@@ -6,7 +6,7 @@ from functools import partial
 from streamlab.workloads.inputs.ads import generate
 from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
-from streamlab.workloads.inputs.ads.tables import with_whole_id
+from streamlab.workloads.inputs.ads.tables import with_full_tables_id
 from streamlab.workloads.inputs.forms import choose_form
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import (
@@ -47,7 +47,7 @@ def bind_form(
     return Bound(
         program=program,
         output=inferred_output(program),
-        oracle=partial(oracle, query=with_whole_id(query)),
+        oracle=partial(oracle, query=with_full_tables_id(query)),
     )
 
 

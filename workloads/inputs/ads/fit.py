@@ -23,11 +23,11 @@ def unfit(query: Params, dataset: Dataset) -> str:
     if own:
         return ""
     if ADS in query:
-        missing = _missing_id(dataset, "ad", len(campaign_of_ad(query).of))
+        missing = _missing_id(dataset, "ad", len(campaign_of_ad(query).values))
         if missing is not None:
             return _message(query, dataset, f"ad {missing}", ADS, missing)
     if USERS in query:
-        missing = _missing_id(dataset, "user", len(location_of_user(query).of))
+        missing = _missing_id(dataset, "user", len(location_of_user(query).values))
         if missing is not None:
             return _message(query, dataset, f"user {missing}", USERS, missing)
     return ""

@@ -50,14 +50,14 @@ _TABLES = {
     ),
 }
 
-OF_ADS = {
+AD_TABLE_PARAMETERS = {
     "ads": Parameter(default=1000, help="ads in the table of ads", minimum=1, maximum=10**7),
     "campaigns": Parameter(default=100, help="campaigns in it", minimum=1, maximum=10**6),
     **_TABLES,
 }
 """Query parameters of workloads that look up campaigns."""
 
-OF_USERS = {
+USER_TABLE_PARAMETERS = {
     "users": Parameter(default=1000, help="users in the table of users", minimum=1, maximum=10**7),
     "locations": Parameter(default=20, help="locations in it", minimum=1, maximum=10**6),
     **_TABLES,
@@ -96,7 +96,7 @@ def location_of_user(query: Params) -> Lookup:
     return _lookup(USERS, int(query["users"]), int(query["locations"]), _tables_id(query))
 
 
-def with_whole_id(query: Params) -> Params:
+def with_full_tables_id(query: Params) -> Params:
     """Return a query whose `tables` is a full dataset id instead of a prefix.
 
     Raises:
@@ -111,7 +111,7 @@ def find_campaign(query: Params) -> Find:
     Raises:
         ModelError: `tables` or `lookup` is wrong, or a database cannot be made or read.
     """
-    return _find(ADS, campaign_of_ad(query).of, str(query["lookup"]))
+    return _find(ADS, campaign_of_ad(query).values, str(query["lookup"]))
 
 
 def find_location(query: Params) -> Find:
@@ -120,7 +120,7 @@ def find_location(query: Params) -> Find:
     Raises:
         ModelError: as `find_campaign`.
     """
-    return _find(USERS, location_of_user(query).of, str(query["lookup"]))
+    return _find(USERS, location_of_user(query).values, str(query["lookup"]))
 
 
 def _find(name: str, table: Table, where: str) -> Find:

@@ -1,13 +1,13 @@
 """Ad enrichment: looks up the campaign of each event's ad (Yahoo query I)."""
 
 from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
-from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.ad_enrichment import handcrafted, typed
 from streamlab.workloads.suite.ad_enrichment.oracle import oracle
 
-QUERY = {**OF_ADS, **FORM}
+QUERY = {**AD_TABLE_PARAMETERS, **FORM}
 
 
 def bind(query: Params) -> Bound:

@@ -11,7 +11,7 @@ from streamlab.workloads.model import Columns, Input, Params
 def oracle(data: Input, query: Params) -> Columns:
     """Return all events in total order, with the campaigns of their ads."""
     events = total_order(data, FIELDS)
-    table = campaign_of_ad(query).of
+    table = campaign_of_ad(query).values
     ad = events.payload["ad"].astype(np.int64)
     in_table = (ad >= 0) & (ad < len(table))
     campaign = np.full(len(ad), NONE, dtype=np.int32)

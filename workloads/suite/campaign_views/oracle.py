@@ -20,7 +20,7 @@ def oracle(data: Input, query: Params) -> Columns:
         {
             "marker": (events.ts[views] // markers_ms + 1) * markers_ms,
             "campaign": look_up_ids(
-                pd.Series(events.payload["ad"][views]), campaign_of_ad(query).of
+                pd.Series(events.payload["ad"][views]), campaign_of_ad(query).values
             ).to_numpy(),
         }
     )

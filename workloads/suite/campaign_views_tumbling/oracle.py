@@ -12,7 +12,7 @@ def oracle(data: Input, query: Params) -> Columns:
     """Return (ts, campaign, views) by end of the window, then campaign."""
     events = closed_blocks(data, int(query["window_ms"]))  # markers close windows, too
     views = events[events["type"] == VIEW]
-    campaign = look_up_ids(views["ad"], campaign_of_ad(query).of)
+    campaign = look_up_ids(views["ad"], campaign_of_ad(query).values)
     counted = views.assign(campaign=campaign).groupby(["marker", "campaign"]).size()
     return {
         "ts": counted.index.get_level_values("marker").to_numpy(np.int64),

@@ -1,13 +1,13 @@
 """Location history: counts events of each location so far, at each marker (Yahoo query III)."""
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
-from streamlab.workloads.inputs.ads.tables import OF_USERS
+from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.location_history import handcrafted, typed
 from streamlab.workloads.suite.location_history.oracle import oracle
 
-QUERY = {**OF_USERS, **MARKERS, **FORM}
+QUERY = {**USER_TABLE_PARAMETERS, **MARKERS, **FORM}
 
 
 def bind(query: Params) -> Bound:

@@ -13,7 +13,7 @@ COUNTED = ("events", "views", "clicks", "purchases")
 def oracle(data: Input, query: Params) -> Columns:
     """Return (ts, location, events, views, clicks, purchases, last_ts) by marker, then location."""
     events = closed_blocks(data, int(query["markers_ms"]))
-    events["location"] = look_up_ids(events["user"], location_of_user(query).of)
+    events["location"] = look_up_ids(events["user"], location_of_user(query).values)
     events["events"] = 1
     for name, number in zip(COUNTED[1:], (VIEW, CLICK, PURCHASE), strict=True):
         events[name] = (events["type"] == number).astype(np.int64)

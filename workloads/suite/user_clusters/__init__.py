@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
-from streamlab.workloads.inputs.ads.tables import OF_USERS
+from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit, group_by_field
@@ -11,7 +11,7 @@ from streamlab.workloads.suite.user_clusters import handcrafted, typed
 from streamlab.workloads.suite.user_clusters.oracle import oracle
 
 QUERY = {
-    **OF_USERS,
+    **USER_TABLE_PARAMETERS,
     **MARKERS,
     "period_ms": Parameter(
         default=5000,

@@ -31,7 +31,7 @@ OUTPUT = np.dtype(
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    location_of = location_of_user(query).of
+    location_of = location_of_user(query).values
     find = find_location(query)
     room = np.bincount(location_of)
     place_of = np.empty(

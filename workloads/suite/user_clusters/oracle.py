@@ -27,7 +27,7 @@ def oracle(data: Input, query: Params) -> Columns:
 
 def _clusters(data: Input, query: Params) -> Iterator[Matrix]:
     events = closed_blocks(data, int(query["period_ms"]))
-    location_of = location_of_user(query).of
+    location_of = location_of_user(query).values
     events["location"] = look_up_ids(events["user"], location_of)
     history: Matrix = np.zeros((len(location_of), len(TYPES)), dtype=np.int64)
     for end, period in events.dropna().groupby("marker"):

@@ -81,7 +81,7 @@ def update_state(s: Any, agg: Any) -> None:
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
     find = find_location(query)
-    room = int(np.bincount(location_of_user(query).of).max())
+    room = int(np.bincount(location_of_user(query).values).max())
     period_ms = blocks_in(query, "period_ms") * int(query["markers_ms"])
     k, iterations = int(query["clusters"]), int(query["iterations"])
 
