@@ -222,7 +222,7 @@ class TestAdEvents:
         assert texts(dataset, "users") == ["u\t1.2.3.4", "v\t5.6.7.8"]
         query = {"ads": 1, "campaigns": 1, "tables": dataset.id}
         found = campaign_of_ad(query)
-        assert (found.of.tolist(), found.count) == ([0, 1, 1], 2)
+        assert (found.values.tolist(), found.count) == ([0, 1, 1], 2)
 
     def test_a_user_is_where_the_first_event_of_all_files_was(
         self, catalog: Catalog, tmp_path: Path, campaigns: Path

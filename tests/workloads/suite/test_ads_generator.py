@@ -116,11 +116,11 @@ def test_fewer_ads_than_campaigns_are_refused():
 
 def test_tables_by_rule_hold_what_the_rule_says_and_cannot_be_written():
     found = campaign_of_ad({"ads": 7, "campaigns": 3, "tables": ""})
-    assert (found.of.tolist(), found.count) == ([0, 1, 2, 0, 1, 2, 0], 3)
+    assert (found.values.tolist(), found.count) == ([0, 1, 2, 0, 1, 2, 0], 3)
     few = location_of_user({"users": 2, "locations": 5, "tables": ""})
-    assert (few.of.tolist(), few.count) == ([0, 1], 2)
+    assert (few.values.tolist(), few.count) == ([0, 1], 2)
     with pytest.raises(ValueError, match="read-only"):
-        found.of[0] = 1
+        found.values[0] = 1
 
 
 def query(**given_: object) -> dict[str, object]:

@@ -70,11 +70,11 @@ class Lookup:
     """A table.
 
     Attributes:
-        of: values by id; read-only.
+        values: values by id; read-only.
         count: number of distinct values, from 0.
     """
 
-    of: Table
+    values: Table
     count: int
 
 

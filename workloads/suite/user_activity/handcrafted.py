@@ -7,7 +7,7 @@ import numpy as np
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from streamlab.workloads.model import InputType, Operator, Params, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
-from streamlab.workloads.suite.user_activity.persist import keeper
+from streamlab.workloads.suite.user_activity.persist import row_store
 
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
 ACTIVITY = np.dtype([("ts", np.int64), ("user", np.int64), *COUNTS])
@@ -38,13 +38,13 @@ def slide(w: Any) -> None:
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    markers_ms, keep = int(query["markers_ms"]), keeper(query)
+    markers_ms, store = int(query["markers_ms"]), row_store(query)
 
     def expire(w: Any, out: Any) -> None:
         here = w[0]
         if here.changed != 0:
             end = here.left + markers_ms
-            if keep(here.key, end, here.views, here.clicks, here.purchases) == 0:
+            if store(here.key, end, here.views, here.clicks, here.purchases) == 0:
                 out.emit(here.key, here.views, here.clicks, here.purchases)
 
     counting = Operator(

@@ -2,7 +2,7 @@
 
 from streamlab.workloads.inputs.ads.databases.duckdb_store import duckdb_store
 from streamlab.workloads.inputs.ads.databases.sqlite_store import sqlite_store
-from streamlab.workloads.inputs.ads.databases.store import Keep
+from streamlab.workloads.inputs.ads.databases.store import StoreRow
 from streamlab.workloads.model import ModelError, Parameter, Params
 
 TABLE = "user_activity"
@@ -17,7 +17,7 @@ PERSIST = {
 }
 
 
-def keeper(query: Params) -> Keep:
+def row_store(query: Params) -> StoreRow:
     """Return a function that stores a user's counts (`COLUMNS`) and returns 0 on success.
 
     Raises:

@@ -10,7 +10,7 @@ import numpy as np
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from streamlab.workloads.model import Dataflow, Params
 from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
-from streamlab.workloads.suite.user_activity.persist import keeper
+from streamlab.workloads.suite.user_activity.persist import row_store
 
 ACTION = U("user", np.dtype([("ts", np.int64), ("type", np.int8)]))
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
@@ -46,10 +46,10 @@ def update_state(s: Any, agg: Any) -> None:
 
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
-    keep = keeper(query)
+    store = row_store(query)
 
     def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
-        if s.changed and keep(key, m.ts, s.views, s.clicks, s.purchases) == 0:
+        if s.changed and store(key, m.ts, s.views, s.clicks, s.purchases) == 0:
             out.emit(key, m.ts, s.views, s.clicks, s.purchases)
 
     flow = Flow("user_activity", markers=int(query["markers_ms"]))

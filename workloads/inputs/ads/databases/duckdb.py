@@ -1,7 +1,7 @@
 """Loads DuckDB's C library from the separate environment of engine duckdb.
 
 The library is the extension module of DuckDB's Python package, which exports the C interface, at
-the engine's pinned version. Numba cannot call functions that take a structure by value, so results
+the engine's pin_bytes version. Numba cannot call functions that take a structure by value, so results
 are read by `duckdb_value_int64`, which takes a pointer.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from streamlab.workloads.environments import command, folder, not_made
-from streamlab.workloads.inputs.ads.databases.native import WORD, called
+from streamlab.workloads.inputs.ads.databases.native import WORD, c_function
 from streamlab.workloads.model import ModelError
 
 NAME = "duckdb"
@@ -106,12 +106,12 @@ class Database:
         try:
             if self._library.duckdb_query(self._connection, statement.encode(), result):
                 raise DuckdbError(
-                    called(self._library, "duckdb_result_error", 1, ctypes.c_char_p)(at)
+                    c_function(self._library, "duckdb_result_error", 1, ctypes.c_char_p)(at)
                 )
-            if called(self._library, "duckdb_row_count", 1, WORD)(at) == 0:
+            if c_function(self._library, "duckdb_row_count", 1, WORD)(at) == 0:
                 return ()
-            value = called(self._library, "duckdb_value_int64", 3, WORD)
-            columns = called(self._library, "duckdb_column_count", 1, WORD)(at)
+            value = c_function(self._library, "duckdb_value_int64", 3, WORD)
+            columns = c_function(self._library, "duckdb_column_count", 1, WORD)(at)
             return tuple(value(at, column, 0) for column in range(columns))
         finally:
             self._library.duckdb_destroy_result(result)

@@ -20,18 +20,18 @@ from streamlab.workloads.inputs.ads.databases.lookup import (
     Find,
     System,
     Table,
-    damaged,
-    locked,
-    per_thread,
-    unreadable,
+    damaged_error,
+    locked_error,
+    per_thread_lookup,
+    unreadable_error,
 )
 from streamlab.workloads.inputs.ads.databases.native import (
     ALIVE,
     WORD,
     WORD_BYTES,
-    called,
-    kept,
-    system,
+    c_function,
+    c_library,
+    pin_bytes,
 )
 from streamlab.workloads.inputs.ads.schema import NONE
 
@@ -55,7 +55,7 @@ def _count(path: Path) -> tuple[int, int]:
         try:
             rows, total = database.execute(COUNT)
         except DuckdbError as error:
-            raise damaged(path, error) from error
+            raise damaged_error(path, error) from error
     return rows, total
 
 
@@ -65,27 +65,27 @@ def _open(path: Path) -> Database:
         return Database(path, configuration)
     except DuckdbError as error:
         if "Could not set lock" in str(error):
-            raise locked(path) from error
-        raise unreadable(path, error) from error
+            raise locked_error(path) from error
+        raise unreadable_error(path, error) from error
 
 
 @lru_cache(maxsize=8)
 def _find(path: Path) -> Find:
     duckdb, database = library(), _open(path)
     ALIVE.append(database)
-    open_connection = called(duckdb, "duckdb_connect", 2)
-    prepare = called(duckdb, "duckdb_prepare", 3)
-    bind = called(duckdb, "duckdb_bind_int64", 3)
-    execute = called(duckdb, "duckdb_execute_prepared", 2)
-    row_count = called(duckdb, "duckdb_row_count", 1, WORD)
-    value = called(duckdb, "duckdb_value_int64", 3, WORD)
-    destroy_result = called(duckdb, "duckdb_destroy_result", 1, None)
-    destroy_statement = called(duckdb, "duckdb_destroy_prepare", 1, None)
-    disconnect = called(duckdb, "duckdb_disconnect", 1, None)
-    allocate = called(system(), "calloc", 2, WORD)
-    free = called(system(), "free", 1, None)
-    copy = called(system(), "memcpy", 3, WORD)
-    address, select, word = database.address, kept(SELECT), WORD_BYTES
+    open_connection = c_function(duckdb, "duckdb_connect", 2)
+    prepare = c_function(duckdb, "duckdb_prepare", 3)
+    bind = c_function(duckdb, "duckdb_bind_int64", 3)
+    execute = c_function(duckdb, "duckdb_execute_prepared", 2)
+    row_count = c_function(duckdb, "duckdb_row_count", 1, WORD)
+    value = c_function(duckdb, "duckdb_value_int64", 3, WORD)
+    destroy_result = c_function(duckdb, "duckdb_destroy_result", 1, None)
+    destroy_statement = c_function(duckdb, "duckdb_destroy_prepare", 1, None)
+    disconnect = c_function(duckdb, "duckdb_disconnect", 1, None)
+    allocate = c_function(c_library(), "calloc", 2, WORD)
+    free = c_function(c_library(), "free", 1, None)
+    copy = c_function(c_library(), "memcpy", 3, WORD)
+    address, select, word = database.address, pin_bytes(SELECT), WORD_BYTES
     words = 2 + RESULT_WORDS  # connection, statement, result
 
     def connect() -> int:
@@ -117,7 +117,7 @@ def _find(path: Path) -> Find:
         disconnect(block)
         free(block)
 
-    return per_thread(connect, query, close)
+    return per_thread_lookup(connect, query, close)
 
 
 DUCKDB = System(name=NAME, write=_write, count=_count, find=_find, error=DuckdbError)

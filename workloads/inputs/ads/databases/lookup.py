@@ -25,7 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.default_folders import catalogue
-from streamlab.workloads.inputs.ads.databases.native import WORD, called, compiled, system
+from streamlab.workloads.inputs.ads.databases.native import (
+    WORD,
+    c_function,
+    c_library,
+    compile_c_function,
+)
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError
 
@@ -45,8 +50,8 @@ class System:
     Attributes:
         name: value of query parameter `lookup`, and suffix of files.
         write: creates a database from a table.
-        count: returns a database's number of rows and the sum of its values; raises `locked`,
-            `unreadable` or `damaged`.
+        count: returns a database's number of rows and the sum of its values; raises `locked_error`,
+            `unreadable_error` or `damaged_error`.
         find: returns a function that looks up an id in a database.
         error: the exception that `write` raises.
     """
@@ -70,23 +75,23 @@ def look_up(database: System, name: str, table: Table) -> Find:
     if not path.exists():
         _make(database, path, table)
     if database.count(path) != (len(table), int(table.sum(dtype=np.int64))):
-        raise damaged(path, "its content differs from the table of its name")
+        raise damaged_error(path, "its content differs from the table of its name")
     return database.find(path)
 
 
-def locked(path: Path) -> ModelError:
+def locked_error(path: Path) -> ModelError:
     """Return the error of a database that another process writes to."""
     return ModelError(
         f"database {path} is locked: another process writes to it (not the lab); end that process"
     )
 
 
-def unreadable(path: Path, why: object) -> ModelError:
+def unreadable_error(path: Path, why: object) -> ModelError:
     """Return the error of a file that is not a database of this system."""
     return ModelError(f"database {path} cannot be read: {why}; {_remedy(path)}")
 
 
-def damaged(path: Path, why: object) -> ModelError:
+def damaged_error(path: Path, why: object) -> ModelError:
     """Return the error of a database with wrong content."""
     return ModelError(f"database {path} is damaged: {why}; {_remedy(path)}")
 
@@ -110,7 +115,7 @@ def _make(database: System, path: Path, table: Table) -> None:
         ) from error
 
 
-def per_thread(
+def per_thread_lookup(
     connect: Callable[[], int], query: Callable[[int, int], int], close: Callable[[int], None]
 ) -> Find:
     """Return a compiled look-up with a connection for each thread.
@@ -124,11 +129,11 @@ def per_thread(
 
     compiled_connect: Any = njit(connect)
     compiled_query: Any = njit(query)
-    get = called(system(), "pthread_getspecific", 1, WORD)
-    put = called(system(), "pthread_setspecific", 2)
-    end = compiled(close, takes=1, gives=False)
+    get = c_function(c_library(), "pthread_getspecific", 1, WORD)
+    put = c_function(c_library(), "pthread_setspecific", 2)
+    end = compile_c_function(close, takes=1, gives=False)
     key = ctypes.c_uint()
-    if system().pthread_key_create(ctypes.byref(key), ctypes.c_void_p(end.address)):
+    if c_library().pthread_key_create(ctypes.byref(key), ctypes.c_void_p(end.address)):
         raise ModelError("this process cannot create another thread-local key; give lookup=memory")
     slot = int(key.value)
 
@@ -141,5 +146,5 @@ def per_thread(
             put(slot, connection)
         return compiled_query(connection, key)  # type: ignore[no-any-return]  # of Numba
 
-    function: Find = compiled(find, takes=1).ctypes
+    function: Find = compile_c_function(find, takes=1).ctypes
     return function

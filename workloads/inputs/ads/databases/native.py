@@ -11,7 +11,7 @@ ALIVE: list[object] = []
 """Objects that C code points to; they live as long as the process."""
 
 
-def called(library: Any, name: str, arguments: int, result: Any = ctypes.c_int) -> Any:
+def c_function(library: Any, name: str, arguments: int, result: Any = ctypes.c_int) -> Any:
     """Return a C function that Numba can call; its arguments are words, also for pointers."""
     function = library[name]
     function.restype = result
@@ -19,19 +19,19 @@ def called(library: Any, name: str, arguments: int, result: Any = ctypes.c_int) 
     return function
 
 
-def system() -> Any:
+def c_library() -> Any:
     """Return the C library."""
     return ctypes.CDLL(None)
 
 
-def kept(text: bytes) -> int:
+def pin_bytes(text: bytes) -> int:
     """Copy a text to memory that is never freed, and return its address."""
     buffer = ctypes.create_string_buffer(text)
     ALIVE.append(buffer)
     return ctypes.addressof(buffer)
 
 
-def compiled(function: Callable[..., Any], *, takes: int, gives: bool = True) -> Any:
+def compile_c_function(function: Callable[..., Any], *, takes: int, gives: bool = True) -> Any:
     """Compile a function of `takes` whole numbers to a C function that is never freed."""
     from numba import cfunc, types  # heavy
 

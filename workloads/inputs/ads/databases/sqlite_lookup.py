@@ -13,12 +13,12 @@ from streamlab.workloads.inputs.ads.databases.lookup import (
     Find,
     System,
     Table,
-    damaged,
-    locked,
-    per_thread,
-    unreadable,
+    damaged_error,
+    locked_error,
+    per_thread_lookup,
+    unreadable_error,
 )
-from streamlab.workloads.inputs.ads.databases.native import WORD, called, kept
+from streamlab.workloads.inputs.ads.databases.native import WORD, c_function, pin_bytes
 from streamlab.workloads.inputs.ads.databases.sqlite import (
     NO_MUTEX,
     READ_ONLY,
@@ -46,12 +46,12 @@ def _count(path: Path) -> tuple[int, int]:
             rows, total = database.execute(COUNT).fetchone()
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) not in (5, 6):  # SQLITE_BUSY, SQLITE_LOCKED
-            raise unreadable(path, error) from error
-        raise locked(path) from error
+            raise unreadable_error(path, error) from error
+        raise locked_error(path) from error
     except sqlite3.DatabaseError as error:
-        raise damaged(path, error) from error
+        raise damaged_error(path, error) from error
     if state != "ok":
-        raise damaged(path, state)
+        raise damaged_error(path, state)
     return rows, total
 
 
@@ -62,17 +62,17 @@ def _open(path: Path, options: str) -> sqlite3.Connection:
 @lru_cache(maxsize=8)
 def _find(path: Path) -> Find:
     sqlite = library()
-    open_v2 = called(sqlite, "sqlite3_open_v2", 4)
-    prepare = called(sqlite, "sqlite3_prepare_v2", 5)
-    bind = called(sqlite, "sqlite3_bind_int64", 3)
-    step = called(sqlite, "sqlite3_step", 1)
-    column = called(sqlite, "sqlite3_column_int64", 2, WORD)
-    reset = called(sqlite, "sqlite3_reset", 1)
-    database_of = called(sqlite, "sqlite3_db_handle", 1, WORD)
-    finalize = called(sqlite, "sqlite3_finalize", 1)
-    close = called(sqlite, "sqlite3_close", 1)
-    name = kept(uri(path, "immutable=1").encode())
-    select, flags = kept(SELECT), READ_ONLY | URI | NO_MUTEX
+    open_v2 = c_function(sqlite, "sqlite3_open_v2", 4)
+    prepare = c_function(sqlite, "sqlite3_prepare_v2", 5)
+    bind = c_function(sqlite, "sqlite3_bind_int64", 3)
+    step = c_function(sqlite, "sqlite3_step", 1)
+    column = c_function(sqlite, "sqlite3_column_int64", 2, WORD)
+    reset = c_function(sqlite, "sqlite3_reset", 1)
+    database_of = c_function(sqlite, "sqlite3_db_handle", 1, WORD)
+    finalize = c_function(sqlite, "sqlite3_finalize", 1)
+    close = c_function(sqlite, "sqlite3_close", 1)
+    name = pin_bytes(uri(path, "immutable=1").encode())
+    select, flags = pin_bytes(SELECT), READ_ONLY | URI | NO_MUTEX
 
     def connect() -> int:
         opened = np.zeros(2, dtype=np.intp)
@@ -98,7 +98,7 @@ def _find(path: Path) -> Find:
         finalize(statement)
         close(database)
 
-    return per_thread(connect, query, close_connection)
+    return per_thread_lookup(connect, query, close_connection)
 
 
 SQLITE = System(name="sqlite", write=_write, count=_count, find=_find, error=sqlite3.Error)

@@ -19,16 +19,16 @@ from streamlab.workloads.default_folders import catalogue
 from streamlab.workloads.inputs.ads.databases.native import (
     WORD,
     WORD_BYTES,
-    called,
-    compiled,
-    kept,
-    system,
+    c_function,
+    c_library,
+    compile_c_function,
+    pin_bytes,
 )
 from streamlab.workloads.model import ModelError
 
 FOLDER = "persisted"
 
-Keep = Callable[[int, int, int, int, int], int]
+StoreRow = Callable[[int, int, int, int, int], int]
 """Stores a row of five whole numbers, key first; returns 0 on success."""
 Columns = tuple[str, str, str, str, str]
 
@@ -36,18 +36,18 @@ _MUTEX_BYTES = 256
 """More than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
 
 
-def stored(table: str, name: str) -> Path:
+def database_path(table: str, name: str) -> Path:
     """Return the path of a table's database; `name` is the database system."""
     return (catalogue().path / FOLDER / f"{table}.{name}").absolute()
 
 
-def place(table: str, name: str) -> Path:
+def prepare_database(table: str, name: str) -> Path:
     """Return the path of a table's database, and make its folder.
 
     Raises:
         ModelError: the folder cannot be made.
     """
-    path = stored(table, name)
+    path = database_path(table, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -58,7 +58,7 @@ def place(table: str, name: str) -> Path:
     return path
 
 
-def in_turn(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> Keep:
+def shared_store(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> StoreRow:
     """Return a compiled function that stores a row; threads share one connection by a lock.
 
     Args:
@@ -70,10 +70,14 @@ def in_turn(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) 
 
     compiled_begin: Any = njit(begin)
     compiled_execute: Any = njit(execute)
-    lock = called(system(), "pthread_mutex_lock", 1)
-    unlock = called(system(), "pthread_mutex_unlock", 1)
-    copy = called(system(), "memcpy", 3, WORD)
-    mutex, statement_at, word = kept(bytes(_MUTEX_BYTES)), kept(bytes(WORD_BYTES)), WORD_BYTES
+    lock = c_function(c_library(), "pthread_mutex_lock", 1)
+    unlock = c_function(c_library(), "pthread_mutex_unlock", 1)
+    copy = c_function(c_library(), "memcpy", 3, WORD)
+    mutex, statement_at, word = (
+        pin_bytes(bytes(_MUTEX_BYTES)),
+        pin_bytes(bytes(WORD_BYTES)),
+        WORD_BYTES,
+    )
 
     def store(a: int, b: int, c: int, d: int, e: int) -> int:
         lock(mutex)
@@ -93,5 +97,5 @@ def in_turn(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) 
         unlock(mutex)
         return failed
 
-    function: Keep = compiled(store, takes=5).ctypes
+    function: StoreRow = compile_c_function(store, takes=5).ctypes
     return function
