@@ -39,7 +39,7 @@ def cost(request: PlanRequest) -> Choice:
         f"chosen: {best[0]}; it uses {used} of {request.workers} workers"
         + (f" ({costs.cores} cores)" if costs.cores < request.workers else "")
     )
-    return Choice(plan=best[1], because=tuple(lines))
+    return Choice(plan=best[1], reasons=tuple(lines))
 
 
 def _candidates(request: PlanRequest, cores: int) -> Iterator[tuple[str, Plan]]:
@@ -78,7 +78,7 @@ def _line(name: str, plan: Plan, prediction: Prediction, costs: Costs) -> str:
     text = f"{name}: {prediction.event_ns:.3g} ns an event"
     if prediction.synchronizations:
         every = prediction.events / prediction.synchronizations
-        waiting_ns = np.max([steps.met for steps in prediction.steps]) * costs.handover_ns
+        waiting_ns = np.max([steps.shared_joins for steps in prediction.steps]) * costs.handover_ns
         share = waiting_ns / max(1.0, prediction.duration_ns)
         text += f", a synchronization every {every:.3g} events, {share:.0%} of the time hand-over"
     return text

@@ -17,32 +17,32 @@ class Steps:
     Attributes:
         updates: events that its leaves process in runs.
         ordered: events that its leaves process alone.
-        met: synchronizations with other workers, times levels.
-        alone: synchronizations in which it owns all leaves below, times levels.
+        shared_joins: synchronizations with other workers, times levels.
+        local_joins: synchronizations in which it owns all leaves below, times levels.
         skipped: events of other workers that it skips.
-        crossed: states that events across keys change. One of the meeting workers changes them
+        cross_updates: states that events across keys change. One of the meeting workers changes them
             while the others wait.
     """
 
     updates: int = 0
     ordered: int = 0
-    met: int = 0
-    alone: int = 0
+    shared_joins: int = 0
+    local_joins: int = 0
     skipped: int = 0
-    crossed: int = 0
+    cross_updates: int = 0
 
     def work_ns(self, costs: Costs) -> float:
         """Return the time in which the worker computes."""
         return (
             self.updates * costs.update_ns
             + self.ordered * costs.order_ns
-            + (self.met + self.alone) * costs.fork_join_ns
+            + (self.shared_joins + self.local_joins) * costs.fork_join_ns
             + self.skipped * costs.skip_ns
         )
 
     def time_ns(self, costs: Costs) -> float:
         """Return the time in which the worker computes or waits for a hand-over."""
-        waiting_ns = self.met * costs.handover_ns + self.crossed * costs.cross_ns
+        waiting_ns = self.shared_joins * costs.handover_ns + self.cross_updates * costs.cross_ns
         return self.work_ns(costs) + waiting_ns
 
 
@@ -122,7 +122,14 @@ def _count(
     if not node.children:
         counts = workers.setdefault(
             node.worker,
-            {"updates": 0, "ordered": 0, "met": 0, "alone": 0, "handled": 0, "crossed": 0},
+            {
+                "updates": 0,
+                "ordered": 0,
+                "shared_joins": 0,
+                "local_joins": 0,
+                "handled": 0,
+                "cross_updates": 0,
+            },
         )
         ordered = sum(events[tag] for tag in node.ordering)
         counts["updates"] += here - ordered
@@ -163,7 +170,7 @@ def _count_across(
             if len(affected) > 1:
                 _meet(affected, events, workers)
             for worker in affected:
-                workers[worker]["crossed"] += events * int(members.sum())
+                workers[worker]["cross_updates"] += events * int(members.sum())
                 workers[worker]["handled"] += events
                 reads[worker].update(np.flatnonzero(counts[:, group]).tolist())
             total += events
@@ -176,7 +183,7 @@ def _workers(node: PlanNode) -> set[int]:
 
 def _meet(members: set[int], steps: int, workers: dict[int, dict[str, int]]) -> None:
     for worker in members:
-        workers[worker]["met" if len(members) > 1 else "alone"] += steps
+        workers[worker]["shared_joins" if len(members) > 1 else "local_joins"] += steps
 
 
 def _height(node: PlanNode) -> int:

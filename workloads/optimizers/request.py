@@ -72,11 +72,11 @@ class Choice:
 
     Attributes:
         plan: a valid plan for at most `PlanRequest.workers` workers.
-        because: lines of numbers that explain the choice; empty if there was no alternative.
+        reasons: lines of numbers that explain the choice; empty if there was no alternative.
     """
 
     plan: Plan
-    because: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 Optimizer = Callable[[PlanRequest], Choice]
