@@ -77,7 +77,7 @@ def quality(
     )
 
 
-def quality_of(dataset: Dataset) -> Quality:
+def measure_quality(dataset: Dataset) -> Quality:
     """Compare the oracle's outliers of a dataset with the dataset's labels.
 
     Raises:
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 2
     try:
-        result = quality_of(Catalog.default().get(arguments[0]))
+        result = measure_quality(Catalog.default().get(arguments[0]))
     except DatasetError as error:
         print(error, file=sys.stderr)
         return 2

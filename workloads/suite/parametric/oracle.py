@@ -61,7 +61,7 @@ def _apply(
     (p00, p01), (p10, p11) = power(MATRIX, setting.iterations)
     a, b = number & MASK, columns["id"] & MASK
     result = (((p00 * a + p01 * b) & MASK) + ((p10 * a + p11 * b) & MASK)) & MASK
-    rows = np.flatnonzero(_hashes(columns["id"] + result, setting.index) < setting.kept)
+    rows = np.flatnonzero(_hashes(columns["id"] + result, setting.index) < setting.keep_below)
     rows = np.repeat(rows, setting.copies)
     copy = np.arange(len(rows), dtype=np.int64) % setting.copies
     forwarded = {name: values[rows] for name, values in columns.items()}

@@ -62,7 +62,7 @@ def work(first: Any, second: Any, iterations: int) -> Any:
     return (a + b) & MASK
 
 
-def hashed(number: Any, salt: int) -> Any:
+def hash_number(number: Any, salt: int) -> Any:
     """Return a hash below 2^32 of a number; no product exceeds 63 bits."""
     h = (number + salt) & ID_MASK
     h = (h * FIRST_FACTOR) & HASH_MASK
@@ -74,12 +74,12 @@ def hashed(number: Any, salt: int) -> Any:
 def _stage(setting: Setting, words: int) -> Stage:
     """Return one operator, whose input has `words` words of payload."""
     combine, emit = _combine(words), _emit(setting.tuple_words)
-    iterations, copies, kept = setting.iterations, setting.copies, setting.kept
+    iterations, copies, keep_below = setting.iterations, setting.copies, setting.keep_below
     salt, state_words = setting.index * SALT, setting.state_words
 
     def forward(number: Any, t: Any, out: Any) -> None:
         result = work(number, t.id, iterations)
-        if hashed(t.id + result, salt) < kept:
+        if hash_number(t.id + result, salt) < keep_below:
             for n in range(copies):
                 emit(t.id * copies + n, t.key, result, out)
 

@@ -72,7 +72,7 @@ class Setting:
         index: place in the pipeline, from 0.
         iterations: matrix products for each record.
         copies: records forwarded for each record that is not dropped.
-        kept: records of 2^32 that are not dropped; 2^32 with several copies.
+        keep_below: records with a hash below this are not dropped; 2^32 with several copies.
         state_words: int64 words of a state; 0 for stateless operators.
         tuple_words: int64 words of payload of a forwarded record, without ts, id and key.
         partitions: number of partitions.
@@ -84,7 +84,7 @@ class Setting:
     index: int
     iterations: int
     copies: int
-    kept: int
+    keep_below: int
     state_words: int
     tuple_words: int
     partitions: int
@@ -128,7 +128,7 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
             index=index,
             iterations=iterations[index],
             copies=selectivity[index][0],
-            kept=selectivity[index][1],
+            keep_below=selectivity[index][1],
             state_words=0 if KINDS[name] == STATELESS else state_bytes[index] // WORD_BYTES,
             tuple_words=tuple_bytes // WORD_BYTES - 3,
             partitions=int(params["partitions"]),

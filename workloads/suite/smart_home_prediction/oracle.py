@@ -24,7 +24,7 @@ def oracle(
         "second": seconds.second,
         "load_mw": seconds.load_mw,
         "minute_mj": seconds.minute_mj,
-        "next_10_min_j": predicted(seconds, tree, depth),
+        "next_10_min_j": apply_tree(seconds, tree, depth),
     }
     final = np.empty(0, np.int64)
     if len(retained):
@@ -33,7 +33,7 @@ def oracle(
     return {name: column[order] for name, column in columns.items()}
 
 
-def predicted(seconds: Loads, tree: Tree, depth: int) -> Ints:
+def apply_tree(seconds: Loads, tree: Tree, depth: int) -> Ints:
     """Return the predictions of a tree, truncated at a depth, in joules."""
     features = np.stack([seconds.second % SECONDS_A_DAY, seconds.load_mw, seconds.minute_mj])
     node = np.zeros(len(seconds.second), np.int64)

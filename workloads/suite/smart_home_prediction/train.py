@@ -21,7 +21,7 @@ from streamlab.workloads.inputs.power_readings.declaration import QUERY
 from streamlab.workloads.inputs.power_readings.gap_filling import readings
 from streamlab.workloads.inputs.power_readings.schema import INPUT, SECONDS_A_DAY
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
-from streamlab.workloads.suite.smart_home_prediction.oracle import predicted
+from streamlab.workloads.suite.smart_home_prediction.oracle import apply_tree
 from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, PATH, Tree, write_tree
 
 AHEAD_S = 600
@@ -80,7 +80,7 @@ def main(dataset: str, days: int, to: Path) -> None:
     write_tree(tree, to)
     click.echo(f"{np.count_nonzero(training):,} examples, {len(tree.feature)} nodes: {to}")
     guesses = {
-        "the tree": predicted(seconds, tree, DEEPEST),
+        "the tree": apply_tree(seconds, tree, DEEPEST),
         "ten times the last minute": seconds.minute_mj / 100,
         "the current load": seconds.load_mw * AHEAD_S / 1000,
     }
