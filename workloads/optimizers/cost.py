@@ -45,15 +45,15 @@ def cost(request: PlanRequest) -> Choice:
 def _candidates(request: PlanRequest, cores: int) -> Iterator[tuple[str, Plan]]:
     most = min(request.workers, cores)
     counts = {n for n in range(2, most + 1) if n <= ALL_COUNTS_UP_TO or n & (n - 1) == 0} | {most}
-    seen: set[tuple[object, ...]] = set()
+    shapes: set[tuple[object, ...]] = set()
     for workers in sorted(counts - {1}):
         for name, optimizer in (("by stream", by_stream), ("balanced", balanced)):
             plan = optimizer(replace(request, workers=workers)).plan
             used = plan_workers(plan)
             shape = tuple((tree.root, tree.keys.tobytes()) for tree in plan.trees)
-            if used == 1 or shape in seen:
+            if used == 1 or shape in shapes:
                 continue
-            seen.add(shape)
+            shapes.add(shape)
             yield f"{used} workers, {name}", plan
 
 

@@ -1,8 +1,9 @@
 """Builds the last operators of three queries: counts of pairs of items, and lists of the top pairs.
 
 The operator keeps only the best k pairs, and its list is always right. Counts only grow, and the
-operator sees every new count. A pair of the best k had at most k - 1 pairs ahead of it when its
-latest count came, and a pair behind it can only overtake with a new count of its own.
+operator sees every new count. When the latest count of one of the best k pairs came, at most k - 1
+pairs were ahead of it. A pair behind it can overtake only with a new count, which the operator
+sees.
 
 Lists are ordered by count, descending, then by items.
 """

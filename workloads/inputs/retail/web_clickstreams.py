@@ -1,8 +1,8 @@
 """Generates clicks on the web, by the benchmark's published data model.
 
 Visits follow the published model. Four of five visits are of visitors, with 11 to 21 clicks; half
-of the visitors are unknown users. One of five is of a buyer, with 3 to 6 clicks and one click for
-each of the 1 to 14 items of an order, all at the order's time. All these numbers are uniform.
+of the visitors are unknown users. One of five is of a buyer, with 3 to 6 clicks and an order of 1
+to 14 items. The order adds one click for each item, at its time. All these numbers are uniform.
 Clicks without a sale are on uniform items; bought items are drawn as in stores. Half of the buyers
 are uniform and half popular. Types of pages are uniform.
 

@@ -106,8 +106,8 @@ def _names(dataset: Dataset) -> Sequence[str]:
     return GENERATED
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
+def _share(part: int, total: int) -> float:
+    return part / total if total else float("nan")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -125,10 +125,10 @@ def _sum_averages(
     return total, any_known
 
 
-def _predict(load_mw: Ints, past_mw: Ints, known: Bools) -> Ints:
+def _predict(load_mw: Ints, past_mw: Ints, has_load: Bools) -> Ints:
     """Return the means of loads and medians of known past loads; without past loads, the loads."""
-    count = known.sum(axis=1)
-    ordered = np.sort(np.where(known, past_mw, np.iinfo(np.int64).max), axis=1)
+    count = has_load.sum(axis=1)
+    ordered = np.sort(np.where(has_load, past_mw, np.iinfo(np.int64).max), axis=1)
     row = np.flatnonzero(count)
     low, high = ordered[row, (count[row] - 1) // 2], ordered[row, count[row] // 2]
     result = load_mw.copy()

@@ -1,9 +1,10 @@
 """Trains the tree: `python -m streamlab.workloads.suite.smart_home_prediction.train DATASET`.
 
-The tree in `tree.csv` was trained on the first four days of tracebase's week (2012-01-16 to 19),
-on all 30 types of devices, and on every 30th second with known next ten minutes. scikit-learn fits
-it by least squares, with at most 12 levels and at least 200 examples a leaf. The paper's REPTree
-(WEKA) is pruned by held-out examples; here the minimum size of leaves prevents overfitting.
+The tree in `tree.csv` was trained on the first four days of tracebase's week (2012-01-16 to 19).
+The examples are of all 30 types of devices, at every 30th second with known next ten minutes.
+scikit-learn fits the tree by least squares, with at most 12 levels and at least 200 examples a
+leaf. The paper's REPTree (WEKA) is pruned by held-out examples; here the minimum size of leaves
+prevents overfitting.
 Contains information from the tracebase data set, made available under the Open Database License.
 
 Another tree (`--to FILE`) changes the workload and its answers.
