@@ -134,7 +134,7 @@ class TestFit:
         highest = max(int(stream.payload["ad"].max()) for stream in data.streams)
         why = unfit(query(), dataset)
         assert why.endswith(
-            f"has ad {highest}, and the table of ads has rows from 0 to 999; give query "
+            f"has ad {highest}, but the table of ads has rows from 0 to 999; give query "
             f"parameter ads={highest + 1} or more"
         )
         assert unfit(query(ads=highest + 1), dataset) == ""
