@@ -1,8 +1,8 @@
-"""A batch engine with threads: each stream is cut at the barriers by itself, then sums are added.
+"""A batch engine with threads: sums each stream between barriers, then adds the streams' sums.
 
-NumPy lets go of the interpreter while it computes, so that as many streams are worked at as there
-are workers. Where barriers and values share a stream, ties go by position, which this does not look
-at: it refuses, with the reason.
+NumPy releases the interpreter lock while it computes, so threads process streams in parallel. Ties
+within a stream are decided by position, which the engine ignores. It therefore refuses streams with
+both barriers and values.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -23,15 +23,15 @@ def event_window(task: Task, data: Input) -> Columns:
     order = np.lexsort((src, ts))
     ts, src = ts[order], src[order]
 
-    def sums(of: int, stream: Stream) -> Columns:
-        # A value comes before a barrier of its time if its stream does.
-        end = np.searchsorted(stream.ts, ts - (src < of), side="right")
+    def sums(index: int, stream: Stream) -> Columns:
+        # A value precedes a barrier of the same time if its stream precedes the barrier's.
+        end = np.searchsorted(stream.ts, ts - (src < index), side="right")
         upto = np.concatenate([[0], np.cumsum(stream.payload["value"])])[end]
         return np.diff(upto, prepend=0)
 
     with ThreadPoolExecutor(task.workers) as pool:
-        values = [(of, stream) for of, stream in numbered if stream.kinds == (VALUE,)]
-        parts = list(pool.map(lambda one: sums(*one), values))
+        values = [(index, stream) for index, stream in numbered if stream.kinds == (VALUE,)]
+        parts = list(pool.map(lambda pair: sums(*pair), values))
     return {"ts": ts, "sum": sum(parts, np.zeros(len(ts), np.int64))}
 
 
@@ -39,7 +39,7 @@ QUERIES = {"event_window": event_window}
 
 
 class SumsByStream(BatchEngine):
-    """Event windows by prefix sums, a thread for each worker."""
+    """Computes event windows by prefix sums, with a thread for each worker."""
 
     name = "sums-by-stream"
     packages = ("sums-by-stream", "numpy")
@@ -47,6 +47,6 @@ class SumsByStream(BatchEngine):
     most_workers = None
 
     def refused(self, task: Task) -> str | None:
-        """Refuse streams that carry values and barriers."""
+        """Return the reason if a stream has both values and barriers."""
         mixed = [stream.name for stream in task.dataset.streams if len(stream.kinds) > 1]
-        return f"stream {mixed[0]} carries values and barriers" if mixed else None
+        return f"stream {mixed[0]} has both values and barriers" if mixed else None

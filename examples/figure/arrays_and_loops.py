@@ -1,4 +1,4 @@
-"""A figure: operations on arrays are faster than a loop, it is said. By how much?"""
+"""A figure: measures how much faster array operations are than a Python loop."""
 
 from math import inf
 
@@ -34,8 +34,8 @@ ARRAYS, LOOP = "dataframe/numpy", "reference/sequential"
 
 
 def facts() -> Facts:
-    """Return what is published: the numbers that the figure is set beside."""
-    said = Fact(
+    """Return the published numbers that the figure is compared with."""
+    published = Fact(
         figure="1",
         panel="",
         series="arrays/loop",
@@ -45,13 +45,13 @@ def facts() -> Facts:
         high=inf,
         unit="1",
         relation="at least",
-        source="what everybody says",
+        source="common knowledge",
     )
-    return Facts((said,))
+    return Facts((published,))
 
 
 def plan(options: Options, runs: Runs) -> Plan:
-    """Return what is run: a matrix, as `lab run` takes it."""
+    """Return the matrix to run, as for `lab run`."""
     return Plan(
         tree={
             "run": run_table(options, timeout_s=120),
@@ -64,20 +64,20 @@ def plan(options: Options, runs: Runs) -> Plan:
 
 
 def outcome(options: Options, runs: Runs) -> Outcome:
-    """Judge the claim, and prepare the drawing."""
+    """Judge the claim and prepare the drawing."""
     (run,) = runs
     rate = column("throughput_eps")
     arrays, loop = (series(run, "event_window", variant, rate) for variant in (ARRAYS, LOOP))
-    said = facts().one(figure="1")
+    published = facts().one(figure="1")
     claim = (
-        asked("operations on arrays by a loop of Python", said)
+        asked("array operations over a Python loop", published)
         .given(outputs(trials(run, "event_window/")))
-        .at_least(quotient(arrays.at(1), loop.at(1)), said.low, "x")
+        .at_least(quotient(arrays.at(1), loop.at(1)), published.low, "x")
     )
     notes = (*quick_note(options), *machine(runs), *troubles(runs))
     lines = [
-        Line(name=name, points=points(found, options))
-        for name, found in (("arrays", arrays), ("loop", loop))
+        Line(name=name, points=points(rates, options))
+        for name, rates in (("arrays", arrays), ("loop", loop))
     ]
     return Outcome(
         claims=judge([claim]),
@@ -96,10 +96,10 @@ def outcome(options: Options, runs: Runs) -> Outcome:
 FIGURES = (
     Figure(
         id="arrays:1",
-        title="operations on arrays and a loop of Python",
+        title="array operations and a Python loop",
         shows="throughput of event windows",
         needs=("event_window", ARRAYS, LOOP),
-        stages=(FigureStage(name="rates", about="as fast as they go", plan=plan),),
+        stages=(FigureStage(name="rates", about="at full speed", plan=plan),),
         outcome=outcome,
     ),
 )

@@ -1,8 +1,8 @@
-"""A workload with an oracle of its own: the busiest minute so far, of requests that are generated.
+"""A workload with its own oracle: finds the busiest minute so far among generated requests.
 
-A pipeline: requests are counted by minute, and whenever a minute has more than any before it, it is
-forwarded. The oracle computes the same with sorted arrays, so that an error of the functions below
-is seen, too: break one of them, and `lab run` says `wrong_output`.
+The pipeline counts requests by minute and forwards a minute whenever its count exceeds all earlier
+ones. The oracle computes the same with sorted arrays, so it finds errors in the functions below:
+break one of them, and `lab run` reports `wrong_output`.
 """
 
 from typing import Any
@@ -20,13 +20,13 @@ COUNTS = np.dtype([("minute", np.int64), ("requests", np.int64), ("most", np.int
 
 
 def succeeded(request: Any, out: Any) -> None:
-    """Forward the minute of a request that was answered."""
+    """Forward the minute of a successful request."""
     if request.status < 500:
         out.emit(request.ts // MINUTE_MS)
 
 
 def count(state: Any, request: Any, out: Any) -> None:
-    """Count a request; forward its minute when that is the busiest so far."""
+    """Count a request; forward its minute if it is the busiest so far."""
     if request.minute != state.minute:
         state.minute = request.minute
         state.requests = 0
@@ -48,7 +48,7 @@ PROGRAM = Pipeline(
 
 
 def oracle(data: Input) -> Columns:
-    """Return (ts, minute, requests) of every request with which a minute became the busiest."""
+    """Return (ts, minute, requests) for every request that makes its minute the busiest."""
     ts = np.concatenate([stream.ts for stream in data.streams])
     status = np.concatenate([stream.payload["status"] for stream in data.streams])
     ts = np.sort(ts[status < 500], kind="stable")
@@ -61,7 +61,7 @@ def oracle(data: Input) -> Columns:
 
 
 def requests(events: int, seed: int) -> Columns:
-    """Return requests that come more and more often, one in fifty of which fails."""
+    """Return requests at a rising rate, of which one in fifty fails."""
     chance = np.random.default_rng(seed)
     gaps = chance.integers(0, 2000, events) // (1 + np.arange(events) // 1000)
     return {"ts": np.cumsum(gaps), "status": np.where(chance.random(events) < 0.02, 500, 200)}

@@ -1,7 +1,7 @@
-"""A streaming engine for windows: what is open is kept, what time has passed is emitted.
+"""A streaming engine for windows: keeps open windows, and emits them when their end has passed.
 
-Works under an offered load as at full speed: `events` yields a tweet when it is due, and the lab
-measures from then on.
+It works at full speed and under an offered load: `events` yields a tweet when it is due, and the
+lab measures latency from then on.
 """
 
 from collections import Counter, defaultdict
@@ -12,24 +12,24 @@ from streamlab.engine import Emitter, StreamingEngine, Task
 
 
 class WordCount:
-    """How many tweets hold each word, in windows that slide."""
+    """Counts the tweets with each word, in sliding windows."""
 
     def __init__(self, task: Task) -> None:
-        """Take the windows' advance and size from the query parameters."""
+        """Read the windows' advance and size from the query parameters."""
         self.advance = int(task.workload.query_params["wa_ms"])
         self.size = int(task.workload.query_params["ws_ms"])
         self.open: dict[int, Counter[int]] = defaultdict(Counter)
 
     def take(self, tweet: Any, out: Emitter) -> None:
-        """Count a tweet, after what it shows to be over."""
-        self.pass_time(tweet.ts, out)
+        """Emit the windows that end before a tweet, then count the tweet."""
+        self.advance_time(tweet.ts, out)
         begin = tweet.ts // self.advance * self.advance
         while begin + self.size > tweet.ts:
             self.open[begin + self.size].update(set(tweet.words))
             begin -= self.advance
 
-    def pass_time(self, now: int, out: Emitter) -> None:
-        """Emit the windows whose right boundary has come, in order of time."""
+    def advance_time(self, now: int, out: Emitter) -> None:
+        """Emit the windows with a right boundary up to `now`, in time order."""
         for right in sorted(right for right in self.open if right <= now):
             for word, count in sorted(self.open.pop(right).items()):
                 out.emit(right, word, count)
@@ -40,12 +40,12 @@ class OpenWindows(StreamingEngine):
 
     name = "open-windows"
     packages = ("open-windows",)
-    queries = {"wordcount": WordCount}  # noqa: RUF012 (nobody changes it)
+    queries = {"wordcount": WordCount}  # noqa: RUF012 (never changed)
 
     def process(self, task: Task, events: Iterable[Any], out: Emitter) -> None:
-        """Take every tweet; of an input that is cut, time has passed up to the cut."""
+        """Process every tweet; the end of a truncated input is the time of its cut."""
         query = WordCount(task)
         for event in events:
             query.take(event, out)
         if task.dataset.until_ts is not None:
-            query.pass_time(task.dataset.until_ts - 1, out)
+            query.advance_time(task.dataset.until_ts - 1, out)

@@ -1,4 +1,4 @@
-"""Writes what twenty sensors might have sent: `python record.py 200000 > sensors.csv`."""
+"""Generates readings of twenty sensors as CSV: `python record.py 200000 > sensors.csv`."""
 
 import random
 import sys

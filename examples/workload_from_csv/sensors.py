@@ -1,4 +1,4 @@
-"""How much each sensor has counted between two resets, from a CSV file."""
+"""Sums each sensor's readings between two resets, from a CSV file."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ READING, RESET = 0, 1
 COUNTER = np.dtype([("total", np.int64)])
 
 
-def depends(a, b):  # readings of a sensor may be added in any order; a reset waits for them all
+def depends(a, b):  # a sensor's readings commute; a reset depends on all of them
     return a.key == b.key and (a.kind == RESET or b.kind == RESET)
 
 
@@ -17,7 +17,7 @@ def init(state):
     state.total = 0
 
 
-def update(state, event, out):  # the sequential meaning
+def update(state, event, out):  # the sequential program
     if event.kind == READING:
         state.total += event.value
     else:
@@ -25,7 +25,7 @@ def update(state, event, out):  # the sequential meaning
         state.total = 0
 
 
-def fork(state, pred1, pred2, first, second):  # the part that may see resets has the total
+def fork(state, pred1, pred2, first, second):  # the part that may see resets gets the total
     if pred2[RESET]:
         second.total = state.total
     else:

@@ -109,7 +109,7 @@ def plan(
         read = _input_of(found, dataset, params, events)
         choice = plan_for_dataset(found, read, workers, optimizer)
     chosen = choice.plan
-    click.echo("\n".join([plan_text(chosen), *choice.because]))
+    click.echo("\n".join([plan_text(chosen), *choice.reasons]))
     if dot is not None:
         _write(dot, plan_dot(chosen))
     if svg is not None:

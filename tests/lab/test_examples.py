@@ -91,11 +91,11 @@ def test_the_figure_is_listed_made_and_judged(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     site = announced("figure", tmp_path)
     listed = lab(site, "list", "figures").stdout
-    assert "arrays:1  operations on arrays and a loop of Python; available" in listed
+    assert "arrays:1  array operations and a Python loop; available" in listed
     wanted = ("figure", "arrays:1", "--quick", "--repetitions", "3", "--format", "svg")
     done = lab(site, *wanted, "--out", str(tmp_path / "out"))
     assert done.returncode == EXIT_OK, done.stdout + done.stderr
     record = json.loads((tmp_path / "out" / "arrays-1.json").read_text())
     (claim,) = record["claims"]
-    assert claim["source"] == "what everybody says" and claim["measured"]
+    assert claim["source"] == "common knowledge" and claim["measured"]
     assert (tmp_path / "out" / "arrays-1.svg").stat().st_size > 1000

@@ -1,1 +1,1 @@
-"""Inputs that several workloads share: their schema, their generators."""
+"""Inputs that several workloads share: schemas, generators and common declarations."""

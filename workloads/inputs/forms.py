@@ -1,4 +1,4 @@
-"""Two forms of one workload: a typed dataflow graph, and what an engineer writes by hand."""
+"""Selects the form of a workload: a typed dataflow graph, or the same by hand in another model."""
 
 from collections.abc import Callable
 from typing import ParamSpec
@@ -10,21 +10,21 @@ TYPED, HANDCRAFTED = "typed", "handcrafted"
 FORM = {
     "form": Parameter(
         default=TYPED,
-        help=f"{TYPED}: a graph of templates; {HANDCRAFTED}: directly in another model",
+        help=f"{TYPED}: a typed dataflow graph; {HANDCRAFTED}: written directly in another model",
     )
 }
-"""Query parameter of all workloads in two forms; the answer is the same."""
+"""Query parameter of workloads with two forms; both give the same answer."""
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 
 
-def form_of(
-    query: Params, *, typed: Callable[Given, Program], handcrafted: Callable[Given, Program]
-) -> Callable[Given, Program]:
-    """Return what makes the program in the form that is asked for.
+def choose_form(
+    query: Params, *, typed: Callable[Arguments, Program], handcrafted: Callable[Arguments, Program]
+) -> Callable[Arguments, Program]:
+    """Return the function that makes the program in the form that the query selects.
 
     Raises:
-        ModelError: there is no such form.
+        ModelError: query parameter `form` has an unknown value.
     """
     forms = {TYPED: typed, HANDCRAFTED: handcrafted}
     form = str(query["form"])

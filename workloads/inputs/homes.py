@@ -1,11 +1,11 @@
-"""Loads of the plugs of homes: the input of `smart_home` (DEBS 2014 Grand Challenge).
+"""Defines the input of `smart_home`: loads of the plugs of homes (DEBS 2014 Grand Challenge).
 
-A plug is in a household, a household in a house. The key of a plug says where it is: every house
-has as many households, and every household as many plugs, used or not. So programs need no table of
-plugs, and the plugs of a household, or of a house, have keys in a row.
+A plug belongs to a household, and a household to a house. All houses have the same number of
+households, and all households the same number of plugs, used or not. A plug's key therefore gives
+its household and house without a table, and the plugs of a house have consecutive keys.
 
-Event time is in seconds, loads are whole milliwatts. A stream has the plugs of some houses; the
-last stream has the ends of slices, which come after the loads of their second.
+Event times are in seconds, loads in whole milliwatts. Each stream but the last has the plugs of
+some houses. The last stream has the ends of slices, after the loads of the same second.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ FIELDS = np.dtype([("load_mw", np.int32)])
 SECONDS_A_DAY = 86_400
 
 ALL, HOUSE = "all", "house"
-ENDS_OF = {ALL: SLICE_END, HOUSE: HOUSE_END}
+END_KINDS = {ALL: SLICE_END, HOUSE: HOUSE_END}
 
 LAYOUT = {
     "households_per_house": Parameter(
@@ -41,19 +41,19 @@ LAYOUT = {
         maximum=SECONDS_A_DAY // 2,
     ),
 }
-"""Parameters of the input that a query must be told: by them keys and times are read."""
+"""Parameters of the input that the query needs as well, to interpret keys and times."""
 
 
-def plugs_of_a_house(params: Mapping[str, object]) -> int:
-    """Return how many keys a house has."""
+def plugs_per_house(params: Mapping[str, object]) -> int:
+    """Return the number of keys of a house."""
     return int(str(params["households_per_house"])) * int(str(params["plugs_per_household"]))
 
 
 def check_slice(slice_s: int) -> None:
-    """Refuse slices that do not divide a day.
+    """Raise an error if slices do not divide a day.
 
     Raises:
-        ModelError: they don't, or there is only one.
+        ModelError: a day is not a multiple of `slice_s`, or has only one slice.
     """
     if slice_s < 1 or SECONDS_A_DAY % slice_s or slice_s == SECONDS_A_DAY:
         raise ModelError(
@@ -63,15 +63,15 @@ def check_slice(slice_s: int) -> None:
 
 
 def unfit(query: Params, dataset: Dataset) -> str:
-    """Return why a dataset cannot be input of a query; "" when it can."""
-    told = dataset.origin.get("params") or dataset.origin.get("settings")
-    if not isinstance(told, Mapping):
+    """Return the reason why a dataset cannot be the input of a query, or "" if it can."""
+    settings = dataset.origin.get("params") or dataset.origin.get("settings")
+    if not isinstance(settings, Mapping):
         return ""
     for name in LAYOUT:
-        own = told.get(name, told.get(name.replace("_", "-"), query[name]))
-        if own != query[name]:
+        actual = settings.get(name, settings.get(name.replace("_", "-"), query[name]))
+        if actual != query[name]:
             return (
-                f"dataset {dataset.id[:8]} has {name}={own}, and the query {name}={query[name]}; "
-                f"give it query parameter {name}={own}"
+                f"dataset {dataset.id[:8]} has {name}={actual}, but the query has "
+                f"{name}={query[name]}; give it query parameter {name}={actual}"
             )
     return ""

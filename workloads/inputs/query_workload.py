@@ -1,4 +1,4 @@
-"""How workloads with query parameters are declared: a generator, and what is bound for a query."""
+"""Declares workloads with query parameters from a generator and a `bind` function."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from streamlab.workloads.model import (
 
 
 class Generator(Protocol):
-    """A module that generates an input; what its functions do is said in `Workload`."""
+    """A module that generates an input; `Workload` documents the functions."""
 
     PARAMETERS: dict[str, Parameter]
 
@@ -38,7 +38,7 @@ class Generator(Protocol):
         """Return rows of a stream."""
 
 
-def declared(
+def declare_workload(
     generator: Generator,
     *,
     name: str,
@@ -51,7 +51,7 @@ def declared(
     small_events: int = 0,
     unfit: Callable[[Params, Any], str] | None = None,
 ) -> Workload:
-    """Return the workload that takes what a generator makes, bound to its query's defaults.
+    """Return a workload on a generator's input, bound to the defaults of its query parameters.
 
     The other arguments are as in `Workload`.
     """
@@ -77,8 +77,8 @@ def declared(
     )
 
 
-def for_each_key(kind: str, key_field: str) -> OutputType:
-    """Return the type of outputs that leave by time and depend on those of their key."""
+def output_per_key(kind: str, key_field: str) -> OutputType:
+    """Return the type of outputs that leave in time order and depend on outputs of their key."""
     return OutputType(
         kinds=(kind,), depends=lambda a, b: a.key == b.key, key_field=key_field, sorted=True
     )

@@ -1,4 +1,4 @@
-"""Optimizers: who chooses the synchronization plan of a program, by name, as plug-ins."""
+"""Optimizers: named plug-ins that choose the synchronization plan of a program."""
 
 from streamlab.workloads.optimizers.registry import DEFAULT, choose, names
 from streamlab.workloads.optimizers.request import Choice, Costs, Optimizer, PlanRequest

@@ -1,4 +1,4 @@
-"""The communication optimizer of the DGS paper, Appendix B."""
+"""Implements the communication optimizer of the DGS paper, appendix B."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +13,16 @@ from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 
 def appendix_b(request: PlanRequest) -> Choice:
-    """Keep events on the node where they arrive, and take out the rarest tags, one by one.
+    """Keep events on the node where they arrive; synchronize on the rarest tags first.
 
-    Within each key the implementation tag of the lowest rate is taken out of the dependence graph
-    until the rest falls apart; what was taken out goes above the parts, which are taken apart
-    again. A leaf is on the node (a worker) where its heaviest tag arrives. Inner nodes have no
-    thread here, so the paper's placement of these has nothing to decide. Keys are independent: the
-    paper's root above them, which has no tags, is a forest.
+    The optimizer works on each key's dependence graph. It removes the implementation tag with the
+    lowest rate until the rest falls apart. The removed tags become the inner node above the parts,
+    which it then splits in the same way. A leaf runs on the node (a worker) where its heaviest tag
+    arrives. Inner nodes have no thread of their own, so the paper's placement of them does not
+    apply. Keys are independent: a forest replaces the paper's root without tags.
 
-    Keys with their tags in the same order of rates have one tree. Where that would be more than 256
-    different trees, all keys have the one of all rates together.
+    Keys whose tags have the same order of rates share a tree. If that gives more than `MAX_SHAPES`
+    trees, all keys share the tree of the summed rates.
     """
     streams, workers = within_keys(request.program, request.streams), request.workers
     nodes = request.nodes or tuple(index % workers for index in range(len(streams)))
@@ -54,9 +54,9 @@ def appendix_b(request: PlanRequest) -> Choice:
 def _by_rank(
     rates: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the different rankings of the tags by rate, and which one each key has.
+    """Return the distinct rankings of the tags by rate, and the index of each key's ranking.
 
-    Ranks stand for rates: only their order decides. Equal rates go by tag.
+    Only the order of rates matters. Ties are broken by tag.
     """
     order = np.argsort(rates, axis=1, kind="stable")
     ranks = np.argsort(order, axis=1, kind="stable")

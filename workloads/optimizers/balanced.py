@@ -1,4 +1,4 @@
-"""Balanced: a key's events are all on one worker, and workers have equally many."""
+"""Implements optimizer `balanced`: whole keys on workers, with equal numbers of events."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from streamlab.workloads.optimizers.request import Choice, PlanRequest
 def balanced(request: PlanRequest) -> Choice:
     """Place whole keys, the largest first, on the worker with the fewest events.
 
-    No two workers synchronize, but each reads all streams and passes over other workers' keys; a
-    key of many events is not divided. Keys of one group of events across keys are with one worker.
+    Workers never synchronize, but each reads all streams and skips other workers' keys. A key with
+    many events is not divided. Keys that share events across keys are placed on one worker.
     Programs with one key are planned by stream.
     """
     keys = request.alphabet.keys

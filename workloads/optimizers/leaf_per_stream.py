@@ -1,4 +1,4 @@
-"""A leaf for each stream, however few workers: plans as deep as streams are many."""
+"""Implements optimizer `leaf-per-stream`: a leaf for each stream, whatever the number of workers."""
 
 from dataclasses import replace
 
@@ -8,22 +8,23 @@ from streamlab.workloads.optimizers.request import Choice, PlanRequest
 
 
 def leaf_per_stream(request: PlanRequest) -> Choice:
-    """Give each stream a leaf of its own, on the workers in turn.
+    """Give each stream a leaf, and assign leaves to workers in turn.
 
-    The plan `by_stream` for a worker for each stream that leaves are placed with (DGS paper,
-    appendix B: "a separate worker for each input stream"), of which each of the fewer there are has
-    several leaves. Neighbours in a tree are different workers', so that levels hand over: it shows
-    what depth takes.
+    This is the plan of `by_stream` for one worker a stream (DGS paper, appendix B: "a separate
+    worker for each input stream"), on fewer workers with several leaves each. Neighbours in a tree
+    are on different workers, so every level hands over: the plan shows the cost of depth.
     """
     leaves = len(reading_streams(request.program, request.streams))
     plan = choose_plan(
         request.program, request.alphabet, request.streams, max(request.workers, leaves)
     )
-    trees = tuple(replace(tree, root=_dealt(tree.root, request.workers)) for tree in plan.trees)
+    trees = tuple(
+        replace(tree, root=_assign_leaves(tree.root, request.workers)) for tree in plan.trees
+    )
     return Choice(plan=replace(plan, trees=trees, workers=request.workers))
 
 
-def _dealt(node: PlanNode, workers: int) -> PlanNode:
+def _assign_leaves(node: PlanNode, workers: int) -> PlanNode:
     if not node.children:
         return replace(node, worker=node.worker % workers)
-    return replace(node, children=tuple(_dealt(child, workers) for child in node.children))
+    return replace(node, children=tuple(_assign_leaves(child, workers) for child in node.children))

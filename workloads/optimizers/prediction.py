@@ -1,4 +1,4 @@
-"""How long a plan takes, by measured costs of its steps and the frequencies of its events."""
+"""Predicts the duration of a plan from measured costs of its steps and its numbers of events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,49 +12,49 @@ from streamlab.workloads.optimizers.request import Costs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """What one worker does in a plan; of synchronizations each level counts.
+    """Counts what one worker does in a plan. A synchronization counts once for each level.
 
     Attributes:
         updates: events that its leaves process in runs.
         ordered: events that its leaves process alone.
-        met: synchronizations that it takes part in, times levels, where other workers do as well.
-        alone: likewise, where it has all leaves below.
-        skipped: events that it passes over.
-        crossed: states that events across keys change, which one of those that meet there does
+        shared_joins: synchronizations with other workers, times levels.
+        local_joins: synchronizations in which it owns all leaves below, times levels.
+        skipped: events of other workers that it skips.
+        cross_updates: states that events across keys change. One of the meeting workers changes them
             while the others wait.
     """
 
     updates: int = 0
     ordered: int = 0
-    met: int = 0
-    alone: int = 0
+    shared_joins: int = 0
+    local_joins: int = 0
     skipped: int = 0
-    crossed: int = 0
+    cross_updates: int = 0
 
     def work_ns(self, costs: Costs) -> float:
-        """Return the time that it computes."""
+        """Return the time in which the worker computes."""
         return (
             self.updates * costs.update_ns
             + self.ordered * costs.order_ns
-            + (self.met + self.alone) * costs.fork_join_ns
+            + (self.shared_joins + self.local_joins) * costs.fork_join_ns
             + self.skipped * costs.skip_ns
         )
 
     def time_ns(self, costs: Costs) -> float:
-        """Return the time that it computes or waits for a hand-over."""
-        waiting_ns = self.met * costs.handover_ns + self.crossed * costs.cross_ns
+        """Return the time in which the worker computes or waits for a hand-over."""
+        waiting_ns = self.shared_joins * costs.handover_ns + self.cross_updates * costs.cross_ns
         return self.work_ns(costs) + waiting_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """How long a plan takes.
+    """The predicted duration of a plan.
 
     Attributes:
-        duration_ns: of the whole input.
-        events: in the input.
-        steps: of each worker with leaves.
-        synchronizations: of the whole plan.
+        duration_ns: time for the whole input.
+        events: events in the input.
+        steps: steps of each worker with leaves.
+        synchronizations: synchronizations of the whole plan.
     """
 
     duration_ns: float
@@ -69,16 +69,16 @@ class Prediction:
 
 
 def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Prediction:
-    """Return how long a plan takes: as long as its slowest worker, or as its cores are few.
+    """Predict how long a plan takes: the time of its slowest worker, or all work over the cores.
 
-    A synchronization of several levels hands over at each. Whoever waits because another has more
-    to do before the same synchronization is not counted, so with few events between two, or uneven
-    ones, it errs on the side of more workers.
+    A synchronization of several levels hands over at each level. The prediction leaves out waits
+    for a worker that has more to do before the same synchronization. It therefore favours more
+    workers when synchronizations are frequent or uneven.
 
     Args:
         plan: a valid plan.
-        streams: how many events of each tag there are.
-        costs: measured.
+        streams: number of events of each tag, by stream.
+        costs: costs measured on this machine.
     """
     workers: dict[int, dict[str, int]] = {}
     reads: dict[int, set[int]] = {}
@@ -87,18 +87,18 @@ def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Predi
         events = _tag_events(tree, streams)
         synchronizations += _count(tree.root, events, workers, reads, above=frozenset())
     synchronizations += _count_across(plan, streams, workers, reads)
-    found = []
-    for worker, counted in workers.items():
+    steps_of = []
+    for worker, counts in workers.items():
         read = sum(streams[index].events for index in reads[worker])
-        seen = counted.pop("seen")
-        found.append(Steps(**counted, skipped=max(0, read - seen)))
-    used = max(1, len(found))
-    slowest = max((steps.time_ns(costs) for steps in found), default=0.0)
-    shared = sum(steps.work_ns(costs) for steps in found) / min(used, costs.cores)
+        handled = counts.pop("handled")
+        steps_of.append(Steps(**counts, skipped=max(0, read - handled)))
+    used = max(1, len(steps_of))
+    slowest = max((steps.time_ns(costs) for steps in steps_of), default=0.0)
+    shared = sum(steps.work_ns(costs) for steps in steps_of) / min(used, costs.cores)
     return Prediction(
         duration_ns=max(slowest, shared) + (used - 1) * costs.start_ns,
         events=sum(stream.events for stream in streams),
-        steps=tuple(found),
+        steps=tuple(steps_of),
         synchronizations=synchronizations,
     )
 
@@ -117,17 +117,24 @@ def _count(
     reads: dict[int, set[int]],
     above: frozenset[ImplTag],
 ) -> int:
-    """Count a node's steps and those below; return its synchronizations and those below."""
+    """Add the steps of a node and its subtree to `workers`; return their synchronizations."""
     here = sum(events[tag] for tag in node.tags)
     if not node.children:
-        counted = workers.setdefault(
+        counts = workers.setdefault(
             node.worker,
-            {"updates": 0, "ordered": 0, "met": 0, "alone": 0, "seen": 0, "crossed": 0},
+            {
+                "updates": 0,
+                "ordered": 0,
+                "shared_joins": 0,
+                "local_joins": 0,
+                "handled": 0,
+                "cross_updates": 0,
+            },
         )
         ordered = sum(events[tag] for tag in node.ordering)
-        counted["updates"] += here - ordered
-        counted["ordered"] += ordered
-        counted["seen"] += here + sum(events[tag] for tag in above)
+        counts["updates"] += here - ordered
+        counts["ordered"] += ordered
+        counts["handled"] += here + sum(events[tag] for tag in above)
         reads.setdefault(node.worker, set()).update(tag.stream for tag in node.tags | above)
         return 0
     below = _workers(node)
@@ -142,7 +149,7 @@ def _count_across(
     workers: dict[int, dict[str, int]],
     reads: dict[int, set[int]],
 ) -> int:
-    """Count the steps of events across keys: in the trees of their keys, and above; return them."""
+    """Add the steps of events across keys to `workers`; return the number of these events."""
     program, keys = plan.program, plan.alphabet.keys
     tree_of = np.empty(keys, np.int64)
     for index, tree in enumerate(plan.trees):
@@ -156,15 +163,15 @@ def _count_across(
         counts = np.stack([stream.counts[:, kinds].sum(axis=1) for stream in streams])
         for group in np.flatnonzero(counts.sum(axis=0)).tolist():
             events = int(counts[:, group].sum())
-            its, members = np.unique(tree_of[group_of == group], return_counts=True)
-            concerned = set().union(*(below[tree] for tree in its.tolist()))
-            for tree, states in zip(its.tolist(), members.tolist(), strict=True):
+            trees, members = np.unique(tree_of[group_of == group], return_counts=True)
+            affected = set().union(*(below[tree] for tree in trees.tolist()))
+            for tree, states in zip(trees.tolist(), members.tolist(), strict=True):
                 _meet(below[tree], events * states * levels[tree], workers)
-            if len(concerned) > 1:
-                _meet(concerned, events, workers)
-            for worker in concerned:
-                workers[worker]["crossed"] += events * int(members.sum())
-                workers[worker]["seen"] += events
+            if len(affected) > 1:
+                _meet(affected, events, workers)
+            for worker in affected:
+                workers[worker]["cross_updates"] += events * int(members.sum())
+                workers[worker]["handled"] += events
                 reads[worker].update(np.flatnonzero(counts[:, group]).tolist())
             total += events
     return total
@@ -174,9 +181,9 @@ def _workers(node: PlanNode) -> set[int]:
     return {leaf.worker for leaf in node.walk() if not leaf.children}
 
 
-def _meet(who: set[int], steps: int, workers: dict[int, dict[str, int]]) -> None:
-    for worker in who:
-        workers[worker]["met" if len(who) > 1 else "alone"] += steps
+def _meet(members: set[int], steps: int, workers: dict[int, dict[str, int]]) -> None:
+    for worker in members:
+        workers[worker]["shared_joins" if len(members) > 1 else "local_joins"] += steps
 
 
 def _height(node: PlanNode) -> int:

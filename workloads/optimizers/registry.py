@@ -1,7 +1,6 @@
 """Finds optimizers through the entry-point group `lab.optimizers`.
 
-Anybody may install one, so whatever goes wrong while it is loaded or called is an error of that
-optimizer.
+Any package may install one, so errors while it is loaded or called name that optimizer.
 """
 
 from streamlab.workloads.entry_points import find_entry_points
@@ -22,19 +21,17 @@ def names() -> tuple[str, ...]:
 
 
 def optimizer(name: str) -> Optimizer:
-    """Return the optimizer of that name; only this one is imported.
+    """Import and return the optimizer of this name.
 
     Raises:
-        ModelError: there is none, it cannot be loaded, or cannot be called.
+        ModelError: no optimizer has this name, or it cannot be loaded or is not callable.
     """
-    found = [point for point in find_entry_points(GROUP) if point.name == name]
-    if not found:
-        raise ModelError(
-            f"no optimizer {name!r}; {suggest_names(name, names(), 'lab plan --help')}"
-        )
-    where = f"optimizer {name!r} ({found[0].value})"
+    points = [point for point in find_entry_points(GROUP) if point.name == name]
+    if not points:
+        raise ModelError(f"no optimizer {name!r}; {suggest_names(name, names(), 'lab plan --help')}")
+    where = f"optimizer {name!r} ({points[0].value})"
     try:
-        loaded: Optimizer = found[0].load()
+        loaded: Optimizer = points[0].load()
     except (Exception, SystemExit) as error:
         raise ModelError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
     if not callable(loaded):
@@ -43,22 +40,22 @@ def optimizer(name: str) -> Optimizer:
 
 
 def choose(name: str, request: PlanRequest) -> Choice:
-    """Return the choice of the optimizer of that name, a valid plan for at most `workers` workers.
+    """Run an optimizer and check that its plan is valid for at most `request.workers` workers.
 
     Raises:
-        ModelError: there is no such optimizer.
-        PlanError: nothing can be planned, or the plan is not valid.
+        ModelError: no optimizer has this name, or it cannot be loaded.
+        PlanError: the request cannot be planned, or the plan is not valid.
     """
     check_arguments(request.program, request.alphabet, request.streams, request.workers)
     choice = optimizer(name)(request)
     if not isinstance(choice, Choice) or not isinstance(choice.plan, Plan):
         raise PlanError(
-            f"optimizer {name!r} gave a {type(choice).__name__}, not a Choice of a plan"
+            f"optimizer {name!r} returned a {type(choice).__name__}; expected a Choice with a Plan"
         )
     if choice.plan.workers > request.workers:
         raise PlanError(
             f"optimizer {name!r} made a plan for {choice.plan.workers} workers; "
-            f"there are {request.workers}"
+            f"at most {request.workers} are allowed"
         )
     check_plan(choice.plan, request.streams)
     return choice

@@ -1,4 +1,4 @@
-"""What an optimizer is asked, what it may know of costs, and what it answers."""
+"""Defines an optimizer's input and output: the request, the costs and the choice of a plan."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from streamlab.workloads.model.streams.tag import Alphabet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a program's steps cost on one machine, at one time, in ns.
+    """The costs of a program's steps on one machine, in ns.
 
     Attributes:
-        update_ns: an event that a leaf processes in a run with others.
-        order_ns: an event before which a leaf finishes its other streams, its update included.
-        fork_join_ns: a synchronization at an inner node, its update included, where one worker has
-            both children: join, update, fork.
-        handover_ns: the same, what more it takes where two workers meet: to wait for each other's
-            cache lines, or for the other to run at all.
-        skip_ns: an event that a worker passes over, as its key is another's.
-        start_ns: to start and end each worker beyond the first.
-        cores: that workers may use at once.
-        cross_ns: a state that an event across keys concerns.
+        update_ns: an event that a leaf processes in a run of events.
+        order_ns: an event before which a leaf finishes its other streams, with its update.
+        fork_join_ns: a synchronization (join, update, fork) at an inner node whose children are
+            both on one worker.
+        handover_ns: the extra cost of a synchronization between two workers: waiting for cache
+            lines, or for the other worker to be scheduled.
+        skip_ns: an event that a worker skips because another worker owns its key.
+        start_ns: starting and ending one worker more.
+        cores: cores that workers may use at once.
+        cross_ns: a state that an event across keys changes.
     """
 
     update_ns: float
@@ -37,25 +37,25 @@ class Costs:
 
 
 def no_costs() -> Costs:
-    """Refuse to tell costs, where nobody measured any.
+    """Raise: the request has no costs.
 
     Raises:
         LookupError: always.
     """
-    raise LookupError("nobody measured costs")
+    raise LookupError("this PlanRequest has no measured costs; set its field costs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What is to be planned.
+    """A request for a plan.
 
     Attributes:
         program: the program.
         alphabet: its kinds and keys.
-        streams: how many events of each tag they have; only proportions matter, except for costs.
-        workers: most workers.
+        streams: number of events of each tag; without costs only proportions matter.
+        workers: maximum number of workers.
         nodes: the worker where each stream arrives; empty: stream i at worker i modulo `workers`.
-        costs: measures them when called, which takes a while.
+        costs: measures the costs when called, which takes a while.
     """
 
     program: DGSProgram
@@ -68,16 +68,16 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A plan, and why it was chosen.
+    """A plan with the reasons for it.
 
     Attributes:
-        plan: valid, for at most as many workers as were offered.
-        because: in numbers, a line each; empty where there was nothing to weigh.
+        plan: a valid plan for at most `PlanRequest.workers` workers.
+        reasons: lines of numbers that explain the choice; empty if there was no alternative.
     """
 
     plan: Plan
-    because: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 Optimizer = Callable[[PlanRequest], Choice]
-"""Chooses a plan. Pure, but for what it asks of `PlanRequest.costs`."""
+"""Chooses a plan. Pure, except for calls of `PlanRequest.costs`."""

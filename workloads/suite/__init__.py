@@ -1,1 +1,1 @@
-"""The workloads of the suite, a package each: program, generator, oracle."""
+"""The workloads of the suite: a package each, with program, generator and oracle."""

@@ -150,16 +150,16 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
 
     costs = replace(costs, update_ns=each("free", "updates"))
     if "across" in steps:
-        costs = replace(costs, cross_ns=each("across", "crossed"))
+        costs = replace(costs, cross_ns=each("across", "cross_updates"))
     costs = replace(costs, order_ns=each("alone", "ordered"))
     if "joined" in steps:
-        fork_join_ns = each("joined", "alone")
-        if any(one.met for one in steps["apart"]):
+        fork_join_ns = each("joined", "local_joins")
+        if any(one.shared_joins for one in steps["apart"]):
             # One worker goes from the input of one leaf to that of the other, which two need not.
-            fork_join_ns = min(fork_join_ns, each("apart", "met"))
+            fork_join_ns = min(fork_join_ns, each("apart", "shared_joins"))
         costs = replace(costs, fork_join_ns=fork_join_ns)
     if "joined" in steps or "across" in steps:
-        costs = replace(costs, handover_ns=each("apart", "met"))
+        costs = replace(costs, handover_ns=each("apart", "shared_joins"))
     return replace(costs, skip_ns=each("spread", "skipped")) if "spread" in steps else costs
 
 

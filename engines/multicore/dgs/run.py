@@ -85,7 +85,7 @@ class DgsRun(CoreRun):
         self._recovery: Recovery | None = None
         self._changer: PlanChanger | None = None
         self._phases: Phases | None = None
-        self._because = choice.because
+        self._because = choice.reasons
         if not self._adapts:
             # Workers that the plan was not made for are not started.
             settings = replace(settings, workers=self.plan.workers)

@@ -222,7 +222,7 @@ class TestAdEvents:
         assert texts(dataset, "users") == ["u\t1.2.3.4", "v\t5.6.7.8"]
         query = {"ads": 1, "campaigns": 1, "tables": dataset.id}
         found = campaign_of_ad(query)
-        assert (found.of.tolist(), found.count) == ([0, 1, 1], 2)
+        assert (found.values.tolist(), found.count) == ([0, 1, 1], 2)
 
     def test_a_user_is_where_the_first_event_of_all_files_was(
         self, catalog: Catalog, tmp_path: Path, campaigns: Path
@@ -283,10 +283,10 @@ class TestTables:
     @pytest.fixture(autouse=True)
     def asked_anew(self) -> Iterator[None]:
         """No table is one that an earlier test has looked up."""
-        tables._id_of.cache_clear()
+        tables._full_dataset_id.cache_clear()
         tables._lookup.cache_clear()
         yield
-        tables._id_of.cache_clear()
+        tables._full_dataset_id.cache_clear()
 
     def entry(self, dataset: Dataset, **query: object) -> WorkloadEntry:
         return WorkloadEntry(name="campaign_views", dataset=dataset.id[:8], query=query)
@@ -294,7 +294,7 @@ class TestTables:
     def test_a_query_must_name_the_tables_of_the_dataset_that_it_reads(self, dataset: Dataset):
         remedy = f"give it query parameter tables={dataset.id[:8]}"
         for query in ({}, {"tables": ""}):
-            with pytest.raises(MatrixError, match=f"has tables by rule; {remedy}"):
+            with pytest.raises(MatrixError, match=f"uses generated tables; {remedy}"):
                 find_dataset(self.entry(dataset, **query), master="local[1]")
         found = find_dataset(self.entry(dataset, tables=dataset.id[:6]), master="local[1]")
         assert found.id == dataset.id
@@ -306,7 +306,7 @@ class TestTables:
             self.entry(dataset, tables="ffffffff").bound()
         line = json.dumps({"time": "2015-09-12T00:46:58Z", "page": "p"})
         edits = imported(catalog, "wikipedia-edits", text_file(tmp_path / "w.json", line))
-        with pytest.raises(ModelError, match="a dataset without a table of ads; give one that"):
+        with pytest.raises(ModelError, match="a dataset without a table of ads; give a dataset from"):
             self.entry(dataset, tables=edits.id[:8]).bound()
 
     @pytest.mark.parametrize("damage", ["flipped", "cut off"])
@@ -330,7 +330,7 @@ class TestTables:
         expected(bound, dataset)
         monkeypatch.setattr(oracle_cache, "_computed", lambda *_: pytest.fail("not kept"))
         expected(bound, dataset)
-        tables._id_of.cache_clear()
+        tables._full_dataset_id.cache_clear()
         monkeypatch.setattr(tables, "_dataset", lambda prefix: replace(dataset, id="f" * 64))
         with pytest.raises(pytest.fail.Exception, match="not kept"):
             expected(self.entry(dataset, tables=dataset.id[:8]).bound(), dataset)

@@ -11,7 +11,7 @@ from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.inputs.connections.schema import COLUMNS, COMBINATIONS, TEXTS
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
-from streamlab.workloads.suite.outlier_detection.quality import main, quality_of
+from streamlab.workloads.suite.outlier_detection.quality import main, measure_quality
 from tests.workloads.datasets.files import rows_of, text_file
 
 KIND = import_kind("kdd-cup")
@@ -52,7 +52,7 @@ def test_rows_are_dealt_to_streams_with_a_check_after_each_period(catalog: Catal
     assert second.payload["serror_rate"].tolist() == [29, 0]
     assert first.payload["label"].tolist() == [0, 1, 0]
     assert dataset.origin["invented"] == {"check": 3}
-    assert quality_of(dataset).present.tolist() == [4, 1]
+    assert measure_quality(dataset).present.tolist() == [4, 1]
 
 
 def test_the_number_of_streams_changes_no_answer(catalog: Catalog, tmp_path: Path):

@@ -13,7 +13,7 @@ from streamlab.lab.cli.plan import plan_for_parameters
 from streamlab.workloads.model import DGSProgram, ModelError
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
-from streamlab.workloads.optimizers.cost import WORTH_IT
+from streamlab.workloads.optimizers.cost import MIN_SPEEDUP
 from streamlab.workloads.registry import names, workload
 
 PLANNED = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
@@ -160,7 +160,7 @@ def test_the_command_says_in_numbers_why_a_plan_was_chosen():
     # Costs are measured here and now, so that what is chosen is not known: it follows from them.
     predicted = re.findall(r"^(1 worker|2 workers, by stream): (\S+) ns", result.output, re.M)
     (one, one_ns), (two, two_ns) = [(name, float(ns)) for name, ns in predicted]
-    name, used = (two, 2) if two_ns * WORTH_IT < one_ns else (one, 1)
+    name, used = (two, 2) if two_ns * MIN_SPEEDUP < one_ns else (one, 1)
     assert f"chosen: {name}; it uses {used} of 2 workers" in result.output
 
 

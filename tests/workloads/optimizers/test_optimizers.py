@@ -182,14 +182,14 @@ def test_balanced_gives_each_key_to_one_worker():
 def test_cost_uses_a_second_worker_where_synchronizations_are_rare(per_barrier, used):
     choice = choose("cost", request(EVENT_WINDOW, window(10**7, per_barrier), 2))
     assert plan_workers(choice.plan) == used
-    assert f"it uses {used} of 2 workers" in choice.because[-1]
+    assert f"it uses {used} of 2 workers" in choice.reasons[-1]
 
 
 def test_cost_takes_no_more_workers_than_cores():
     few = replace(COSTS, cores=2)
     choice = choose("cost", request(EVENT_WINDOW, window(10**7, 10**5, 8), 8, costs=lambda: few))
     assert choice.plan.workers == 2
-    assert choice.because[-1].endswith("it uses 2 of 8 workers (2 cores)")
+    assert choice.reasons[-1].endswith("it uses 2 of 8 workers (2 cores)")
 
 
 def test_cost_passes_over_keys_where_that_is_cheaper_than_to_synchronize():
@@ -200,10 +200,10 @@ def test_cost_passes_over_keys_where_that_is_cheaper_than_to_synchronize():
     streams = [stream(PAGE_VIEW_JOIN, f"view-{i}", (0,), counts) for i in range(2)]
     streams.append(stream(PAGE_VIEW_JOIN, "update", (1,), rare))
     choice = choose("cost", request(PAGE_VIEW_JOIN, streams, 2))
-    assert "chosen: 2 workers, balanced" in choice.because[-1]
+    assert "chosen: 2 workers, balanced" in choice.reasons[-1]
     dear = replace(COSTS, skip_ns=100)
     choice = choose("cost", request(PAGE_VIEW_JOIN, streams, 2, costs=lambda: dear))
-    assert "chosen: 1 worker;" in choice.because[-1]
+    assert "chosen: 1 worker;" in choice.reasons[-1]
 
 
 def test_cost_does_not_measure_for_one_worker():
@@ -263,7 +263,7 @@ def test_a_leaf_for_each_stream_is_a_deeper_tree_on_the_same_workers():
     assert {len(node.tags) for node in leaves(tree.root)} == {1}
     # A barrier climbs three levels, at each of which both workers meet.
     shallow = choose("by-stream", request(EVENT_WINDOW, streams, 2)).plan
-    times = [predict(plan, streams, COSTS).steps[0].met for plan in (shallow, found)]
+    times = [predict(plan, streams, COSTS).steps[0].shared_joins for plan in (shallow, found)]
     assert times == [10, 30]
 
 

@@ -17,26 +17,29 @@ from tests.workloads.suite import ads_naive as naive
 from tests.workloads.suite.streams import generated, rows
 
 FORMS = ("typed", "handcrafted")
-OF_ADS = {"ads": 5, "campaigns": 2}
-OF_USERS = {"users": 5, "locations": 2}
+AD_TABLE_PARAMETERS = {"ads": 5, "campaigns": 2}
+USER_TABLE_PARAMETERS = {"users": 5, "locations": 2}
 WINDOW = {"markers_ms": 2, "window_ms": 6}
 K_MEANS = {"markers_ms": 1, "period_ms": 2, "clusters": 2, "iterations": 3}
 
 Loop = Callable[[Input], list[tuple[int, ...]]]
 SMALL: dict[str, tuple[dict[str, object], Loop]] = {
-    "ad_enrichment": (OF_ADS, lambda data: naive.enrichment(data, 5, 2)),
+    "ad_enrichment": (AD_TABLE_PARAMETERS, lambda data: naive.enrichment(data, 5, 2)),
     "user_activity": ({"markers_ms": 2}, lambda data: naive.activity(data, 2)),
     "location_history": (
-        {**OF_USERS, "markers_ms": 2},
+        {**USER_TABLE_PARAMETERS, "markers_ms": 2},
         lambda data: naive.history(data, 2, 5, 2),
     ),
-    "campaign_views": ({**OF_ADS, **WINDOW}, lambda data: naive.views(data, 2, 6, 2, 5, 2)),
+    "campaign_views": (
+        {**AD_TABLE_PARAMETERS, **WINDOW},
+        lambda data: naive.views(data, 2, 6, 2, 5, 2),
+    ),
     "campaign_views_tumbling": (
-        {**OF_ADS, **WINDOW},
+        {**AD_TABLE_PARAMETERS, **WINDOW},
         lambda data: naive.views(data, 2, 6, 6, 5, 2),
     ),
     "user_clusters": (
-        {**OF_USERS, **K_MEANS},
+        {**USER_TABLE_PARAMETERS, **K_MEANS},
         lambda data: naive.clusters(data, 2, 5, 2, 2, 3),
     ),
 }
@@ -123,7 +126,7 @@ def test_the_typed_form_is_the_one_by_default(name: str):
     ],
 )
 def test_windows_that_are_not_made_of_blocks_are_refused(name: str, query: dict[str, object]):
-    with pytest.raises(ModelError, match="must be a multiple of the other"):
+    with pytest.raises(ModelError, match="must be a multiple of markers_ms"):
         workload(name).bound(query)
 
 

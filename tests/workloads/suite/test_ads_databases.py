@@ -188,9 +188,7 @@ def test_a_damaged_database_is_refused_with_the_remedy(of: System, root: Path, d
         path.write_bytes(b"")
     else:
         of.write(path, TABLE + np.int32(1))
-    refused = (
-        rf"^database \S+/ads-\w+\.{of.name} (is|cannot) [^\n]*; remove .*, and it is made anew$"
-    )
+    refused = rf"^database \S+/ads-\w+\.{of.name} (is|cannot) [^\n]*; remove .*, and the lab makes it anew$"
     with pytest.raises(ModelError, match=refused):
         look_up(of, "ads", TABLE)
 
@@ -205,7 +203,9 @@ def test_a_file_of_another_version_of_duckdb_is_refused(root: Path, version: int
     words = np.frombuffer(header, dtype=np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
     checksum = functools.reduce(operator.xor, words.tolist(), 5381)  # as DuckDB computes it
     path.write_bytes(checksum.to_bytes(8, "little") + header + content[4096:])
-    with pytest.raises(ModelError, match=rf"version number {version}, .*; remove .* made anew$"):
+    with pytest.raises(
+        ModelError, match=rf"version number {version}, .*; remove .* makes it anew$"
+    ):
         look_up(DUCKDB, "ads", TABLE)
 
 
@@ -264,7 +264,7 @@ def forgotten():
 @pytest.mark.usefixtures("forgotten")
 def test_a_machine_without_the_library_of_sqlite_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(ModelError, match="no library of SQLite on this machine"):
+    with pytest.raises(ModelError, match="library is not installed"):
         look_up(SQLITE, "ads", TABLE)
 
 

@@ -116,11 +116,11 @@ def test_fewer_ads_than_campaigns_are_refused():
 
 def test_tables_by_rule_hold_what_the_rule_says_and_cannot_be_written():
     found = campaign_of_ad({"ads": 7, "campaigns": 3, "tables": ""})
-    assert (found.of.tolist(), found.count) == ([0, 1, 2, 0, 1, 2, 0], 3)
+    assert (found.values.tolist(), found.count) == ([0, 1, 2, 0, 1, 2, 0], 3)
     few = location_of_user({"users": 2, "locations": 5, "tables": ""})
-    assert (few.of.tolist(), few.count) == ([0, 1], 2)
+    assert (few.values.tolist(), few.count) == ([0, 1], 2)
     with pytest.raises(ValueError, match="read-only"):
-        found.of[0] = 1
+        found.values[0] = 1
 
 
 def query(**given_: object) -> dict[str, object]:
@@ -134,7 +134,7 @@ class TestFit:
         highest = max(int(stream.payload["ad"].max()) for stream in data.streams)
         why = unfit(query(), dataset)
         assert why.endswith(
-            f"has ad {highest}, and the table of ads has rows from 0 to 999; give query "
+            f"has ad {highest}, but the table of ads has rows from 0 to 999; give query "
             f"parameter ads={highest + 1} or more"
         )
         assert unfit(query(ads=highest + 1), dataset) == ""
@@ -149,7 +149,9 @@ class TestFit:
     def test_ids_below_zero_are_told(self, tmp_path: Path):
         data = generated(VIEWS, {"streams": 1}, 10, seed=1)
         data.streams[0].payload["ad"][3] = -7
-        assert unfit(query(), write_dataset(data, "ads", tmp_path)).endswith("ids are from 0")
+        assert unfit(query(), write_dataset(data, "ads", tmp_path)).endswith(
+            "ids must be 0 or more"
+        )
 
     def test_an_empty_dataset_fits(self, tmp_path: Path):
         dataset = write_dataset(generated(VIEWS, {}, 0, seed=1), "ads", tmp_path)

@@ -256,8 +256,8 @@ KNOWN = {
     ("params", "message"),
     [
         ({"vehicles": 2, "streams": 3}, "3 streams for 2 vehicles"),
-        ({"slowest_mph": 60}, "slowest_mph is 60 and fastest_mph 59; nothing between"),
-        ({"trip_reports": 500}, "500 reports at 59 mph is 1295605 feet long, the road 528000"),
+        ({"slowest_mph": 60}, "slowest_mph is 60 and fastest_mph 59; give a lower"),
+        ({"trip_reports": 500}, "500 reports at 59 mph is 1295605 feet long, but the road 528000"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(params: dict[str, object], message: str):

@@ -18,7 +18,7 @@ from streamlab.workloads.optimizers.registry import choose
 from streamlab.workloads.optimizers.request import PlanRequest
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.outlier_detection.features import read_features
-from streamlab.workloads.suite.outlier_detection.program import KEPT, OUTLIER, PROGRAM
+from streamlab.workloads.suite.outlier_detection.program import MAX_CANDIDATES, OUTLIER, PROGRAM
 from streamlab.workloads.suite.outlier_detection.quality import quality
 from tests.workloads.suite.streams import generated
 
@@ -55,7 +55,10 @@ def test_more_potential_outliers_than_are_kept_leave_the_highest_scores():
             stream.payload[name][400:450] += 3000  # of the third interval
     by_program, by_oracle = answers(data)
     assert by_program == by_oracle
-    assert max(n for kind, n in zip(by_program[1], by_program[3], strict=True) if kind) > KEPT
+    assert (
+        max(n for kind, n in zip(by_program[1], by_program[3], strict=True) if kind)
+        > MAX_CANDIDATES
+    )
 
 
 def test_history_is_counted_once_however_often_the_state_is_forked():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.datasets.random import draw
 from streamlab.workloads.inputs.retail.days import midnight_ms
-from streamlab.workloads.inputs.retail.scale import popular, sizes_of
+from streamlab.workloads.inputs.retail.scale import popular_ids, sizes_of
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, PAGES
 from streamlab.workloads.model import Columns, ModelError
 from streamlab.workloads.registry import workload
@@ -257,7 +257,7 @@ class TestClicks:
 
 
 def test_popular_ids_are_normal_on_a_fixed_permutation():
-    ids = popular(draw(1, 0, 0, 0, 200_000), 18_000, 60)
+    ids = popular_ids(draw(1, 0, 0, 0, 200_000), 18_000, 60)
     place = (ids * pow(1_000_003, -1, 18_000)) % 18_000 - 9_000
     assert place.mean() == pytest.approx(0, abs=0.6)
     assert place.std() == pytest.approx(60, rel=0.01)

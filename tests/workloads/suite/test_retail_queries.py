@@ -270,7 +270,7 @@ def test_a_category_is_reported_while_its_slope_is_not_above_zero():
     [
         (TOGETHER, {"stores": "1;2"}, "stores is '1;2'; give ids such as 1,2,3, or all"),
         (LAST, {"categories": ""}, "categories is ''"),
-        (TRENDS, {"first_day": "2001"}, "first_day is '2001'; give a day as 2001-09-02"),
+        (TRENDS, {"first_day": "2001"}, "first_day is '2001'; give a day such as 2001-09-02"),
         (TOGETHER, {"most_items": 1}, "most_items: must be at least 2"),
     ],
 )

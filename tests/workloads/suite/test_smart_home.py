@@ -255,7 +255,7 @@ def test_any_range_of_rows_can_be_made_alone(ends: str, begin: int, length: int,
     ("params", "words"),
     [
         ({"ends": "household"}, "ends is 'household'; give all or house"),
-        ({"houses": 1}, "2 streams for 1 houses; some have none"),
+        ({"houses": 1}, "2 streams for 1 houses; give at most"),
         ({"slice_s": 7000}, "slice_s is 7000, which does not divide a day"),
     ],
 )

@@ -14,7 +14,7 @@ from streamlab.workloads.model import Input, ModelError, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.smart_home_prediction.loads import loads
-from streamlab.workloads.suite.smart_home_prediction.oracle import predicted
+from streamlab.workloads.suite.smart_home_prediction.oracle import apply_tree
 from streamlab.workloads.suite.smart_home_prediction.train import FEWEST, examples, train
 from streamlab.workloads.suite.smart_home_prediction.tree import (
     DEEPEST,
@@ -190,7 +190,7 @@ def test_a_trained_tree_says_what_scikit_learn_says(tmp_path: Path):
     ).fit(features[chosen], joules[chosen])
     assert len(tree.feature) > 10
     wanted = np.floor(model.predict(features) + 0.5)
-    assert np.array_equal(predicted(found, tree, DEEPEST), wanted)
+    assert np.array_equal(apply_tree(found, tree, DEEPEST), wanted)
     write_tree(tree, tmp_path / "tree.csv")
     again = read_tree(tmp_path / "tree.csv")
     assert all(np.array_equal(getattr(tree, name), getattr(again, name)) for name in NAMES)

@@ -128,7 +128,7 @@ def test_windows_are_the_same_however_many_tweets_are_expanded_at_once(
 
 
 def test_keys_are_a_set_or_a_bag():
-    with pytest.raises(ModelError, match="counting is set or bag, got 'list'"):
+    with pytest.raises(ModelError, match="counting is 'list'; give set or bag"):
         workload("wordcount").bound({"counting": "list"})
 
 

@@ -10,7 +10,7 @@ from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_ca
 from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.registry import engine
 from streamlab.workloads.inputs.ads.databases.duckdb import Database, config
-from streamlab.workloads.inputs.ads.databases.store import stored
+from streamlab.workloads.inputs.ads.databases.store import database_path
 from streamlab.workloads.model import Input, ModelError, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
@@ -35,7 +35,7 @@ def persisting(form: str, system: str) -> Workload:
 
 def kept(system: str) -> list[tuple[int, ...]]:
     """Return what is kept, by user; of DuckDB one by one, while this process has it open."""
-    path = stored(TABLE, system)
+    path = database_path(TABLE, system)
     columns = '"ts", "user", "views", "clicks", "purchases"'
     if system == "sqlite":
         with closing(sqlite3.connect(path)) as database:
@@ -80,7 +80,7 @@ def test_compiled_functions_of_several_workers_keep_it(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_making_a_program_leaves_what_the_last_run_kept(system: str):
-    path = stored(TABLE, system)
+    path = database_path(TABLE, system)
     path.parent.mkdir(parents=True)
     path.write_text("what another process has kept")
     persisting("typed", system)
@@ -91,7 +91,7 @@ def test_making_a_program_leaves_what_the_last_run_kept(system: str):
 def test_counts_that_cannot_be_kept_are_missing_in_the_answer(system: str):
     found = persisting("typed", system)
     data = generated(found, {"rate": 100, "users": 50}, 500, seed=5)
-    stored(TABLE, system).mkdir()  # no file can be there
+    database_path(TABLE, system).mkdir()  # no file can be there
     assert len(answer(found, data)["ts"]) == 0
     assert len(found.oracle(data)["ts"]) > 0
 
@@ -100,5 +100,5 @@ def test_a_place_that_there_is_not_is_refused(root: Path):
     with pytest.raises(ModelError, match="persist is 'oracle'; give none, sqlite or duckdb"):
         workload("user_activity").bound({"persist": "oracle"})
     root.write_text("a file where the catalogue is to be")
-    with pytest.raises(ModelError, match=r"cannot be made, .* give query parameter persist=none"):
+    with pytest.raises(ModelError, match=r"cannot be made: .* give query parameter persist=none"):
         persisting("typed", "sqlite")

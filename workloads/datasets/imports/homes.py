@@ -32,14 +32,14 @@ from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.inputs.homes import (
     ALL,
-    ENDS_OF,
+    END_KINDS,
     HOUSE,
     INPUT,
     KINDS,
     LAYOUT,
     LOAD,
     check_slice,
-    plugs_of_a_house,
+    plugs_per_house,
 )
 from streamlab.workloads.model import Alphabet, Block, ModelError
 
@@ -157,8 +157,8 @@ def _layout(options: ImportOptions) -> dict[str, Any]:
         check_slice(layout["slice_s"])
     except ModelError as error:
         raise DatasetError(f"--slice-s: {error}") from error
-    if layout["ends"] not in ENDS_OF:
-        raise DatasetError(f"--ends is {layout['ends']!r}; give {' or '.join(ENDS_OF)}")
+    if layout["ends"] not in END_KINDS:
+        raise DatasetError(f"--ends is {layout['ends']!r}; give {' or '.join(END_KINDS)}")
     return layout
 
 
@@ -170,8 +170,8 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
     """
     layout = _layout(options)
     keys: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
-    kind = ENDS_OF[layout["ends"]]
-    per_house = plugs_of_a_house(layout)
+    kind = END_KINDS[layout["ends"]]
+    per_house = plugs_per_house(layout)
     return (
         *numbered_streams(
             options.streams,
@@ -207,7 +207,7 @@ def _ends(per_house: int, slice_s: int, kind: int, blocks: Iterator[Block]) -> I
     number, last_ts = None, 0
     for block in blocks:
         numbers = np.asarray(block["ts"]) // slice_s
-        house = _keys(block) // per_house if kind == ENDS_OF[HOUSE] else np.zeros_like(numbers)
+        house = _keys(block) // per_house if kind == END_KINDS[HOUSE] else np.zeros_like(numbers)
         begins = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1))
         for begin, end in pairwise((*begins.tolist(), len(numbers))):
             if number is not None and number != numbers[begin]:
@@ -229,7 +229,7 @@ def _end(number: int, slice_s: int, kind: int, houses: set[int]) -> Block:
 
 
 def _keys_of(options: ImportOptions) -> int:
-    return int(options.settings["houses"]) * plugs_of_a_house(_layout(options))
+    return int(options.settings["houses"]) * plugs_per_house(_layout(options))
 
 
 DEBS_2014 = ImportKind(

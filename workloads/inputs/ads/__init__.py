@@ -1,4 +1,4 @@
-"""Users' interactions with advertisements: the input of the Yahoo streaming benchmark's queries.
+"""Input of the Yahoo streaming benchmark's queries: users' interactions with advertisements.
 
-One input for all six: a dataset that was generated or imported serves each of them.
+All six workloads read the same datasets.
 """

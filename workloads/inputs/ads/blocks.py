@@ -1,4 +1,4 @@
-"""What the oracles share: all events in one frame, each with the marker that closes its block."""
+"""Groups events into the blocks between markers, for oracles."""
 
 from typing import TYPE_CHECKING
 
@@ -14,28 +14,33 @@ if TYPE_CHECKING:
 
 
 def closed_blocks(data: Input, markers_ms: int) -> "pd.DataFrame":
-    """Return the events (`FIELDS`, `ts`, `marker`) that a marker comes behind, in total order.
+    """Return the events of closed blocks (`FIELDS`, `ts`, `marker`), in total order.
 
-    The marker of an event is the first one after it. There is one when an event of its time or a
-    later one follows; or, of an input that is cut off, when the cut is later.
+    The marker of an event is the first marker after it. It exists if the final watermark of the
+    input reaches it.
     """
     import pandas as pd  # heavy
 
     events = total_order(data, FIELDS)
     marker = (events.ts // markers_ms + 1) * markers_ms
     frame = pd.DataFrame({"ts": events.ts, "marker": marker, **events.payload})
-    return frame[marker <= reached(data, events.ts)]
+    return frame[marker <= final_watermark(data, events.ts)]
 
 
-def reached(data: Input, ts: npt.NDArray[np.int64]) -> int:
-    """Return up to when event time is known to have passed; `ts` ascends."""
+def final_watermark(data: Input, ts: npt.NDArray[np.int64]) -> int:
+    """Return the final watermark of an input: the last event time, or that before its cut.
+
+    Args:
+        data: the input.
+        ts: times of all its events, ascending.
+    """
     if data.until_ts is not None:
         return data.until_ts - 1
     return int(ts[-1]) if len(ts) else 0
 
 
-def looked_up(ids: "pd.Series[int]", table: npt.NDArray[np.int32]) -> "pd.Series[int]":
-    """Return what a table has for ids; nothing (NA) for those that it lacks."""
+def look_up_ids(ids: "pd.Series[int]", table: npt.NDArray[np.int32]) -> "pd.Series[int]":
+    """Return the table's value for each id; NA for ids outside the table."""
     import pandas as pd
 
     return ids.map(pd.Series(table, dtype="Int64"))

@@ -1,4 +1,4 @@
-"""What the workloads on ads declare alike: their input, and two forms of each program."""
+"""Declares the common parts of workloads on ads: input, markers and the two forms of a program."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,9 +6,9 @@ from functools import partial
 from streamlab.workloads.inputs.ads import generate
 from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
-from streamlab.workloads.inputs.ads.tables import with_whole_id
-from streamlab.workloads.inputs.forms import form_of
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.ads.tables import with_full_tables_id
+from streamlab.workloads.inputs.forms import choose_form
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import (
     Bound,
     Columns,
@@ -25,31 +25,33 @@ MARKERS = {
         default=SECOND_MS, help="event time from a marker to the next", minimum=1, maximum=2**40
     )
 }
-"""Query parameter of those that answer at markers."""
+"""Query parameter of workloads that emit at markers."""
 
 
-def in_form(
+def bind_form(
     query: Params,
     *,
     typed: Callable[[Params], Dataflow],
     handcrafted: Callable[[Params], Query | Pipeline],
     oracle: Callable[..., Columns],
 ) -> Bound:
-    """Return the program in the form that is asked for, with its oracle.
+    """Return the program in the form that the query selects, with its oracle.
 
-    The oracle has the whole id of its tables: answers are kept by what an oracle is made of, and
-    the beginning of an id may be another dataset's tomorrow.
+    The oracle gets the full dataset id of its tables. Stored answers are identified by the oracle's
+    arguments, and a prefix of an id may later match another dataset.
 
     Raises:
-        ModelError: there is no such form, or there are no such tables.
+        ModelError: the form is unknown, or the tables do not exist.
     """
-    program = form_of(query, typed=typed, handcrafted=handcrafted)(query)
+    program = choose_form(query, typed=typed, handcrafted=handcrafted)(query)
     return Bound(
         program=program,
         output=inferred_output(program),
-        oracle=partial(oracle, query=with_whole_id(query)),
+        oracle=partial(oracle, query=with_full_tables_id(query)),
     )
 
 
-on_ads = partial(declared, generate, input=INPUT, unfit=unfit, small={"rate": 50})
-"""Declares a workload that takes events of ads."""
+declare_ads_workload = partial(
+    declare_workload, generate, input=INPUT, unfit=unfit, small={"rate": 50}
+)
+"""Declares a workload on events of ads."""

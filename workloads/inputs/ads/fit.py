@@ -1,4 +1,4 @@
-"""Whether the tables of a query have all that a dataset looks up in them."""
+"""Checks that a query's tables have a row for every id in a dataset."""
 
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.inputs.ads.tables import ADS, USERS, campaign_of_ad, location_of_user
@@ -6,47 +6,47 @@ from streamlab.workloads.model import Params
 
 
 def unfit(query: Params, dataset: Dataset) -> str:
-    """Return why a dataset cannot be input of a query; "" when it can.
+    """Return the reason why a dataset cannot be the input of a query, or "" if it can.
 
-    Reads the column of ids, unless the dataset has tables of its own, where each id has its row.
+    Reads the column of ids, unless the dataset has its own tables, which are complete.
     """
-    if "tables" not in query:  # it looks nothing up
+    if "tables" not in query:  # the query has no look-ups
         return ""
-    named = str(query["tables"])
+    selected = str(query["tables"])
     own = {dictionary.name for dictionary in dataset.dictionaries} & {ADS, USERS}
-    if own and not (named and dataset.id.startswith(named)):
-        given = f"those of {named}" if named else "tables by rule"
+    if own and not (selected and dataset.id.startswith(selected)):
+        actual = f"those of {selected}" if selected else "generated tables"
         return (
-            f"dataset {dataset.id[:8]} has tables of its own, and the query has {given}; give it "
+            f"dataset {dataset.id[:8]} has its own tables, but the query uses {actual}; give it "
             f"query parameter tables={dataset.id[:8]}"
         )
     if own:
         return ""
     if ADS in query:
-        found = _missing(dataset, "ad", len(campaign_of_ad(query).of))
-        if found is not None:
-            return _told(query, dataset, f"ad {found}", ADS, found)
+        missing = _missing_id(dataset, "ad", len(campaign_of_ad(query).values))
+        if missing is not None:
+            return _message(query, dataset, f"ad {missing}", ADS, missing)
     if USERS in query:
-        found = _missing(dataset, "user", len(location_of_user(query).of))
-        if found is not None:
-            return _told(query, dataset, f"user {found}", USERS, found)
+        missing = _missing_id(dataset, "user", len(location_of_user(query).values))
+        if missing is not None:
+            return _message(query, dataset, f"user {missing}", USERS, missing)
     return ""
 
 
-def _told(query: Params, dataset: Dataset, what: str, parameter: str, found: int) -> str:
-    remedy = f"give query parameter {parameter}={found + 1} or more"
+def _message(query: Params, dataset: Dataset, item: str, parameter: str, missing: int) -> str:
+    remedy = f"give query parameter {parameter}={missing + 1} or more"
     if query["tables"]:
         remedy = "give the tables of that dataset"
-    elif found < 0:
-        remedy = "ids are from 0"
+    elif missing < 0:
+        remedy = "ids must be 0 or more"
     rows = f"the table of {parameter} has rows from 0 to {int(query[parameter]) - 1}"
     if query["tables"]:
         rows = f"the tables of dataset {query['tables']} have no such row"
-    return f"dataset {dataset.id[:8]} has {what}, and {rows}; {remedy}"
+    return f"dataset {dataset.id[:8]} has {item}, but {rows}; {remedy}"
 
 
-def _missing(dataset: Dataset, column: str, rows: int) -> int | None:
-    """Return an id that is in no row of a table of so many; the lowest below 0, or the highest."""
+def _missing_id(dataset: Dataset, column: str, rows: int) -> int | None:
+    """Return an id outside a table of `rows` rows: the lowest below 0, or else the highest."""
     import pyarrow.compute as pc  # heavy
     import pyarrow.parquet as pq
 

@@ -1,10 +1,11 @@
-"""Generates events: users, pages and types uniform, campaigns uniform or by Zipf, even in time.
+"""Generates events of ads, evenly spaced in time.
 
-The benchmark's own generator (`core.clj`) has 100 campaigns of 10 ads, 100 users and 100 pages;
-here are more users, so that a location has some to cluster. Its events come up to 50 ms out of
-order, and one in 100,000 by up to a minute; streams are sorted here, as everywhere in the lab.
+Users, pages and types are uniform, campaigns uniform or Zipf-distributed. The benchmark's generator
+(`core.clj`) has 100 campaigns of 10 ads, 100 users and 100 pages. Here there are more users, so
+that each location has several to cluster. The benchmark's events are up to 50 ms out of order, one
+in 100,000 up to a minute; here streams are sorted, as everywhere in the lab.
 
-Event e is a function of the seed and e, whatever the number of streams: row i of stream s is event
+Event e depends only on the seed and e, not on the number of streams: row i of stream s is event
 i * streams + s.
 """
 
@@ -13,14 +14,14 @@ from streamlab.workloads.datasets.stream_assignment import rows_of, tuples_of
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
-_ALL = 0  # events draw as one stream, whatever streams they are dealt to
+_ALL = 0  # events of all streams draw as one stream
 _USER, _PAGE, _CAMPAIGN, _AD, _TYPE = range(5)  # lanes
 
-MOST = 2**31 - 1
+MAX_ID = 2**31 - 1
 
 PARAMETERS = {
     "streams": Parameter(
-        default=2, help="physical streams, dealt events in turn", minimum=1, maximum=1024
+        default=2, help="physical streams; events are assigned in turn", minimum=1, maximum=1024
     ),
     "rate": Parameter(
         default=100_000,
@@ -30,10 +31,10 @@ PARAMETERS = {
     ),
     "campaigns": Parameter(default=100, help="number of campaigns", minimum=1, maximum=10**6),
     "ads": Parameter(
-        default=1000, help="number of ads, dealt to campaigns in turn", minimum=1, maximum=10**7
+        default=1000, help="number of ads, assigned to campaigns in turn", minimum=1, maximum=10**7
     ),
-    "users": Parameter(default=1000, help="number of users, all alike", minimum=1, maximum=MOST),
-    "pages": Parameter(default=100, help="number of pages, all alike", minimum=1, maximum=MOST),
+    "users": Parameter(default=1000, help="number of users, uniform", minimum=1, maximum=MAX_ID),
+    "pages": Parameter(default=100, help="number of pages, uniform", minimum=1, maximum=MAX_ID),
     "skew": Parameter(
         default=0.0,
         help="Zipf exponent of campaigns; 0 is uniform",
@@ -49,14 +50,16 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams, which have `events` rows between them.
+    """Return the streams, with `events` rows in all.
 
     Raises:
-        ModelError: there are fewer ads than campaigns.
+        ModelError: fewer ads than campaigns.
     """
     ads, campaigns, count = (int(params[name]) for name in ("ads", "campaigns", "streams"))
     if ads < campaigns:
-        raise ModelError(f"ads: {ads} ads for {campaigns} campaigns; some would have none")
+        raise ModelError(
+            f"ads: {ads} ads for {campaigns} campaigns; give at least one ad a campaign"
+        )
     return tuple(
         StreamSpec(
             name=f"{EVENT}-{index}",
@@ -75,7 +78,7 @@ def generate(
     event = tuples_of(begin, end, index, len(specs))
     ads, campaigns = int(params["ads"]), int(params["campaigns"])
     campaign = zipf(draw_at(seed, _ALL, _CAMPAIGN, event), campaigns, float(params["skew"]))
-    turns = -(-(ads - campaign) // campaigns)  # ads of each one's campaign
+    turns = -(-(ads - campaign) // campaigns)  # number of ads in each event's campaign
     turn = below_each(draw_at(seed, _ALL, _AD, event), turns)
     columns = {
         "user": below(draw_at(seed, _ALL, _USER, event), int(params["users"])),

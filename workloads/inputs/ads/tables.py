@@ -1,14 +1,13 @@
-"""The tables that the queries look up: the campaign of each ad, and the location of each user.
+"""Provides the tables of look-ups: the campaign of each ad, and the location of each user.
 
-They are functions of the query's parameters, so that every engine has them wherever it runs, and
-without a file: ad a is in campaign a modulo `campaigns`, user u at location u modulo `locations`.
-What is looked up is an array all the same, and whoever reads it does not know the rule. The tables
-of an import are in its dataset, as dictionaries, and `tables` names it: ids are as the files have
-them there, and no rule would fit.
+Tables are generated from the query's parameters, so every engine has them without a file: ad a is
+in campaign a modulo `campaigns`, user u at location u modulo `locations`. Programs still read an
+array and do not know the rule. Imported datasets have their own tables as dictionaries; query
+parameter `tables` selects them.
 
-Rejected: to hand a dataset's tables to `Workload.bind`, since programs are made in many places
-where there is no dataset (a check, a plan, a task of Spark), and tables as streams of their own,
-which would make joins of the look-ups.
+Two alternatives were rejected. `Workload.bind` could take a dataset, but programs are also made
+where there is no dataset (a check, a plan, a task of Spark). Tables could be streams, but then
+look-ups would be joins.
 """
 
 from collections.abc import Callable
@@ -29,41 +28,41 @@ if TYPE_CHECKING:
 Table = npt.NDArray[np.int32]
 
 SEPARATOR = "\t"
-"""In a dictionary of an import, between what an id stands for and what is looked up by it."""
+"""Separates the original id from the looked-up value in a dictionary of an import."""
 
 ADS, USERS = "ads", "users"
 """Dictionaries of an import: `ad TAB campaign`, `user TAB location`."""
 
 Find = Callable[[int], int]
-"""Looks an id up, in plain Python and compiled; `NONE` for one that is not in the table."""
+"""Looks up an id, in plain Python and in compiled code; `NONE` for ids outside the table."""
 
 MEMORY, SQLITE, DUCKDB = "memory", "sqlite", "duckdb"
 
-_WHERE = {
+_TABLES = {
     "tables": Parameter(
         default="",
-        help="id of the imported dataset whose tables to use; empty: tables by rule",
+        help="id of the imported dataset whose tables to use; empty: generated tables",
     ),
     "lookup": Parameter(
         default=MEMORY,
-        help=f"where tables are: {MEMORY}, or a database that is asked for each event: {SQLITE}, "
+        help=f"where tables are: {MEMORY}, or a database with a query for each event: {SQLITE}, "
         f"{DUCKDB}",
     ),
 }
 
-OF_ADS = {
+AD_TABLE_PARAMETERS = {
     "ads": Parameter(default=1000, help="ads in the table of ads", minimum=1, maximum=10**7),
     "campaigns": Parameter(default=100, help="campaigns in it", minimum=1, maximum=10**6),
-    **_WHERE,
+    **_TABLES,
 }
-"""Query parameters of those that look up campaigns."""
+"""Query parameters of workloads that look up campaigns."""
 
-OF_USERS = {
+USER_TABLE_PARAMETERS = {
     "users": Parameter(default=1000, help="users in the table of users", minimum=1, maximum=10**7),
     "locations": Parameter(default=20, help="locations in it", minimum=1, maximum=10**6),
-    **_WHERE,
+    **_TABLES,
 }
-"""Query parameters of those that look up locations."""
+"""Query parameters of workloads that look up locations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +70,11 @@ class Lookup:
     """A table.
 
     Attributes:
-        of: what is looked up, by id; nowhere writable.
-        count: number of different values, which are from 0.
+        values: values by id; read-only.
+        count: number of distinct values, from 0.
     """
 
-    of: Table
+    values: Table
     count: int
 
 
@@ -83,46 +82,45 @@ def campaign_of_ad(query: Params) -> Lookup:
     """Return the campaign of each ad.
 
     Raises:
-        ModelError: the dataset that `tables` names has none, or a damaged one.
+        ModelError: the dataset of `tables` is missing, damaged or has no such table.
     """
-    return _lookup(ADS, int(query["ads"]), int(query["campaigns"]), _whole_id(query))
+    return _lookup(ADS, int(query["ads"]), int(query["campaigns"]), _tables_id(query))
 
 
 def location_of_user(query: Params) -> Lookup:
     """Return the location of each user.
 
     Raises:
-        ModelError: the dataset that `tables` names has none, or a damaged one.
+        ModelError: the dataset of `tables` is missing, damaged or has no such table.
     """
-    return _lookup(USERS, int(query["users"]), int(query["locations"]), _whole_id(query))
+    return _lookup(USERS, int(query["users"]), int(query["locations"]), _tables_id(query))
 
 
-def with_whole_id(query: Params) -> Params:
-    """Return a query that names its tables by their dataset's whole id, which says what is in them.
+def with_full_tables_id(query: Params) -> Params:
+    """Return a query whose `tables` is a full dataset id instead of a prefix.
 
     Raises:
-        ModelError: `tables` names no dataset.
+        ModelError: `tables` matches no dataset.
     """
-    return {**query, "tables": _whole_id(query)} if "tables" in query else dict(query)
+    return {**query, "tables": _tables_id(query)} if "tables" in query else dict(query)
 
 
 def find_campaign(query: Params) -> Find:
-    """Return what looks up the campaign of an ad.
+    """Return a function that looks up the campaign of an ad.
 
     Raises:
-        ModelError: `tables` names no dataset that has them, or `lookup` no place; or a database
-            cannot be made or read.
+        ModelError: `tables` or `lookup` is wrong, or a database cannot be made or read.
     """
-    return _find(ADS, campaign_of_ad(query).of, str(query["lookup"]))
+    return _find(ADS, campaign_of_ad(query).values, str(query["lookup"]))
 
 
 def find_location(query: Params) -> Find:
-    """Return what looks up the location of a user.
+    """Return a function that looks up the location of a user.
 
     Raises:
         ModelError: as `find_campaign`.
     """
-    return _find(USERS, location_of_user(query).of, str(query["lookup"]))
+    return _find(USERS, location_of_user(query).values, str(query["lookup"]))
 
 
 def _find(name: str, table: Table, where: str) -> Find:
@@ -136,14 +134,14 @@ def _find(name: str, table: Table, where: str) -> Find:
         )
     rows = len(table)
 
-    def find(of: int) -> int:
-        return table[of] if 0 <= of < rows else NONE
+    def find(key: int) -> int:
+        return table[key] if 0 <= key < rows else NONE
 
     return find
 
 
 def _system(name: str) -> "System":
-    # Not from the package: what else of it is loaded is no part of a program's code.
+    # Imports one module only: a program's code must not include the other databases.
     if name == SQLITE:
         from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
 
@@ -156,18 +154,18 @@ def _system(name: str) -> "System":
 @lru_cache(maxsize=8)
 def _lookup(name: str, rows: int, values: int, dataset: str) -> Lookup:
     if dataset:
-        return _of_dataset(name, dataset)
+        return _dataset_table(name, dataset)
     table = np.arange(rows, dtype=np.int32) % np.int32(values)
-    return Lookup(_sealed(table), min(rows, values))
+    return Lookup(_read_only(table), min(rows, values))
 
 
-def _whole_id(query: Params) -> str:
-    named = str(query["tables"])
-    return _id_of(named) if named else ""
+def _tables_id(query: Params) -> str:
+    prefix = str(query["tables"])
+    return _full_dataset_id(prefix) if prefix else ""
 
 
 @lru_cache(maxsize=8)
-def _id_of(prefix: str) -> str:
+def _full_dataset_id(prefix: str) -> str:
     return _dataset(prefix).id
 
 
@@ -181,7 +179,7 @@ def _dataset(prefix: str) -> "Dataset":
         raise ModelError(f"query parameter tables is {prefix!r}: {error}") from error
 
 
-def _of_dataset(name: str, prefix: str) -> Lookup:
+def _dataset_table(name: str, prefix: str) -> Lookup:
     from streamlab.workloads.datasets.errors import DamagedError
     from streamlab.workloads.datasets.integrity import dictionary_texts
     from streamlab.workloads.datasets.remedy import rebuild_command
@@ -192,8 +190,8 @@ def _of_dataset(name: str, prefix: str) -> Lookup:
             break
     else:
         raise ModelError(
-            f"query parameter tables is {prefix!r}, a dataset without a table of {name}; give one "
-            "that `lab data import open-bandit` or `ad-events` made"
+            f"query parameter tables is {prefix!r}, a dataset without a table of {name}; give a "
+            "dataset from `lab data import open-bandit` or `lab data import ad-events`"
         )
     try:
         texts = dictionary_texts(dictionary)
@@ -203,9 +201,9 @@ def _of_dataset(name: str, prefix: str) -> Lookup:
         ) from error
     numbers: dict[str, int] = {}
     table = [numbers.setdefault(text.rpartition(SEPARATOR)[2], len(numbers)) for text in texts]
-    return Lookup(_sealed(np.array(table, dtype=np.int32)), len(numbers))
+    return Lookup(_read_only(np.array(table, dtype=np.int32)), len(numbers))
 
 
-def _sealed(table: Table) -> Table:
+def _read_only(table: Table) -> Table:
     table.flags.writeable = False
     return table

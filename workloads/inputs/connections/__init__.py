@@ -1,1 +1,1 @@
-"""Network connections with 41 features: the input of `outlier_detection`."""
+"""Input of `outlier_detection`: network connections with 41 features."""

@@ -1,9 +1,9 @@
-"""Generates connections of a few profiles, some planted outliers among them, and checks.
+"""Generates streams of connections with planted outliers, and a stream of checks.
 
 A profile is a combination of categorical values and a centre for each continuous feature, drawn
-once; a connection is of a profile (Zipf; with a skew some are rare, and then outliers by
-themselves) and near its centre. A planted outlier has the categorical values of its profile, and
-every second feature far from the centres of all.
+once. The profile of a connection follows a Zipf distribution, and its features lie near the
+profile's centre. With a skew, rare profiles are outliers too. A planted outlier has the categorical
+values of its profile, but every second continuous feature lies far from all centres.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ PARAMETERS = {
         minimum=1,
         maximum=2**31,
     ),
-    "profiles": Parameter(default=40, help="kinds of connections", minimum=1, maximum=COMBINATIONS),
+    "profiles": Parameter(default=40, help="number of profiles", minimum=1, maximum=COMBINATIONS),
     "skew": Parameter(default=0.0, help="Zipf exponent of profiles", minimum=0.0, maximum=10.0),
     "outliers": Parameter(
         default=0.002, help="share of planted outliers", minimum=0.0, maximum=1.0
@@ -40,25 +40,25 @@ PARAMETERS = {
 }
 
 _PROFILE, _PLANTED, _NOISE = 0, 1, 2
-"""Lanes of random numbers; each feature has one of its own from `_NOISE` on."""
+"""Lanes of random numbers; from `_NOISE` on there is one for each continuous feature."""
 
 _CENTRES, _CODES = 1 << 20, 1 << 21
-"""Streams of random numbers that no stream of events has: of profiles."""
+"""Streams of random numbers for profiles; no stream of events uses them."""
 
 _SHARE_BITS = 32
 _VALUES = (3, 16, 8, 2, 2, 2, 2)
-"""How many values each categorical feature has."""
+"""Number of values of each categorical feature."""
 _RANGE, _SPREAD, _FAR = 2000, 40, 3000
-"""Centres are below the range, so that what is so far away is outside of every mixture of them."""
+"""Centres are below `_RANGE`, so a feature `_FAR` away lies outside every mixture of them."""
 
 
 def keys(params: Params) -> int:
-    """Return the number of keys: this workload has none."""
+    """Return 1: tags carry no key."""
     return 1
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams of connections, then that of checks."""
+    """Return the streams of connections, then the stream of checks."""
     count, period = int(params["streams"]), int(params["connections_per_check"])
     rows = rows_per_stream(events, count, period)
     return (
@@ -100,7 +100,7 @@ def generate(
 
 
 def _noise(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Return sums of four uniform numbers: nearly normal, within four times the spread."""
+    """Return sums of four uniform numbers: nearly normal, at most four times `_SPREAD`."""
     parts = [(bits >> np.uint64(16 * part)) & np.uint64(0xFFFF) for part in range(4)]
     total = sum(part.astype(np.int64) for part in parts) - 2 * 0xFFFF
     return np.asarray(total * _SPREAD >> 15)

@@ -1,20 +1,20 @@
-"""Network connections as in the KDD Cup of 1999: 7 categorical and 34 continuous features.
+"""Defines network connections as in KDD Cup 1999: 7 categorical and 34 continuous features.
 
-All of them are whole numbers, so that sums over them are exact and in no order:
+All features are whole numbers, so sums are exact in any order:
 
-- Categorical features are codes from 0. A combination of the seven has a number of its own.
-- `duration`, `src_bytes` and `dst_bytes`, which reach over eight powers of ten, are on a
-  logarithmic scale: `scaled`.
-- Rates, from 0 to 1, are in hundredths, as the file has them. Counts are themselves.
+- Categorical features are codes from 0. Each combination of the seven has a number.
+- `duration`, `src_bytes` and `dst_bytes` reach over eight powers of ten. They are on a logarithmic
+  scale, see `scaled`.
+- Rates from 0 to 1 are in hundredths, as in the file. Counts are unchanged.
 
-The label says what a connection was. It is for whoever counts what was found; programs do not read
-it. Event time of a real file is the number of the row, since it has no times.
+The label gives the true class of a connection. Only `outlier_detection/quality.py` reads it, not
+programs. The KDD file has no times, so event time is the row number.
 """
 
 import numpy as np
 
 INPUT = "outlier_detection"
-"""By which datasets are kept."""
+"""Name of this input in the catalogue."""
 
 KINDS = ("connection", "check")
 CONNECTION, CHECK = 0, 1
@@ -30,17 +30,17 @@ COLUMNS = (
     "dst_host_same_src_port_rate", "dst_host_srv_diff_host_rate", "dst_host_serror_rate",
     "dst_host_srv_serror_rate", "dst_host_rerror_rate", "dst_host_srv_rerror_rate",
 )  # fmt: skip
-"""The features in the order of the file; the label follows."""
+"""The features in the order of the file, which ends with the label."""
 
 TEXTS = ("protocol_type", "service", "flag")
-"""Categorical features that are words; the others are 0 or 1."""
+"""Categorical features with text values; the others are 0 or 1."""
 
 CATEGORICAL = (*TEXTS, "land", "logged_in", "is_host_login", "is_guest_login")
 CONTINUOUS = tuple(name for name in COLUMNS if name not in CATEGORICAL)
 LOGARITHMIC = ("duration", "src_bytes", "dst_bytes")
 
 COMBINATIONS = 256
-"""Most combinations of categorical values: a model has room for so many."""
+"""Maximum number of combinations of categorical values, the capacity of a model."""
 
 EVENT = np.dtype(
     [
@@ -49,22 +49,23 @@ EVENT = np.dtype(
         *((name, np.int16) for name in (*CATEGORICAL, *CONTINUOUS)),
     ]
 )
-"""What programs read: the number of the connection, of its categorical values, and its features."""
+"""Fields that programs read: number of the connection, number of its combination, features."""
 
 FIELDS = np.dtype([*((name, EVENT[name]) for name in EVENT.names or ()), ("label", np.int16)])
-"""What a stream of connections carries."""
+"""Fields of a stream of connections."""
 
 NORMAL = 0
-"""Label of generated connections that are none of the planted outliers."""
+"""Label of generated connections that are not planted outliers."""
 
 _UNIT_BITS = 7
 
 
 def scaled(value: int) -> int:
-    """Return 128 times the logarithm to base 2 of `value + 1`, linear between powers of two.
+    """Return 128 log2(`value` + 1), linear between powers of two.
 
-    In whole numbers, so that every machine has the same: 0, 128, 192, 256 for 0, 1, 2, 3; 3,776
-    for the most bytes in the file.
+    Integer arithmetic gives the same result on every machine: 0, 128, 192, 256 for 0, 1, 2, 3. The
+    largest byte count in the file gives 3,776.
     """
-    whole = (value + 1).bit_length() - 1
-    return (whole << _UNIT_BITS) + (((value + 1) << _UNIT_BITS) >> whole) - (1 << _UNIT_BITS)
+    exponent = (value + 1).bit_length() - 1
+    fraction = (((value + 1) << _UNIT_BITS) >> exponent) - (1 << _UNIT_BITS)
+    return (exponent << _UNIT_BITS) + fraction

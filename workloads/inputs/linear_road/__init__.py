@@ -1,1 +1,1 @@
-"""Linear Road's input, and what the workloads on it share."""
+"""Input of the Linear Road workloads, with their common declaration."""

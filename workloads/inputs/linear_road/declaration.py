@@ -1,16 +1,16 @@
-"""What the workloads on Linear Road's records declare alike."""
+"""Declares workloads on Linear Road's records."""
 
 from collections.abc import Callable
 
 from streamlab.workloads.inputs.linear_road.generate import PARAMETERS, generate, keys, streams
 from streamlab.workloads.inputs.linear_road.schema import INPUT
-from streamlab.workloads.inputs.query_workload import for_each_key
+from streamlab.workloads.inputs.query_workload import output_per_key
 from streamlab.workloads.model import Columns, Input, OutputType, Pipeline, Workload
 
-_REPORT = for_each_key("report", key_field="vid")
+_REPORT = output_per_key("report", key_field="vid")
 
 
-def on_linear_road(
+def declare_linear_road_workload(
     *,
     name: str,
     title: str,
@@ -19,10 +19,10 @@ def on_linear_road(
     oracle: Callable[[Input], Columns],
     output: OutputType = _REPORT,
 ) -> Workload:
-    """Return a workload that takes Linear Road's records; its arguments are as in `Workload`.
+    """Return a workload on Linear Road's records; the arguments are as in `Workload`.
 
-    By default, what it forwards leaves in order of time. That of one vehicle depends on each other;
-    ties between vehicles are free, so that instances of an operator may each have their vehicles.
+    By default, outputs leave in time order, and outputs of one vehicle keep their order. Ties
+    between vehicles are free, so each instance of an operator may process its own vehicles.
     """
     return Workload(
         name=name,

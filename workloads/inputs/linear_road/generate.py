@@ -1,23 +1,23 @@
-"""Generates the records of Linear Road: every vehicle one each 30 s, any of them by itself.
+"""Generates the records of Linear Road: one for every vehicle each 30 s.
 
-The benchmark's own input comes from a traffic simulation of three hours, whose records can only be
-made one after the other. Here the k-th record of a vehicle is a function of the seed, the vehicle
-and k, and the k-th records of all vehicles are round k. What is kept of the benchmark: its schema
-and ranges, the period, whole seconds of time (`tick_ms`), lanes by which a vehicle enters and
-leaves, and the selectivities of both workloads. What is not: traffic. A vehicle keeps its pace for
-a whole trip, nobody is in anybody's way, and there are no accidents.
+The benchmark's own input comes from a traffic simulation of three hours, which must run in
+sequence. Here the k-th record of a vehicle is a function of the seed, the vehicle and k, and the
+k-th records of all vehicles form round k. The generator keeps the benchmark's schema and ranges,
+the period, times in whole seconds (`tick_ms`), the lanes for entry and exit, and the selectivities
+of both workloads. It does not simulate traffic: a vehicle keeps its pace for a whole trip, and
+there are no jams or accidents.
 
-- A vehicle makes trips of `trip_reports` records, one behind the other, the first joined in the
-  middle. A trip has an expressway, a direction, a place of entry and a pace.
-- In each period a vehicle drives its pace, up to 200 feet more or less; the reported speed is what
-  it drove in the period before. No period takes it further than the next segment but one border.
-- Now and then (`requests`) a record is a request instead of a report.
-- Vehicles are dealt to the streams in turn. How many streams there are changes nothing in the
-  records, nor in their times.
+- A vehicle makes trips of `trip_reports` records, one after another, beginning in the middle of a
+  trip. A trip has an expressway, a direction, a place of entry and a pace.
+- In each period a vehicle drives its pace, plus or minus up to 200 feet. The reported speed is that
+  of the period before. In one period no vehicle passes more than one segment boundary.
+- A share of the records (`requests`) are requests instead of reports.
+- Vehicles are assigned to streams in turn. Records and times do not depend on the number of
+  streams.
 
-The share of records that are the first report of a vehicle in a segment is, with the pace p in
-miles a period, about 1 / trip_reports + (1 - 1 / trip_reports) E[p], and that of the first trip's
-beginning: see the defaults below.
+With pace p in miles a period, the share of records that are a vehicle's first report in a segment
+is about 1 / trip_reports + (1 - 1 / trip_reports) E[p], plus the vehicles' very first records; see
+`PARAMETERS`.
 """
 
 from typing import TypeVar
@@ -46,24 +46,27 @@ from streamlab.workloads.model import Columns, ModelError, Parameter, Params, St
 IntArray = npt.NDArray[np.int64]
 Feet = TypeVar("Feet", int, IntArray)
 
-_ALL = 0  # records draw as one stream, whatever streams they are dealt to
+_ALL = 0  # records of all streams draw as one stream
 (_PHASE, _XWAY, _DIRECTION, _PACE, _ENTRY, _JITTER, _LANE, _REQUEST, _KIND) = range(9)  # lanes
 
 _JITTER_FT = 200
 _FT_PER_MPH = MILE_FT * PERIOD_MS // 3_600_000
-"""44 feet in a period for each mile an hour."""
+"""44 feet a period for each mile an hour."""
 
 PARAMETERS = {
     "vehicles": Parameter(
-        default=4000, help="vehicles, each with a record in 30 s", minimum=1, maximum=10**7
+        default=4000,
+        help="number of vehicles, each with a record every 30 s",
+        minimum=1,
+        maximum=10**7,
     ),
     "expressways": Parameter(default=2, help="number of expressways", minimum=1, maximum=1000),
     "streams": Parameter(
-        default=2, help="physical streams, dealt vehicles in turn", minimum=1, maximum=512
+        default=2, help="physical streams; vehicles are assigned in turn", minimum=1, maximum=512
     ),
     "trip_reports": Parameter(
         default=40,
-        help="records of a trip; then a vehicle enters elsewhere",
+        help="records of a trip; the vehicle then enters elsewhere",
         minimum=2,
         maximum=1000,
     ),
@@ -74,13 +77,13 @@ PARAMETERS = {
     ),
     "tick_ms": Parameter(
         default=1000,
-        help="times are multiples of this; 1: hardly any ties, and streams take turns",
+        help="times are multiples of this; with 1 ties are rare, and streams take turns",
         minimum=1,
         maximum=PERIOD_MS,
     ),
 }
-"""With the defaults E[p] = (18 + 59) / 2 / 120, and so 0.338 of the records are the first in their
-segment; a vehicle's first record always is, which makes it 0.340 for a million records."""
+"""With the defaults E[p] = (18 + 59) / 2 / 120, so 0.338 of the records are the first in their
+segment. With the vehicles' very first records it is 0.340 for a million records."""
 
 
 def keys(params: Params) -> int:
@@ -89,25 +92,29 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams, which have `events` records between them.
+    """Return the streams, with `events` records in all.
 
     Raises:
-        ModelError: more streams than vehicles, no pace between the lowest and the highest, or trips
-            that are longer than the road.
+        ModelError: more streams than vehicles, a lowest pace above the highest, or trips longer
+            than the road.
     """
     vehicles, count = int(params["vehicles"]), int(params["streams"])
     if count > vehicles:
-        raise ModelError(f"linear_road: {count} streams for {vehicles} vehicles; some have none")
+        raise ModelError(
+            f"linear_road: {count} streams for {vehicles} vehicles; give at most one stream a "
+            "vehicle"
+        )
     slowest, fastest = int(params["slowest_mph"]), int(params["fastest_mph"])
     if slowest > fastest:
         raise ModelError(
-            f"linear_road: slowest_mph is {slowest} and fastest_mph {fastest}; nothing between"
+            f"linear_road: slowest_mph is {slowest} and fastest_mph {fastest}; give a lower "
+            "slowest_mph or a higher fastest_mph"
         )
     longest = _longest_ft(params, fastest * _FT_PER_MPH)
     if longest >= ROAD_FT:
         raise ModelError(
             f"linear_road: a trip of {params['trip_reports']} reports at {fastest} mph is "
-            f"{longest} feet long, the road {ROAD_FT}; lower trip_reports or fastest_mph"
+            f"{longest} feet long, but the road {ROAD_FT}; lower trip_reports or fastest_mph"
         )
     rounds, rest = divmod(events, vehicles)
     return tuple(
@@ -150,7 +157,7 @@ def generate(
 
 
 def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
-    """Return where the vehicles are in their turns, and how fast."""
+    """Return the positions and speeds of vehicles in their turns."""
     vehicles, reports = int(params["vehicles"]), int(params["trip_reports"])
     slowest, fastest = (int(params[name]) * _FT_PER_MPH for name in ("slowest_mph", "fastest_mph"))
     record = turn * vehicles + vehicle
@@ -173,7 +180,7 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
     lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, record), len(TRAVEL_LANES))
     lane[nth == 0] = ENTRY_LANE
     lane[nth == reports - 1] = EXIT_LANE
-    # Nobody knows how fast a vehicle was before it entered: its pace.
+    # Before a vehicle enters its speed is unknown: report its pace.
     since = np.where(nth == 0, pace, pace + here - ahead(record - vehicles))
     return {
         "speed": since // _FT_PER_MPH,
@@ -186,5 +193,5 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
 
 
 def _longest_ft(params: Params, pace: Feet) -> Feet:
-    """Return how many feet a trip at a pace (feet a period) may take."""
+    """Return the maximum length in feet of a trip at a pace in feet a period."""
     return pace * (int(params["trip_reports"]) - 1) + _JITTER_FT + 1

@@ -1,20 +1,20 @@
-"""Records of Linear Road (Arasu and others, Linear Road: A Stream Data Management Benchmark, 2004).
+"""Defines the records of Linear Road.
 
-Vehicles report their position every 30 s. Directions are 0 (east) and 1 (west); positions are feet
-from the western end, and a segment is a mile of them. Beside reports there are requests, whose
-fields other than type and vehicle are -1.
+Source: Arasu and others, Linear Road: A Stream Data Management Benchmark, 2004. Vehicles report
+their position every 30 s. Directions are 0 (east) and 1 (west). Positions are in feet from the
+western end, and a segment is a mile long. Requests have -1 in all fields but type and vehicle.
 """
 
 import numpy as np
 
 INPUT = "linear_road"
-"""By which datasets are kept: both workloads take the same."""
+"""Name of this input in the catalogue, for all workloads on it."""
 
 RECORD = "record"
 
 REPORT, BALANCE, EXPENDITURE, TRAVEL_TIME = 0, 2, 3, 4
-"""Types: a position report, and requests for the account's balance, a day's expenditure and a
-travel time. The benchmark has no type 1 in its input."""
+"""Types: a position report, and requests for the account balance, a day's expenditure and a travel
+time. The benchmark's input has no type 1."""
 
 TYPES = (REPORT, BALANCE, EXPENDITURE, TRAVEL_TIME)
 

@@ -1,1 +1,1 @@
-"""Power readings of plugs: the input of `sensor_interpolation`, `smart_home_prediction`."""
+"""Input of `sensor_interpolation` and `smart_home_prediction`: power readings of plugs."""

@@ -1,4 +1,4 @@
-"""What the workloads on power readings declare alike."""
+"""Declares the common parts of workloads on power readings: query parameters and limits."""
 
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.inputs.power_readings import generate
 from streamlab.workloads.inputs.power_readings.schema import INPUT
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Parameter
 from streamlab.workloads.model.streams.limits import INT64, IntArray, Limit, group_by_field
 
@@ -18,27 +18,27 @@ QUERY = FORM | {
     ),
     "longest_gap_s": Parameter(
         default=60,
-        help="longest time between two readings of a plug that is filled by a line",
+        help="longest time between two readings of a plug that is interpolated",
         minimum=1,
         maximum=3600,
     ),
 }
-"""Query parameters of all workloads on it."""
+"""Query parameters of all workloads on power readings."""
 
 
 def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
-    """Return the limit on the watts that are added up.
+    """Return the limit on the watts that are added to one sum.
 
-    A reading of w watts is an end of two lines, each of up to `values` values of at most 1,000 |w|
-    milliwatts. An average takes twice their sum, and adds their count to round.
+    A reading of w watts ends two lines, each with up to `values` values of at most 1,000 |w|
+    milliwatts. An average doubles their sum, and adds their count to round.
 
     Args:
-        by: the field of the readings that are added to one sum.
-        values: most values of a line that one sum has.
-        most_watts: readings above it are left out.
+        by: the field that groups readings into sums.
+        values: maximum number of values of a line in one sum.
+        most_watts: readings above this are ignored.
     """
 
-    def counted(events: Any) -> IntArray:
+    def terms(events: Any) -> IntArray:
         watts = np.asarray(events.payload["watts"])
         return np.where(watts <= most_watts, watts, 0)
 
@@ -51,14 +51,14 @@ def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
         highest=most,
         reads=(by,),
         groups=group_by_field(by),
-        terms=counted,
+        terms=terms,
     )
 
 
-on_power_readings = partial(
-    declared,
+declare_power_workload = partial(
+    declare_workload,
     generate,
     input=INPUT,
     small={"plugs": 12, "device_types": 3, "gaps": 0.2, "gap_s": 20},
 )
-"""Declares a workload that takes power readings."""
+"""Declares a workload on power readings."""

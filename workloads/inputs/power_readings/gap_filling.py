@@ -1,7 +1,7 @@
-"""What the oracles share: the readings of each plug, filled in to one value a second.
+"""Fills the gaps between readings of a plug to one value a second, for oracles.
 
-Shares nothing with programs and engines. All readings are sorted by plug, second and load; then the
-least and the greatest load of each second are taken, and the lines between neighbours drawn.
+Shares no code with programs and engines: it sorts all readings by plug, second and load, takes the
+least and greatest load of each second, and interpolates between neighbours.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """Values of plugs, by plug, then second: columns of one length.
+    """Filled-in values by plug, then second: columns of equal length.
 
     Attributes:
-        plug: whose.
-        device: its type of device, in the reading that the line leads to.
-        second: when the plug had that load.
-        load_mw: the load.
-        known_ts: the second of the reading that the line leads to: no line is known before.
+        plug: the plug.
+        device: its type of device, from the reading that ends the line.
+        second: event time of the value.
+        load_mw: the load in milliwatts.
+        known_ts: event time of the reading that ends the line; the value is unknown before.
     """
 
     plug: Ints
@@ -36,28 +36,36 @@ class Filled:
 
 
 def readings(data: Input) -> Columns:
-    """Return all readings in order of time, `ts` and the fields, as int64."""
-    found = total_order(data, FIELDS)
+    """Return `ts` and the fields of all readings, in total order, as int64."""
+    events = total_order(data, FIELDS)
     return {
-        "ts": found.ts,
-        **{name: values.astype(np.int64) for name, values in found.payload.items()},
+        "ts": events.ts,
+        **{name: values.astype(np.int64) for name, values in events.payload.items()},
     }
 
 
-def known_until(data: Input, ts: Ints) -> int:
-    """Return up to when an input is known, whose events have these times, at least one."""
+def final_watermark(data: Input, ts: Ints) -> int:
+    """Return the final watermark of an input.
+
+    Args:
+        data: the input.
+        ts: times of all its events, ascending, at least one.
+    """
     return int(ts[-1]) if data.until_ts is None else data.until_ts - 1
 
 
-def fill(given: Columns, longest_gap_s: int) -> Filled:
-    """Return the values of the seconds from each plug's first reading to its last.
+def fill(columns: Columns, longest_gap_s: int) -> Filled:
+    """Return a value for every second from each plug's first reading to its last.
 
-    The first of several readings of a second, in order of load, ends the line before; the last one
-    begins the next line. No line is longer than `longest_gap_s`: after a longer gap only the
-    reading itself is there.
+    Of several readings in a second, the smallest ends the line before and the largest begins the
+    next line. Gaps above `longest_gap_s` stay empty.
+
+    Args:
+        columns: `ts` and the fields of readings, in any order.
+        longest_gap_s: the longest gap that is filled.
     """
     names = ("plug", "ts", "watts", "device")
-    plug, ts, watts, device = (np.asarray(given[name]).astype(np.int64) for name in names)
+    plug, ts, watts, device = (np.asarray(columns[name]).astype(np.int64) for name in names)
     order = np.lexsort((device, watts, ts, plug))
     plug, ts, load, device = plug[order], ts[order], watts[order] * 1000, device[order]
     fresh = np.ones(len(ts), np.bool_)

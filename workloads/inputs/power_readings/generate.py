@@ -1,17 +1,18 @@
-"""Generates readings of plugs: each about every `period_s`, with gaps, and ties now and then.
+"""Generates readings of plugs, about one every `period_s` each, with gaps and some ties.
 
-Row i of a stream depends on seed, stream and i alone. The plugs of a stream (`plug` modulo the
-number of streams) take turns: turn k lasts from k to k + 1 times `period_s`, and its slots are
-spread evenly over it. Which plug has the first slot is drawn for each turn, so that two readings of
-a plug are 0 to 2 periods apart, one on average.
+Row i of a stream depends only on the seed, the stream and i. The plugs of a stream (`plug` modulo
+the number of streams) take turns: turn k lasts from k to k + 1 times `period_s`, with its slots
+spread evenly over it. The plug of the first slot is drawn for each turn, so two readings of a plug
+are 0 to 2 periods apart, one on average.
 
-- Time is cut into pieces of `gap_s`, and in each a plug is silent with probability `gaps`. Its slot
-  goes to the next plug that is not, which so may have two readings of one second. One plug of each
-  stream, another in each piece, is never silent.
-- Plug p has device type p modulo `device_types`. A type has a rated power, of 5 to 2,600 W, spread
-  evenly over its logarithm.
-- A plug is on or off for a cycle of 2 to 30 minutes, its own: on with probability 1/8 before 6 a.m.
-  and 1/2 otherwise. On, it draws its rated power, up to a tenth more or less; off, 0 to 2 W.
+- Time is divided into pieces of `gap_s`. In each piece a plug is silent with probability `gaps`.
+  Its slot goes to the next plug that is not silent, which may then have two readings in one second.
+  In every piece one plug of each stream is never silent.
+- Plug p has device type p modulo `device_types`. The rated power of a type is between 5 and
+  2,600 W, uniform on a logarithmic scale.
+- A plug is on or off for whole cycles. Its cycle length is 2 to 30 minutes. It is on with
+  probability 1/8 before 6 a.m. and 1/2 otherwise. It draws its rated power within 10 % when on, and
+  0 to 2 W when off.
 """
 
 from collections.abc import Callable
@@ -33,13 +34,13 @@ from streamlab.workloads.model import Columns, ModelError, Parameter, Params, St
 
 IntArray = npt.NDArray[np.int64]
 
-_ALL = 0  # what plugs do does not depend on the stream that they are dealt to
+_ALL = 0  # plugs draw as one stream, so their loads do not depend on the number of streams
 (_FIRST, _SILENT, _RATED, _CYCLE, _PHASE, _ON, _LEVEL) = range(7)  # lanes
 
 _SHORTEST_CYCLE_S, _CYCLES_S = 120, 1681
 _DAWN_S = 6 * 3600
 _ON_AT_NIGHT, _ON_BY_DAY = 2, 8
-"""Of 16."""
+"""Sixteenths: probability of being on."""
 
 _OCTAVES, _STEPS = 9, 16
 _RATED_W = np.round(5 * 2.0 ** (np.arange(_OCTAVES * _STEPS + 1) / _STEPS)).astype(np.int64)
@@ -47,10 +48,10 @@ _RATED_W = np.round(5 * 2.0 ** (np.arange(_OCTAVES * _STEPS + 1) / _STEPS)).asty
 PARAMETERS = {
     "plugs": Parameter(default=1000, help="number of plugs", minimum=1, maximum=10**7),
     "device_types": Parameter(
-        default=20, help="types of devices behind them", minimum=1, maximum=2**15
+        default=20, help="types of devices", minimum=1, maximum=2**15
     ),
     "streams": Parameter(
-        default=2, help="physical streams, dealt plugs in turn", minimum=1, maximum=512
+        default=2, help="physical streams; plugs are assigned in turn", minimum=1, maximum=512
     ),
     "period_s": Parameter(
         default=2, help="mean time between two readings of a plug", minimum=1, maximum=3600
@@ -59,7 +60,7 @@ PARAMETERS = {
         default=0.02, help="share of the time in which a plug is silent", minimum=0.0, maximum=0.9
     ),
     "gap_s": Parameter(
-        default=30, help="how long it is then silent, or several times that", minimum=1,
+        default=30, help="length of a silence, which may be repeated", minimum=1,
         maximum=SECONDS_A_DAY,
     ),
 }  # fmt: skip
@@ -71,14 +72,16 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams, which have `events` readings between them.
+    """Return the streams, with `events` readings in all.
 
     Raises:
         ModelError: more streams than plugs.
     """
     plugs, count = int(params["plugs"]), int(params["streams"])
     if count > plugs:
-        raise ModelError(f"power_readings: {count} streams for {plugs} plugs; some have none")
+        raise ModelError(
+            f"power_readings: {count} streams for {plugs} plugs; give at most one stream a plug"
+        )
     turns, rest = divmod(events, plugs)
     return tuple(
         StreamSpec(
@@ -95,11 +98,9 @@ def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
     """Return rows [begin, end) of one stream."""
-    count, own = (
-        int(params["streams"]),
-        rows_of(int(params["plugs"]), index, int(params["streams"])),
-    )
-    drawn = loads(params, seed, index, begin, end, own=own, plug_of=lambda n: n * count + index)
+    count = int(params["streams"])
+    plugs = rows_of(int(params["plugs"]), index, count)
+    drawn = loads(params, seed, index, begin, end, plugs=plugs, plug_of=lambda n: n * count + index)
     unit = drawn.plug // PLUGS_PER_UNIT
     columns = {
         "plug": drawn.plug,
@@ -116,7 +117,7 @@ def generate(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """Some rows of a stream: when, which plug, its type of device, and what that draws."""
+    """Some rows of a stream: event time, plug, type of device and watts."""
 
     ts: IntArray
     plug: IntArray
@@ -131,49 +132,48 @@ def loads(
     begin: int,
     end: int,
     *,
-    own: int,
+    plugs: int,
     plug_of: Callable[[IntArray], IntArray],
 ) -> Loads:
-    """Return rows [begin, end) of stream `index`, which has `own` plugs.
+    """Return rows [begin, end) of stream `index`, which has `plugs` plugs.
 
-    `plug_of` numbers these among all, given their numbers within the stream.
+    `plug_of` maps numbers of plugs within the stream to numbers among all plugs.
     """
     period = int(params["period_s"])
-    turn, slot = np.divmod(np.arange(begin, end, dtype=np.int64), own)
-    ts = turn * period + slot * period // own
-    first = below(draw_at(seed, index, _FIRST, turn), own)
-    plug = plug_of(
-        _heard(params, seed, index, (slot + first) % own, ts // int(params["gap_s"]), own)
-    )
+    turn, slot = np.divmod(np.arange(begin, end, dtype=np.int64), plugs)
+    ts = turn * period + slot * period // plugs
+    first = below(draw_at(seed, index, _FIRST, turn), plugs)
+    piece = ts // int(params["gap_s"])
+    plug = plug_of(_skip_silent(params, seed, index, (slot + first) % plugs, piece, plugs))
     device = plug % int(params["device_types"])
     watts = _watts(seed, index, np.arange(begin, end), ts, plug, device)
     return Loads(ts=ts, plug=plug, device=device, watts=watts)
 
 
-def _heard(
-    params: Params, seed: int, index: int, plug: IntArray, piece: IntArray, own: int
+def _skip_silent(
+    params: Params, seed: int, index: int, plug: IntArray, piece: IntArray, plugs: int
 ) -> IntArray:
-    """Return the plugs, counted within the stream, or the next ones that are not silent."""
+    """Replace each silent plug (numbered within the stream) by the next one that is not silent."""
     limit = np.uint64(round(float(params["gaps"]) * 2**32))
-    always = piece % own
+    always = piece % plugs
     waiting = np.arange(len(plug))
     while len(waiting):
         at, when = plug[waiting], piece[waiting]
-        bits = draw_at(seed, index, _SILENT, when * own + at) >> np.uint64(32)
+        bits = draw_at(seed, index, _SILENT, when * plugs + at) >> np.uint64(32)
         waiting = waiting[(bits < limit) & (at != always[waiting])]
-        plug[waiting] = (plug[waiting] + 1) % own
+        plug[waiting] = (plug[waiting] + 1) % plugs
     return plug
 
 
 def _watts(
     seed: int, index: int, row: IntArray, ts: IntArray, plug: IntArray, device: IntArray
 ) -> IntArray:
-    """Return what the devices draw."""
+    """Return the watts that devices draw."""
     rated = _RATED_W[below(draw_at(seed, _ALL, _RATED, device), len(_RATED_W))]
     cycle_s = _SHORTEST_CYCLE_S + below(draw_at(seed, _ALL, _CYCLE, plug), _CYCLES_S)
     cycle = (ts + below(draw_at(seed, _ALL, _PHASE, plug), SECONDS_A_DAY)) // cycle_s
     often = np.where(ts % SECONDS_A_DAY < _DAWN_S, _ON_AT_NIGHT, _ON_BY_DAY)
-    # A cycle is one of a plug: some 2^31 of each have numbers of their own.
+    # Numbers are unique for up to 2^31 plugs and 2^31 cycles of a plug.
     on = below(draw_at(seed, _ALL, _ON, plug * 2**31 + cycle), 16) < often
     level = below(draw_at(seed, index, _LEVEL, row), 21)
     return np.where(on, rated * (90 + level) // 100, level % 3)

@@ -1,12 +1,12 @@
-"""Lines between readings, for programs: what a load was between two seconds that have one.
+"""Interpolates a plug's load between two readings, in programs.
 
-Loads are whole milliwatts. The value at a second in between is rounded to the nearest one, halves
-up, so that every engine has the same integers.
+Loads are whole milliwatts. Interpolated values are rounded to the nearest milliwatt, halves up, so
+all engines compute the same integers.
 """
 
 from typing import Any
 
 
-def between(before: Any, after: Any, second: Any, seconds: Any) -> Any:
-    """Return the load `second` seconds after `before`, on the line to `after` in `seconds`."""
+def interpolate_load(before: Any, after: Any, second: Any, seconds: Any) -> Any:
+    """Interpolate linearly from load `before` to load `after`, `seconds` later, at `second`."""
     return (2 * (before * seconds + second * (after - before)) + seconds) // (2 * seconds)

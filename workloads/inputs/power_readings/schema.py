@@ -1,17 +1,17 @@
-"""Readings of smart plugs, as in the DEBS 2014 Grand Challenge (Data-Trace Types, section 6).
+"""Defines readings of smart plugs (DEBS 2014 Grand Challenge; Data-Trace Types, section 6).
 
-A plug sits between a wall outlet and a device, and says about every 2 s how many watts it draws.
-It is in a unit of a building. What type of device is behind it stands in each reading, where the
-paper joins a table: a program must not depend on which dataset it is given.
+A plug sits between a wall outlet and a device, and reports the watts that it draws about every 2 s.
+It belongs to a unit of a building. Each reading carries the type of the device. The paper joins a
+table instead, but then a program would depend on its dataset.
 
-Event time is in seconds, as in the challenge and in most logs of plugs. A plug may have several
-readings of one second, and none for a while.
+Event times are in seconds, as in the challenge and in most logs of plugs. A plug may have several
+readings in one second, and gaps without any.
 """
 
 import numpy as np
 
 INPUT = "power_readings"
-"""By which datasets are kept: all workloads on it take the same."""
+"""Name of this input in the catalogue, for all workloads on power readings."""
 
 READING = "reading"
 
@@ -24,10 +24,10 @@ FIELDS = np.dtype(
         ("watts", np.int32),
     ]
 )
-"""Plug, type of the device, unit and building, all counted from 0; whole watts."""
+"""Plug, type of the device, unit and building, all from 0; whole watts."""
 
 PLUGS_PER_UNIT = 4
 UNITS_PER_BUILDING = 4
-"""Where nothing tells where a plug is: plug p is in unit p // 4, unit u in building u // 4."""
+"""For sources without locations: plug p is in unit p // 4, unit u in building u // 4."""
 
 SECONDS_A_DAY = 86_400

@@ -1,8 +1,8 @@
-"""Retail: sales in stores and clicks on the web, the input of the five TPCx-BB queries.
+"""Inputs of the five TPCx-BB queries: sales in stores and clicks on the web.
 
-`store_sales` serves `items_sold_together` and `declining_categories`; `web_clickstreams` serves
-`items_viewed_together`, `last_views_before_purchase` and `cart_abandonment`. What these share is
-here: the records, their generators, and the operators and reading that more than one needs.
+`store_sales` is the input of `items_sold_together` and `declining_categories`. `web_clickstreams`
+is the input of `items_viewed_together`, `last_views_before_purchase` and `cart_abandonment`. The
+package also has the operators that several queries share.
 """
 
 from streamlab.workloads.inputs.retail import store_sales, web_clickstreams

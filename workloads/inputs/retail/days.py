@@ -1,4 +1,4 @@
-"""Days as parameters."""
+"""Parses parameters that are days."""
 
 from datetime import date
 
@@ -6,29 +6,29 @@ from streamlab.workloads.inputs.retail.schema import DAY_MS
 from streamlab.workloads.model import ModelError, Parameter
 
 FIRST_DAY = "2001-09-02"
-"""When the year of query 15 begins; generated input begins there too."""
+"""First day of the year of query 15, and of generated input."""
 
 FIRST_DAY_PARAMETER = Parameter(
-    default=FIRST_DAY, help="day at whose midnight (UTC) event time begins, YYYY-MM-DD"
+    default=FIRST_DAY, help="day on which event time begins, at midnight UTC, YYYY-MM-DD"
 )
 
 
 def day_number(text: str) -> int:
-    """Return the days since 1970 of a day `YYYY-MM-DD`.
+    """Return the days since 1970-01-01 of a day `YYYY-MM-DD`.
 
     Raises:
-        ModelError: it is none.
+        ModelError: the text is not a day.
     """
     try:
         return (date.fromisoformat(text) - date(1970, 1, 1)).days
     except ValueError:
-        raise ModelError(f"first_day is {text!r}; give a day as {FIRST_DAY}") from None
+        raise ModelError(f"first_day is {text!r}; give a day such as {FIRST_DAY}") from None
 
 
 def midnight_ms(text: str) -> int:
-    """Return when a day begins, in milliseconds since 1970.
+    """Return the beginning of a day `YYYY-MM-DD`, in milliseconds since 1970.
 
     Raises:
-        ModelError: it is no day.
+        ModelError: the text is not a day.
     """
     return day_number(text) * DAY_MS

@@ -1,6 +1,6 @@
-"""What the workloads on sales and on clicks declare alike."""
+"""Declares the output type of all workloads on sales and clicks."""
 
 from streamlab.workloads.model import OutputType
 
 STRICT = OutputType(kinds=("row",), depends=lambda a, b: True)
-"""A strict sequence: each row depends on all before it."""
+"""A strict sequence: each row depends on all rows before it."""

@@ -1,4 +1,4 @@
-"""Lists of ids as query parameters: `1,2,3`, or `all`."""
+"""Parses query parameters that are lists of ids: `1,2,3`, or `all`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,18 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """Which ids are wanted.
+    """A set of ids.
 
     Attributes:
-        every: whether all are; then `among` says nothing.
-        among: the wanted ones; never empty, as compiled code has no empty tuples.
+        every: whether all ids are in the set; `among` is then ignored.
+        among: the ids of the set; never empty, because compiled code has no empty tuples.
     """
 
     every: bool
     among: tuple[int, ...]
 
     def mask(self, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return which values of a column are wanted."""
+        """Return, for each value of a column, whether it is in the set."""
         return np.ones(len(column), dtype=np.bool_) if self.every else np.isin(column, self.among)
 
 
@@ -32,7 +32,7 @@ def parse_ids(name: str, text: str) -> Ids:
     """Return the ids of a query parameter.
 
     Raises:
-        ModelError: it is neither `all` nor whole numbers with commas between them.
+        ModelError: the text is neither `all` nor a comma-separated list of whole numbers.
     """
     if text.strip() == ALL:
         return Ids(True, (0,))

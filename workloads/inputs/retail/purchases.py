@@ -1,29 +1,29 @@
-"""Which items are bought, in stores and on the web alike."""
+"""Draws the items that are bought, in stores and on the web."""
 
 import numpy as np
 
 from streamlab.workloads.datasets.random import Bits, below
-from streamlab.workloads.inputs.retail.scale import Ints, Sizes, popular, sizes_of
+from streamlab.workloads.inputs.retail.scale import Ints, Sizes, popular_ids, sizes_of
 from streamlab.workloads.model import ModelError, Parameter, Params
 
 FIRST_FIXED, FIXED = 10_000, 4
-"""Items 10,000 to 10,003: they are bought together often."""
+"""Items 10,000 to 10,003, which are often bought together."""
 
-_WHOLE = 100
+_PERCENT = 100
 
 PARAMETERS = {
     "scale": Parameter(
         default=1.0,
-        help="scale factor: numbers of items, customers and stores grow with its root",
+        help="scale factor: numbers of items, customers and stores grow with its square root",
         minimum=1.0,
         maximum=1_000_000.0,
     ),
     "fixed_percent": Parameter(
-        default=5, help="bought items that are 10000 to 10003", minimum=0, maximum=100
+        default=5, help="percentage of bought items that are 10000 to 10003", minimum=0, maximum=100
     ),
     "popular_percent": Parameter(
         default=40,
-        help="bought items that are drawn by a normal distribution; the rest is uniform",
+        help="percentage of bought items from a normal distribution; the rest is uniform",
         minimum=0,
         maximum=100,
     ),
@@ -31,14 +31,16 @@ PARAMETERS = {
 
 
 def sizes(params: Params) -> Sizes:
-    """Return the sizes that parameters ask for.
+    """Return the sizes of the scale factor.
 
     Raises:
-        ModelError: the shares of fixed and popular items exceed the whole.
+        ModelError: the percentages of fixed and popular items exceed 100.
     """
-    fixed, often = int(params["fixed_percent"]), int(params["popular_percent"])
-    if fixed + often > _WHOLE:
-        raise ModelError(f"fixed_percent is {fixed} and popular_percent {often}; above 100 in all")
+    fixed, popular = int(params["fixed_percent"]), int(params["popular_percent"])
+    if fixed + popular > _PERCENT:
+        raise ModelError(
+            f"fixed_percent is {fixed} and popular_percent {popular}; give at most 100 together"
+        )
     return sizes_of(float(params["scale"]))
 
 
@@ -47,15 +49,15 @@ def bought_items(params: Params, which: Bits, choice: Bits) -> Ints:
 
     Args:
         params: see `PARAMETERS`.
-        which: decides between fixed, popular and uniform.
-        choice: decides which of these.
+        which: selects fixed, popular or uniform.
+        choice: selects the item.
     """
-    made = sizes(params)
+    scaled = sizes(params)
     fixed = int(params["fixed_percent"])
-    drawn = below(which, _WHOLE)
-    items = below(choice, made.items)
-    some = np.flatnonzero(drawn < fixed + int(params["popular_percent"]))
-    items[some] = popular(choice[some], made.items, made.items_deviation)
-    some = np.flatnonzero(drawn < fixed)
-    items[some] = FIRST_FIXED + below(choice[some], FIXED)
+    percent = below(which, _PERCENT)
+    items = below(choice, scaled.items)
+    rows = np.flatnonzero(percent < fixed + int(params["popular_percent"]))
+    items[rows] = popular_ids(choice[rows], scaled.items, scaled.items_deviation)
+    rows = np.flatnonzero(percent < fixed)
+    items[rows] = FIRST_FIXED + below(choice[rows], FIXED)
     return items

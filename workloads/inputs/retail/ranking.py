@@ -1,9 +1,11 @@
-"""The last operators of three queries: pairs of items, and those that were counted most often.
+"""Builds the last operators of three queries: counts of pairs of items, and lists of the top pairs.
 
-Counts of a pair only grow, and every new count reaches the operator. So the list of the best k at
-any time is right although the others are forgotten: a pair that belongs to the best k came, with
-its latest count, when at most k - 1 pairs were ahead of it, and none that was then behind passed it
-without coming itself. A list is in order of counts, the highest first, then of items.
+The operator keeps only the best k pairs, and its list is always right. Counts only grow, and the
+operator sees every new count. When the latest count of one of the best k pairs came, at most k - 1
+pairs were ahead of it. A pair behind it can overtake only with a new count, which the operator
+sees.
+
+Lists are ordered by count, descending, then by items.
 """
 
 from typing import Any
@@ -17,19 +19,19 @@ LIST_SO_FAR = {
     "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
     "hour_ms": Parameter(
         default=HOUR_MS,
-        help="the list is forwarded so often (event time)",
+        help="time between two lists (event time)",
         minimum=1,
         maximum=2**40,
     ),
 }
-"""Query parameters of the lists of everything so far."""
+"""Query parameters of lists since the beginning of the input."""
 
 PAIR = np.dtype([("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32)])
 
 COUNTED = np.dtype(
     [("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32), ("count", np.int64)]
 )
-"""What the operator before forwards: a pair's new count."""
+"""A pair's new count: the input of `ranking`."""
 
 RANKED = np.dtype(
     [
@@ -41,13 +43,13 @@ RANKED = np.dtype(
         ("count", np.int64),
     ]
 )
-"""A place of a list; `since` is when the hour began that the list was made in."""
+"""One row of a list; `since` is the beginning of the list's hour."""
 
 
 def counting(*, name: str) -> Stage:
-    """Return an operator that counts pairs by their second item, since the beginning.
+    """Return an operator that counts pairs by second item and forwards every new count.
 
-    It forwards every new count. All pairs have the same first item.
+    Counts never start over. All pairs have the same first item.
     """
 
     def count(s: Any, t: Any, out: Any) -> None:
@@ -63,8 +65,8 @@ def _second(t: Any) -> int:
     return second
 
 
-def before(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
-    """Return whether a pair comes before another one in a list."""
+def precedes(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
+    """Return whether a pair precedes another one in a list."""
     if count != other:
         return count > other
     if item_1 != other_1:
@@ -73,17 +75,16 @@ def before(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other
 
 
 def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool) -> Stage:
-    """Return an operator that forwards the list of an hour when the first count of a later comes.
+    """Return an operator that forwards an hour's list at the first count of a later hour.
 
     The list of the last hour in the input is not forwarded.
 
     Args:
-        name: how messages call it.
-        top: length of the list, if so many pairs were counted often enough.
+        name: name of the operator.
+        top: maximum length of the list.
         more_than: counts up to this are not listed.
-        every_ms: the length of an hour.
-        restart: whether every hour begins with an empty list, because counts start over; otherwise
-            counts are those since the beginning.
+        every_ms: length of an hour.
+        restart: whether the list is emptied every hour, for counts that start over.
     """
     last = top - 1
 
@@ -97,8 +98,8 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
             s.hour = hour
         if t.count <= more_than:
             return
-        # A pair that is listed has more than it had, and so comes before the last.
-        if s.n == top and not before(
+        # A listed pair has a higher count than before, so it precedes the last one.
+        if s.n == top and not precedes(
             t.count, t.item_1, t.item_2, s.count[last], s.item_1[last], s.item_2[last]
         ):
             return
@@ -110,7 +111,7 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
                 at = last
             else:
                 s.n += 1
-        while at > 0 and before(
+        while at > 0 and precedes(
             t.count, t.item_1, t.item_2, s.count[at - 1], s.item_1[at - 1], s.item_2[at - 1]
         ):
             s.item_1[at] = s.item_1[at - 1]

@@ -1,7 +1,7 @@
-"""How many items, customers and stores there are, and which of them are popular.
+"""Computes the numbers of items, customers and stores, and draws popular ones.
 
-From the benchmark's published data model: by scale factor SF there are 18,000 sqrt(SF) items,
-100,000 sqrt(SF) customers and 12 sqrt(SF) stores; popular ones follow a normal distribution around
+As in the benchmark's published data model, scale factor SF gives 18,000 sqrt(SF) items,
+100,000 sqrt(SF) customers and 12 sqrt(SF) stores. Popular ones follow a normal distribution around
 the middle of a fixed permutation, with deviations of 60 and 400 times (log5(SF) + 1).
 """
 
@@ -19,10 +19,10 @@ Ints = npt.NDArray[np.int64]
 
 CATEGORIES = 10
 _DEVIATIONS = 6
-"""How far the normal distribution is drawn; beyond lies less than 2^-28 of it."""
+"""The normal distribution is cut off here; less than 2^-28 of it lies beyond."""
 
 _STRIDES = (1_000_003, 1_000_033)
-"""Two primes: whatever the number of ids, one of them has no divisor in common with it."""
+"""Two primes: at least one is coprime to any number of ids."""
 
 _RESOLUTION_BITS = 63
 _CONTEXT = Context(prec=40)
@@ -30,7 +30,7 @@ _CONTEXT = Context(prec=40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """What depends on the scale factor; deviations are those of the popular ones."""
+    """Sizes for a scale factor; deviations are those of popular items and customers."""
 
     items: int
     customers: int
@@ -42,7 +42,7 @@ class Sizes:
 @lru_cache(maxsize=16)
 def sizes_of(scale: float) -> Sizes:
     """Return the sizes for a scale factor of 1 or more."""
-    root = sqrt(scale)  # IEEE rounds it correctly, so every machine has the same
+    root = sqrt(scale)  # correctly rounded by IEEE 754, so equal on every machine
     log5 = _CONTEXT.divide(Decimal(repr(scale)).ln(_CONTEXT), Decimal(5).ln(_CONTEXT)) + 1
     return Sizes(
         items=int(18_000 * root),
@@ -58,8 +58,8 @@ def category_of(items: Ints) -> Ints:
     return 1 + items % CATEGORIES
 
 
-def popular(bits: Bits, count: int, deviation: int) -> Ints:
-    """Map random bits to ids in [0, count), the popular ones most often."""
+def popular_ids(bits: Bits, count: int, deviation: int) -> Ints:
+    """Map random bits to ids in [0, count), popular ones most often."""
     chosen = np.searchsorted(_normal(deviation), bits >> np.uint64(1), side="right")
     place = count // 2 - _DEVIATIONS * deviation + chosen.astype(np.int64)
     stride = next(prime for prime in _STRIDES if count % prime)
@@ -70,7 +70,7 @@ def popular(bits: Bits, count: int, deviation: int) -> Ints:
 def _normal(deviation: int) -> Bits:
     """Return upper bounds, in units of 2^-63, of all offsets within six deviations but the last.
 
-    In decimal arithmetic: the floating-point `exp` of two machines may differ in the last bit.
+    Decimal arithmetic, because `exp` on two machines may differ in the last bit.
     """
     twice = Decimal(2 * deviation * deviation)
     span = range(-_DEVIATIONS * deviation, _DEVIATIONS * deviation + 1)

@@ -1,13 +1,12 @@
-"""What a sale and a click are. Times are in milliseconds since 1970.
+"""Defines sales and clicks, with times in milliseconds since 1970.
 
-The benchmark keeps days and seconds of the day apart and puts them together as days x 86,400 +
-seconds; this is the same instant, in milliseconds.
+The benchmark stores days and seconds of the day in two columns; times here are their sum.
 """
 
 import numpy as np
 
 STORE_SALES, WEB_CLICKSTREAMS = "store_sales", "web_clickstreams"
-"""The names by which their datasets are kept."""
+"""Names of the inputs in the catalogue."""
 
 DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
@@ -22,7 +21,7 @@ SALE = np.dtype(
         ("net_paid", np.int64),
     ]
 )
-"""A line of a ticket; `net_paid` in cents, for the whole quantity. Ids are 0 or more."""
+"""A line of a ticket; `net_paid` is in cents, for the whole quantity. Ids are 0 or more."""
 
 CLICK = np.dtype(
     [
@@ -33,8 +32,8 @@ CLICK = np.dtype(
         ("page", np.int8),
     ]
 )
-"""A click on a page about an item; `user` 0: unknown, `sale` 0: nothing was bought."""
+"""A click on a page about an item; `user` 0 is unknown, `sale` 0 is a click without a sale."""
 
 ORDER, DYNAMIC, GENERAL, AD, FEEDBACK, PROTECTED, WELCOME = range(7)
 PAGES = ("order", "dynamic", "general", "ad", "feedback", "protected", "welcome")
-"""Types of pages, by `CLICK`'s `page`."""
+"""Types of pages, indexed by `CLICK`'s field `page`."""

@@ -1,4 +1,4 @@
-"""What oracles share: the sessions of users, by sorting all clicks."""
+"""Finds the sessions of users by sorting all clicks, for oracles."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from streamlab.workloads.inputs.retail.scale import Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """The clicks of sessions that ended, by session, then in their order.
+    """The clicks of closed sessions, by session, then in input order.
 
-    A session ends with the first click of its user that comes more than the gap after the one
-    before. The last session of a user has no end.
+    A user's next click after more than the gap closes a session. The last session of a user stays
+    open.
 
     Attributes:
-        row: the click's place in the input.
-        session: which session it belongs to; numbers are any, the same for one session.
-        closed_by: place in the input of the click that ended it.
+        row: row of the click in the input.
+        session: number of its session, arbitrary but unique.
+        closed_by: row of the click that closed the session.
     """
 
     row: Ints
@@ -26,7 +26,7 @@ class Sessions:
 
 
 def closed_sessions(user: Ints, ts: Ints, gap_ms: int) -> Sessions:
-    """Return the sessions of clicks that are in order of time."""
+    """Return the closed sessions of clicks that are in time order."""
     row = np.argsort(user, kind="stable").astype(np.int64)
     user, ts = user[row], ts[row]
     begins = np.ones(len(row), dtype=np.bool_)

@@ -1,17 +1,17 @@
 """Generates sales in stores, by the benchmark's published data model.
 
-- An order, or ticket, has 1 to 14 lines, each number as often. Orders come in pairs with 15 lines:
-  n and 15 - n, so that the row decides in which order it is. Numbers of neighbours in a pair are
-  therefore opposite, and each by itself is uniform.
-- Orders come evenly in time, around the clock, where the model draws a day and a second for each.
-  All lines of an order have its time and its store, which is uniform.
-- Of the items, 40 % are popular, 5 % fixed, and the rest uniform, see `bought` and `scale`; an
-  item's category is 1 + item mod 10, where the model draws it.
-- Prices: wholesale 1.00 to 100.00, markup 0 to 100 %, discount 0 to 100 %, quantity 1 to 100; one
-  line in five has a coupon for 0 to 100 % of it. Amounts are rounded half up to cents.
+- An order, or ticket, has 1 to 14 lines, with uniform probability. Orders come in pairs of n and
+  15 - n lines, so a row number gives the order. Lengths in a pair are therefore dependent, but each
+  is uniform.
+- Orders are evenly spaced in time, around the clock. The published model draws a day and a second
+  for each. All lines of an order have its time and its store, which is uniform.
+- 40 % of the items are popular, 5 % fixed, and the rest uniform, see `purchases` and `scale`. An
+  item's category is 1 + item mod 10; the published model draws it.
+- Prices: wholesale 1.00 to 100.00, markup 0 to 100 %, discount 0 to 100 %, quantity 1 to 100. One
+  line in five has a coupon for 0 to 100 % of the amount. Amounts are rounded to cents, halves up.
 
-Random numbers belong to the place of a line among all lines: with several streams, each has the
-rows that are its own, at the same times.
+Random numbers depend on the position of a line among all lines, so the sales do not depend on the
+number of streams.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from streamlab.workloads.inputs.retail import purchases
 from streamlab.workloads.inputs.retail.days import midnight_ms
 from streamlab.workloads.inputs.retail.scale import Ints, category_of
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
-from streamlab.workloads.inputs.retail.stream_assignment import dealt_streams, keys, parameters
+from streamlab.workloads.inputs.retail.stream_assignment import assign_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
@@ -45,16 +45,16 @@ _LENGTH, _STORE, _WHICH, _ITEM, _QUANTITY = range(5)
 _WHOLESALE, _MARKUP, _DISCOUNT, _COUPON, _PART = range(5, 10)
 """Lanes of random numbers."""
 
-_SALES = 0  # rows draw as this stream, whichever physical one they are in
+_SALES = 0  # rows of all physical streams draw as this stream
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, which have `events` rows in all.
 
     Raises:
-        ModelError: parameters that contradict each other.
+        ModelError: parameters contradict each other.
     """
-    return dealt_streams(params, events, kind="sale", fields=SALE, unit=PAIR_ROWS)
+    return assign_streams(params, events, kind="sale", fields=SALE, unit=PAIR_ROWS)
 
 
 def generate(
@@ -84,7 +84,7 @@ def generate(
 
 
 def _paid(seed: int, line: Ints) -> tuple[Ints, Ints]:
-    """Return quantities, and what is paid for them in cents."""
+    """Return quantities, and the amounts paid for them in cents."""
 
     def drawn(lane: int, limit: int) -> Ints:
         return below(draw_at(seed, _SALES, lane, line), limit)

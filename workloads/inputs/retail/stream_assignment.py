@@ -1,4 +1,4 @@
-"""How the rows of sales and clicks are dealt to physical streams, in units that stay together."""
+"""Assigns the rows of sales and clicks to physical streams, in units that stay together."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from streamlab.workloads.model import Parameter, Params, StreamSpec
 
 
 def parameters(unit: str) -> dict[str, Parameter]:
-    """Return what both generators take beside their rates; `unit` is what streams are dealt."""
+    """Return the parameters of both generators except rates; `unit` names the assigned units."""
     return {
         **purchases.PARAMETERS,
         "first_day": FIRST_DAY_PARAMETER,
         "streams": Parameter(
             default=1,
-            help=f"physical streams, to which {unit} are dealt",
+            help=f"physical streams; {unit} are assigned in turn",
             minimum=1,
             maximum=512,
         ),
@@ -27,13 +27,13 @@ def keys(params: Params) -> int:
     return 1
 
 
-def dealt_streams(
+def assign_streams(
     params: Params, events: int, *, kind: str, fields: np.dtype[np.void], unit: int
 ) -> tuple[StreamSpec, ...]:
-    """Return the streams, which have `events` rows in all, dealt in units of so many rows.
+    """Return the streams, with `events` rows in all, assigned in units of `unit` rows.
 
     Raises:
-        ModelError: parameters that contradict each other.
+        ModelError: parameters contradict each other.
     """
     purchases.sizes(params)
     midnight_ms(str(params["first_day"]))
@@ -43,13 +43,13 @@ def dealt_streams(
             name=f"{kind}-{index}",
             kinds=(kind,),
             fields=fields,
-            events=_dealt_rows(events, unit, index, count),
+            events=_assigned_rows(events, unit, index, count),
         )
         for index in range(count)
     )
 
 
-def _dealt_rows(events: int, unit: int, index: int, count: int) -> int:
-    """Return how many of the first `events` rows a stream has when units of rows are dealt."""
-    whole, rest = divmod(events, unit)
-    return unit * rows_of(whole, index, count) + rest * (whole % count == index)
+def _assigned_rows(events: int, unit: int, index: int, count: int) -> int:
+    """Return how many of the first `events` rows stream `index` of `count` has."""
+    units, rest = divmod(events, unit)
+    return unit * rows_of(units, index, count) + rest * (units % count == index)

@@ -1,24 +1,24 @@
 """Generates clicks on the web, by the benchmark's published data model.
 
-What a visit is, as published: of five visits, four are of visitors with 11 to 21 clicks, each
-number as often, half of them by unknown users; one is of a buyer, with 3 to 6 clicks of the same
-kind, and one click for each of the 1 to 14 items of the order, all at its time. Clicks without a
-sale are on uniform items; bought ones are as in stores. Half the buyers are uniform and half
-popular. Types of pages are uniform.
+Visits follow the published model. Four of five visits are of visitors, with 11 to 21 clicks; half
+of the visitors are unknown users. One of five is of a buyer, with 3 to 6 clicks and an order of 1
+to 14 items. The order adds one click for each item, at its time. All these numbers are uniform.
+Clicks without a sale are on uniform items; bought items are drawn as in stores. Half of the buyers
+are uniform and half popular. Types of pages are uniform.
 
-When, which is simplified so that every row can be made alone, in order of time:
+Times are simplified, so that every row can be generated on its own, in time order:
 
-- Rows come evenly in time, but those of an order have one time.
-- A *group* is 152 rows: 137 clicks, and behind the 68th and the last of them the rows of an order,
-  n and 15 - n.
-- A *lane* is a sequence of clicks, one visit behind the other, in *cycles* of ten visits with 137
-  clicks: four visitors with 64 clicks in all, two buyers with 9, four visitors again. Numbers in a
-  pair are opposite (11 and 21), and each by itself is uniform.
-- A *window* is M groups, and 137 M lanes have one click each in it, at a random place. So gaps
-  within a visit are between 0 and two windows, most often about one: `gap_s`. The model draws
-  clicks anywhere in a day, so that half of the gaps exceed an hour; by default an eighth do here.
-- At every time, each phase of a cycle is in as many lanes as any other. The orders of a group
-  belong to the two buyers that had their third or their last click in the window before.
+- Rows are evenly spaced in time, but the rows of an order share one time.
+- A *group* is 152 rows: 137 clicks, with the rows of an order after the 68th and after the last
+  click. The two orders have n and 15 - n rows.
+- A *lane* is a sequence of visits, in *cycles* of ten visits with 137 clicks: four visitors with 64
+  clicks, two buyers with 9, four visitors with 64. Lengths in a pair of visitors add up to 32, but
+  each is uniform.
+- A *window* is M groups. Each of 137 M lanes has one click in it, at a random position. Gaps within
+  a visit are therefore between 0 and two windows, on average one: `gap_s`. By default an eighth of
+  the gaps exceed an hour. In the published model half do, as it draws clicks anywhere in a day.
+- At any time, the lanes are spread evenly over the phases of a cycle. The orders of a group belong
+  to the two buyers that had their third or their last click in the window before.
 """
 
 from typing import NamedTuple
@@ -28,10 +28,10 @@ import numpy as np
 from streamlab.workloads.datasets.random import Bits, below, draw_at
 from streamlab.workloads.inputs.retail import purchases
 from streamlab.workloads.inputs.retail.days import midnight_ms
-from streamlab.workloads.inputs.retail.scale import Ints, category_of, popular
+from streamlab.workloads.inputs.retail.scale import Ints, category_of, popular_ids
 from streamlab.workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
 from streamlab.workloads.inputs.retail.store_sales import MOST_LINES
-from streamlab.workloads.inputs.retail.stream_assignment import dealt_streams, keys, parameters
+from streamlab.workloads.inputs.retail.stream_assignment import assign_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
@@ -47,8 +47,8 @@ PARAMETERS = {
     ),
     "gap_s": Parameter(
         default=2_400,
-        help="mean time between clicks of a visit, cut down to a multiple of 36000 s / "
-        "visits_per_hour, at least one",
+        help="mean time between clicks of a visit, rounded down to a multiple of 36000 s / "
+        "visits_per_hour, at least one multiple",
         minimum=1,
         maximum=86_400,
     ),
@@ -65,13 +65,13 @@ _FIRST_BUYER, _SECOND_BUYER = 4, 5  # visits of a cycle
 
 _LINES, _FACTOR, _OFFSET, _SHIFT, _BUYERS, _KNOWN, _USER, _POPULAR, _WHICH, _ITEM, _PAGE = range(11)
 _VISITORS = range(11, 15)
-"""Lanes of random numbers; those of visitors are for the four pairs of them in a cycle."""
+"""Lanes of random numbers; `_VISITORS` has one for each of the four pairs of visitors in a cycle."""
 
-_CLICKS = 0  # rows draw as this stream, whichever physical one they are in
+_CLICKS = 0  # rows of all physical streams draw as this stream
 
 
 class _Places(NamedTuple):
-    """Where rows are: the place in a cycle, the cycle's number among all, and the order's or 0."""
+    """Positions of rows: place in a cycle, number of the cycle, number of the order or 0, time."""
 
     place: Ints
     cycle: Ints
@@ -83,9 +83,9 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, which have `events` rows in all.
 
     Raises:
-        ModelError: parameters that contradict each other.
+        ModelError: parameters contradict each other.
     """
-    return dealt_streams(params, events, kind="click", fields=CLICK, unit=GROUP_ROWS)
+    return assign_streams(params, events, kind="click", fields=CLICK, unit=GROUP_ROWS)
 
 
 def generate(
@@ -97,28 +97,28 @@ def generate(
     visits = int(params["visits_per_hour"])
     # 152 rows hold ten visits, so a window of M groups lasts M x 36000 s / visits.
     groups = max(1, visits * int(params["gap_s"]) // (3600 * CYCLE_VISITS))
-    found = _places(seed, groups, group, row)
+    places = _places(seed, groups, group, row)
     line = group * GROUP_ROWS + row
     which = draw_at(seed, _CLICKS, _WHICH, line)
     choice = draw_at(seed, _CLICKS, _ITEM, line)
     sizes = purchases.sizes(params)
     items = np.where(
-        found.sale > 0, purchases.bought_items(params, which, choice), below(choice, sizes.items)
+        places.sale > 0, purchases.bought_items(params, which, choice), below(choice, sizes.items)
     )
     page = below(draw_at(seed, _CLICKS, _PAGE, line), len(PAGES))
     return {
         "ts": midnight_ms(str(params["first_day"]))
-        + found.time * (HOUR_MS * CYCLE_VISITS) // (GROUP_ROWS * visits),
-        "user": _users(params, seed, found).astype(np.int32),
+        + places.time * (HOUR_MS * CYCLE_VISITS) // (GROUP_ROWS * visits),
+        "user": _users(params, seed, places).astype(np.int32),
         "item": items.astype(np.int32),
-        "sale": found.sale.astype(np.int32),
+        "sale": places.sale.astype(np.int32),
         "category": category_of(items).astype(np.int16),
         "page": page.astype(np.int8),
     }
 
 
 def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
-    """Return where rows are; `groups` is M."""
+    """Return the positions of rows; `groups` is M."""
 
     def drawn(lane: int, rows: Ints, limit: int) -> Ints:
         return below(draw_at(seed, _CLICKS, lane, rows), limit)
@@ -128,15 +128,15 @@ def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
     first = (row >= _BEFORE_FIRST_ORDER) & (row < _BEFORE_FIRST_ORDER + lines)
     bought_here = first | second
     window, here = np.divmod(group, groups)
-    # A click's lane: an affine map modulo a prime puts the clicks of a group in any order, and a
-    # shift for each phase the lanes of a phase.
+    # A click's lane: an affine map modulo a prime permutes the clicks of a group, and a shift
+    # for each phase permutes the lanes of the phase.
     click = np.where(row < _BEFORE_FIRST_ORDER, row, row - lines)
     factor = 1 + drawn(_FACTOR, group, CYCLE_CLICKS - 1)
     phase = (factor * click + drawn(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
     shift = drawn(_SHIFT, window * CYCLE_CLICKS + phase, groups)
-    # An order's lane: of its group's, the one that was at the wanted place a window ago.
-    wanted = np.where(second, _LAST_CLICK, _THIRD_CLICK)
-    phase = np.where(bought_here, (wanted - (window - 1)) % CYCLE_CLICKS, phase)
+    # An order's lane: the one of its group that was at the buyer's click a window ago.
+    target = np.where(second, _LAST_CLICK, _THIRD_CLICK)
+    phase = np.where(bought_here, (target - (window - 1)) % CYCLE_CLICKS, phase)
     among = np.where(bought_here, here, (here + shift) % groups)
     cycle, place = np.divmod(window - bought_here + phase, CYCLE_CLICKS)
     begin = np.where(second, CYCLE_CLICKS + lines, _BEFORE_FIRST_ORDER)
@@ -148,28 +148,28 @@ def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
     )
 
 
-def _users(params: Params, seed: int, found: _Places) -> Ints:
-    """Return who clicks: 0 for unknown visitors."""
+def _users(params: Params, seed: int, places: _Places) -> Ints:
+    """Return the user of each row; 0 for unknown visitors."""
 
     def drawn(lane: int, rows: Ints) -> Bits:
         return draw_at(seed, _CLICKS, lane, rows)
 
-    visitors = [11 + below(drawn(lane, found.cycle), 11) for lane in _VISITORS]
-    buyer = 3 + below(drawn(_BUYERS, found.cycle), 4)
+    visitors = [11 + below(drawn(lane, places.cycle), 11) for lane in _VISITORS]
+    buyer = 3 + below(drawn(_BUYERS, places.cycle), 4)
     ends = (
         visitors[0], 32, 32 + visitors[1], 64, 64 + buyer, 73,
         73 + visitors[2], 105, 105 + visitors[3],
     )  # fmt: skip
-    which = np.zeros_like(found.place)
+    nth = np.zeros_like(places.place)
     for end in ends:
-        which += found.place >= end
-    visit = found.cycle * CYCLE_VISITS + which
+        nth += places.place >= end
+    visit = places.cycle * CYCLE_VISITS + nth
     sizes = purchases.sizes(params)
     user = 1 + below(drawn(_USER, visit), sizes.customers)
     coin = below(drawn(_KNOWN, visit), 2) == 0
-    buys = (which == _FIRST_BUYER) | (which == _SECOND_BUYER)
-    often = np.flatnonzero(buys & coin)
-    bits = drawn(_POPULAR, visit[often])
-    user[often] = 1 + popular(bits, sizes.customers, sizes.customers_deviation)
+    buys = (nth == _FIRST_BUYER) | (nth == _SECOND_BUYER)
+    popular = np.flatnonzero(buys & coin)
+    bits = drawn(_POPULAR, visit[popular])
+    user[popular] = 1 + popular_ids(bits, sizes.customers, sizes.customers_deviation)
     user[~buys & coin] = 0
     return user

@@ -1,6 +1,6 @@
-"""Random choices from tables of weights, the same on every machine.
+"""Chooses at random from tables of weights, with equal results on every machine.
 
-Weights are computed in decimal arithmetic, as in `streamlab.workloads.datasets.random`, since the
+Weights are computed in decimal arithmetic, as in `streamlab.workloads.datasets.random`, because
 floating-point functions of two machines may differ in the last bit.
 """
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.random import Bits
 
 MOST_WORDS = 64
-"""A tweet of 280 characters hardly has more."""
+"""Longer tweets are negligible: a tweet has at most 280 characters."""
 
 MOST_HASHTAGS = 8
 
@@ -27,16 +27,16 @@ _SCALE = Decimal(10) ** 24
 
 
 def choose(bits: Bits, bounds: Bits) -> npt.NDArray[np.int64]:
-    """Map random bits to indices of a table of `bounds`, as made below."""
+    """Map random bits to indices of a table of bounds from this module."""
     chosen = np.searchsorted(bounds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
     return chosen.astype(np.int64, copy=False)
 
 
 @lru_cache(maxsize=8)
 def ranks(count: int, exponent: float, shift: int) -> Bits:
-    """Return bounds by which rank k in [0, count) is chosen in proportion to 1/(k + 1 + shift)^s.
+    """Return bounds that choose rank k in [0, count) with weight 1 / (k + 1 + shift)^exponent.
 
-    Zipf's law as Mandelbrot mended it: in text, the first few ranks are rarer than 1/k.
+    This is the Zipf-Mandelbrot law: in text, the first few ranks are rarer than 1/k.
     """
     power = Decimal(repr(-exponent))
     return _bounds([_CONTEXT.power(Decimal(k + shift), power) for k in range(1, count + 1)])
@@ -44,7 +44,7 @@ def ranks(count: int, exponent: float, shift: int) -> Bits:
 
 @lru_cache(maxsize=8)
 def words_per_tweet(mean: float) -> Bits:
-    """Return bounds by which a number of words in [0, MOST_WORDS] is chosen.
+    """Return bounds that choose a number of words in [0, MOST_WORDS].
 
     Negative binomial: P(0) = p^r, P(k + 1) = P(k) (k + r) / (k + 1) (1 - p), p = r / (r + mean).
     """
@@ -58,23 +58,23 @@ def words_per_tweet(mean: float) -> Bits:
 
 @lru_cache(maxsize=8)
 def hashtags_per_tweet(share: float) -> Bits:
-    """Return bounds by which a number of hashtags in [0, MOST_HASHTAGS] is chosen.
+    """Return bounds that choose a number of hashtags in [0, MOST_HASHTAGS].
 
-    A share of the tweets has some; each further one is there with probability 0.3, as in the real
-    tweets (8,021 with one, 2,419 with two, 708 with three).
+    A share of the tweets has hashtags. Each further one has probability 0.3, as in the real tweets
+    (8,021 with one, 2,419 with two, 708 with three).
     """
-    some, again = Decimal(repr(share)), Decimal("0.3")
-    further = [some * (1 - again) * again**k for k in range(MOST_HASHTAGS)]
-    return _bounds([1 - some, *further])
+    first, further = Decimal(repr(share)), Decimal("0.3")
+    counts = [first * (1 - further) * further**k for k in range(MOST_HASHTAGS)]
+    return _bounds([1 - first, *counts])
 
 
 def _bounds(weights: list[Decimal]) -> Bits:
     """Return the upper bounds of all choices but the last, in units of 2^-63."""
-    whole = [int(weight * _SCALE) for weight in weights]
-    total, cumulated = sum(whole), 0
-    bounds = np.empty(len(whole) - 1, dtype=np.uint64)
-    for index, weight in enumerate(whole[:-1]):
-        cumulated += weight
+    integers = [int(weight * _SCALE) for weight in weights]
+    total, cumulated = sum(integers), 0
+    bounds = np.empty(len(integers) - 1, dtype=np.uint64)
+    for index, integer in enumerate(integers[:-1]):
+        cumulated += integer
         bounds[index] = (cumulated << _RESOLUTION_BITS) // total
     bounds.flags.writeable = False
     return bounds

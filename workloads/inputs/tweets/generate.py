@@ -1,6 +1,6 @@
-"""Generates tweets: Zipf words and hashtags, numbers of them as in real tweets, even in time.
+"""Generates tweets: Zipf words and hashtags, in realistic numbers, evenly spaced in time.
 
-What the defaults come from, and how near they are, is in `docs/data.md`.
+`docs/data.md` has the source of the defaults and compares them with real tweets.
 """
 
 from functools import lru_cache
@@ -38,15 +38,17 @@ PARAMETERS = {
     ),
     "shift": Parameter(
         default=3,
-        help="added to ranks before the power is taken: 0 is Zipf's law, 3 is near to real tweets",
+        help="added to ranks before the power is taken: 0 is Zipf's law, 3 is close to real tweets",
         minimum=0,
         maximum=1_000_000,
     ),
     "hashtagged": Parameter(
-        default=0.18, help="share of the tweets that have a hashtag", minimum=0.0, maximum=1.0
+        default=0.18, help="share of the tweets with a hashtag", minimum=0.0, maximum=1.0
     ),
     "hashtags": Parameter(default=2_500, help="different hashtags", minimum=1, maximum=5_000_000),
-    "users": Parameter(default=100_000, help="authors, all alike", minimum=1, maximum=2**31 - 1),
+    "users": Parameter(
+        default=100_000, help="number of authors, uniform", minimum=1, maximum=2**31 - 1
+    ),
 }
 
 _USER, _WORDS, _HASHTAGS, _WORD, _HASHTAG = 0, 1, 2, 1 << 10, 2 << 10
@@ -61,7 +63,7 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams, all of one size."""
+    """Return the streams, all of equal length."""
     count = int(params["streams"])
     return tuple(
         StreamSpec(
@@ -107,20 +109,20 @@ def _lists(
     counts: npt.NDArray[np.int64],
     bounds: Bits,
 ) -> ListColumn:
-    """Return `counts` choices for each row; choice j of a row depends on the row and j alone."""
+    """Return `counts` choices for each row; choice j of a row depends only on the row and j."""
     offsets = np.zeros(end - begin + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     bits = np.empty(offsets[-1], dtype=np.uint64)
     for j in range(int(counts.max(initial=0))):
-        having = np.flatnonzero(counts > j)
-        bits[offsets[having] + j] = draw(seed, index, lane + j, begin, end)[having]
+        rows = np.flatnonzero(counts > j)
+        bits[offsets[rows] + j] = draw(seed, index, lane + j, begin, end)[rows]
     return ListColumn(offsets, choose(bits, bounds).astype(np.int32))
 
 
 def _chars(words: ListColumn, hashtags: ListColumn) -> npt.NDArray[np.int32]:
-    """Return the length of texts of these words and hashtags, with a blank between any two."""
+    """Return the lengths of texts of these words and hashtags, separated by blanks."""
     n_words, n_tags = np.diff(words.offsets), np.diff(hashtags.offsets)
-    letters = _letters_in(words) + _letters_in(hashtags) + n_tags  # and their signs
+    letters = _letters_in(words) + _letters_in(hashtags) + n_tags  # one # a hashtag
     chars: npt.NDArray[np.int64] = letters + np.maximum(n_words + n_tags - 1, 0)
     return chars.astype(np.int32)
 
@@ -135,7 +137,7 @@ def _letters_in(lists: ListColumn) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=4)
 def _letters(count: int) -> npt.NDArray[np.int64]:
-    """Return the number of letters of each word below `count`: frequent words are short (Zipf)."""
+    """Return the number of letters of each word id below `count`; frequent words are short."""
     rank = np.arange(1, count + 1, dtype=np.int64)
     bit_length = np.frexp(rank.astype(np.float64))[1]
     letters = 1 + bit_length // 3 + below(draw(_LETTERS_SEED, 0, 0, 0, count), 5)

@@ -1,7 +1,6 @@
-"""What the oracles share: windows over sets of keys, by plain expansion and sorting.
+"""Reduces sliding windows over keys by plain expansion and sorting, for oracles.
 
-Shares nothing with engines: windows come from all indices that any tweet falls in, and every window
-is then reduced by itself. A tweet is looked at once for each window that it is in.
+Shares no code with engines: it lists all windows that hold a tweet and reduces each one separately.
 """
 
 from collections.abc import Callable
@@ -18,12 +17,12 @@ from streamlab.workloads.model import Input, ListColumn
 Ints = npt.NDArray[np.int64]
 
 BATCH_TWEETS = 1 << 16
-"""Tweets expanded at a time: bounds the memory, beside that for the different keys of a window."""
+"""Tweets expanded at a time. Bounds the memory, apart from the distinct keys of a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Values of windows and keys: three columns of one length."""
+    """Values of windows and keys: three columns of equal length."""
 
     right: Ints
     key: Ints
@@ -31,7 +30,7 @@ class Cells:
 
 
 def tweets_of(data: Input) -> Sequence:
-    """Return all tweets in order of time."""
+    """Return all tweets in total order."""
     return total_order(data, TWEET.fields, dict(TWEET.lists))
 
 
@@ -46,17 +45,17 @@ def reduce_windows(
 ) -> Cells:
     """Return the reduced values of each key in each expired window, by window, then key.
 
-    A window [n WA, n WA + WS) is expired when its right boundary is at most the time of the last
-    tweet, or, for an input that is cut off, the last instant before the cut.
+    A window [n WA, n WA + WS) is expired if its right boundary is at most the final watermark: the
+    time of the last tweet or, in a truncated input, the last instant before the cut.
 
     Args:
         data: the input.
-        ts: the times of its tweets, ascending.
-        advance: WA.
-        size: WS.
-        keys: `keys(begin, end)`: the set of keys of each of these tweets.
-        value: what each tweet brings to each of its keys; None: 1, so that `np.add` counts.
-        reduce: how values are reduced, `np.add` or `np.maximum`.
+        ts: the times of its tweets in ms, ascending.
+        advance: WA in ms.
+        size: WS in ms.
+        keys: `keys(begin, end)` returns the keys of each of these tweets.
+        value: a tweet's value for each of its keys; None stands for 1, so that `np.add` counts.
+        reduce: `np.add` or `np.maximum`.
     """
     nothing = np.empty(0, dtype=np.int64)
     parts = [Cells(nothing, nothing, nothing)]
@@ -68,25 +67,25 @@ def reduce_windows(
         done = 0
         while done < len(left):
             reached = np.searchsorted(end, begin[done] + BATCH_TWEETS, side="right")
-            some = slice(done, max(done + 1, int(reached)))
-            right, first, last = left[some] + size, begin[some], end[some]
+            batch = slice(done, max(done + 1, int(reached)))
+            right, first, last = left[batch] + size, begin[batch], end[batch]
             if len(right) == 1:
                 span = int(right[0]), int(first[0]), int(last[0])
                 parts.append(_reduce_one(*span, keys, value, reduce))
             else:
                 parts.append(_reduce_many(right, first, last, keys, value, reduce))
-            done = some.stop
-    return _joined(parts)
+            done = batch.stop
+    return _concatenate(parts)
 
 
 def _lefts(ts: Ints, advance: int, size: int) -> Ints:
-    """Return where the windows begin that hold at least one of the times, ascending."""
+    """Return the left boundaries of windows that hold at least one of the times, ascending."""
     newest = ts // advance
-    found = np.empty(0, dtype=np.int64)
+    windows = np.empty(0, dtype=np.int64)
     for back in range(-(-size // advance)):
         window = newest - back
-        found = np.union1d(found, window[window * advance + size > ts])
-    return found * advance
+        windows = np.union1d(windows, window[window * advance + size > ts])
+    return windows * advance
 
 
 def _reduce_one(
@@ -108,8 +107,8 @@ def _reduce_one(
         else:
             carried = np.repeat(value[start:stop], np.diff(of_tweet.offsets))
             window = np.full(len(carried), right)
-            parts.append(_reduced(Cells(window, of_tweet.values, carried), reduce))
-    return parts[0] if len(parts) == 1 else _reduced(_joined(parts), reduce)
+            parts.append(_reduce_cells(Cells(window, of_tweet.values, carried), reduce))
+    return parts[0] if len(parts) == 1 else _reduce_cells(_concatenate(parts), reduce)
 
 
 def _reduce_many(
@@ -120,7 +119,7 @@ def _reduce_many(
     value: npt.NDArray[Any] | None,
     reduce: np.ufunc,
 ) -> Cells:
-    """Reduce windows with tweets [begin, end) each, few in all: every (window, key) is laid out."""
+    """Reduce several windows, with tweets [begin, end) each, by expanding all (window, key)."""
     start, stop = int(begin[0]), int(end[-1])
     of_tweet = keys(start, stop).packed()
     first, last = of_tweet.offsets[begin - start], of_tweet.offsets[end - start]
@@ -130,11 +129,11 @@ def _reduce_many(
         carried = np.ones(len(place), dtype=np.int64)
     else:
         carried = np.repeat(value[start:stop], np.diff(of_tweet.offsets))[place]
-    return _reduced(Cells(window, of_tweet.values[place], carried), reduce)
+    return _reduce_cells(Cells(window, of_tweet.values[place], carried), reduce)
 
 
-def _reduced(cells: Cells, reduce: np.ufunc) -> Cells:
-    """Sort by window, then key, and reduce what is equal in both."""
+def _reduce_cells(cells: Cells, reduce: np.ufunc) -> Cells:
+    """Sort by window, then key, and reduce the values of equal pairs."""
     order = np.lexsort((cells.key, cells.right))
     right, key = cells.right[order], cells.key[order]
     new = np.ones(len(key), dtype=np.bool_)
@@ -144,7 +143,7 @@ def _reduced(cells: Cells, reduce: np.ufunc) -> Cells:
     return Cells(right[starts], key[starts], value)
 
 
-def _joined(parts: list[Cells]) -> Cells:
+def _concatenate(parts: list[Cells]) -> Cells:
     return Cells(
         np.concatenate([part.right for part in parts]),
         np.concatenate([part.key for part in parts]),
@@ -161,18 +160,18 @@ def ranges(begin: Ints, end: Ints) -> Ints:
 
 
 def as_sets(lists: ListColumn) -> ListColumn:
-    """Return each list's different values, ascending."""
+    """Return the distinct values of each list, ascending."""
     lists = lists.packed()
     row = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
-    different, dense = np.unique(lists.values, return_inverse=True)
-    rows, values = np.divmod(_different(row * len(different) + dense), max(len(different), 1))
+    distinct, dense = np.unique(lists.values, return_inverse=True)
+    rows, values = np.divmod(_distinct(row * len(distinct) + dense), max(len(distinct), 1))
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=len(lists)), out=offsets[1:])
-    return ListColumn(offsets, different[values])
+    return ListColumn(offsets, distinct[values])
 
 
-def _different(values: Ints) -> Ints:
-    """Return the different values, ascending; NumPy's own way is many times slower here."""
+def _distinct(values: Ints) -> Ints:
+    """Return the distinct values (0 or more), ascending; many times faster here than `np.unique`."""
     values = np.sort(values)
-    found: Ints = values[np.diff(values, prepend=-1) != 0]
-    return found
+    distinct: Ints = values[np.diff(values, prepend=-1) != 0]
+    return distinct

@@ -1,21 +1,21 @@
-"""Events with the campaigns of their ads: a look-up for each event (Yahoo query I)."""
+"""Ad enrichment: looks up the campaign of each event's ad (Yahoo query I)."""
 
-from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
-from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.ad_enrichment import handcrafted, typed
 from streamlab.workloads.suite.ad_enrichment.oracle import oracle
 
-QUERY = {**OF_ADS, **FORM}
+QUERY = {**AD_TABLE_PARAMETERS, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    """Return the program and its oracle for query parameters."""
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="ad_enrichment",
     title="Each event of an ad, with the ad's campaign (stateless, a look-up each)",
     paper="Data-Trace Types, section 6, query I",

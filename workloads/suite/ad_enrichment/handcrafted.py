@@ -1,4 +1,4 @@
-"""Query I by hand: a pipeline of one stateless operator."""
+"""Query I by hand: a pipeline with one stateless operator."""
 
 from typing import Any
 

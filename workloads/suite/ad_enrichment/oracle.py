@@ -1,4 +1,4 @@
-"""The expected events with campaigns: a table indexed by a column."""
+"""Computes the expected events with campaigns, by indexing the table with a column."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from streamlab.workloads.model import Columns, Input, Params
 def oracle(data: Input, query: Params) -> Columns:
     """Return all events in total order, with the campaigns of their ads."""
     events = total_order(data, FIELDS)
-    known = campaign_of_ad(query).of
+    table = campaign_of_ad(query).values
     ad = events.payload["ad"].astype(np.int64)
-    there = (ad >= 0) & (ad < len(known))
+    in_table = (ad >= 0) & (ad < len(table))
     campaign = np.full(len(ad), NONE, dtype=np.int32)
-    campaign[there] = known[ad[there]]
+    campaign[in_table] = table[ad[in_table]]
     return {"ts": events.ts, **events.payload, "campaign": campaign}

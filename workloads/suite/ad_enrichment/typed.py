@@ -1,4 +1,4 @@
-"""Query I, typed: one OpStateless."""
+"""Query I, typed: a graph with one OpStateless."""
 
 from typing import Any
 

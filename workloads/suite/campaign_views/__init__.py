@@ -1,22 +1,22 @@
-"""Views of each campaign in the last 10 s, at the end of each second (Yahoo query IV)."""
+"""Campaign views: counts views of each campaign in the last 10 s, every second (Yahoo query IV)."""
 
-from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
-from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
 from streamlab.workloads.inputs.ads.windows import WINDOW
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.campaign_views import handcrafted, typed
 from streamlab.workloads.suite.campaign_views.oracle import oracle
 
-QUERY = {**OF_ADS, **WINDOW, **FORM}
+QUERY = {**AD_TABLE_PARAMETERS, **WINDOW, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    """Return the program and its oracle for query parameters."""
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="campaign_views",
     title="Views of each campaign in the last 10 s, every second (a look-up each)",
     paper="Data-Trace Types, section 6, query IV, figure 3",

@@ -1,4 +1,4 @@
-"""Query IV by hand: an operator O+ whose window of each campaign has a count for each second."""
+"""Query IV by hand: an operator O+ with a sliding window and a count for each block."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def program(query: Params) -> Query:
         w[0].of_block[t.ts // markers_ms % blocks] += 1
 
     def slide(w: Any) -> None:
-        oldest = (w[0].left // markers_ms - 1) % blocks  # the window has advanced
+        oldest = (w[0].left // markers_ms - 1) % blocks  # the window has already advanced
         w[0].views -= w[0].of_block[oldest]
         w[0].of_block[oldest] = 0
 

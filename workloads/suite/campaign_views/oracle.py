@@ -1,16 +1,16 @@
-"""The expected views: a count for each campaign and block, added to all windows that hold it."""
+"""Computes the expected views: adds each campaign's count of a block to all windows with it."""
 
 import numpy as np
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.ads.blocks import looked_up, reached
+from streamlab.workloads.inputs.ads.blocks import final_watermark, look_up_ids
 from streamlab.workloads.inputs.ads.schema import FIELDS, VIEW
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad
 from streamlab.workloads.model import Columns, Input, Params
 
 
 def oracle(data: Input, query: Params) -> Columns:
-    """Return (ts, campaign, views) by window's end, then campaign."""
+    """Return (ts, campaign, views) by end of the window, then campaign."""
     import pandas as pd  # heavy
 
     markers_ms, window_ms = int(query["markers_ms"]), int(query["window_ms"])
@@ -19,18 +19,18 @@ def oracle(data: Input, query: Params) -> Columns:
     frame = pd.DataFrame(
         {
             "marker": (events.ts[views] // markers_ms + 1) * markers_ms,
-            "campaign": looked_up(
-                pd.Series(events.payload["ad"][views]), campaign_of_ad(query).of
+            "campaign": look_up_ids(
+                pd.Series(events.payload["ad"][views]), campaign_of_ad(query).values
             ).to_numpy(),
         }
     )
     counted = frame.groupby(["marker", "campaign"]).size().reset_index(name="views")
-    seen = [
+    shifted = [
         counted.assign(marker=counted["marker"] + later)
         for later in range(0, window_ms, markers_ms)
     ]
-    sums = pd.concat(seen).groupby(["marker", "campaign"])["views"].sum().reset_index()
-    sums = sums[sums["marker"] <= reached(data, events.ts)]
+    sums = pd.concat(shifted).groupby(["marker", "campaign"])["views"].sum().reset_index()
+    sums = sums[sums["marker"] <= final_watermark(data, events.ts)]
     return {
         "ts": sums["marker"].to_numpy(np.int64),
         "campaign": sums["campaign"].to_numpy(np.int64),

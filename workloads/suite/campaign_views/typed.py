@@ -1,6 +1,6 @@
-"""Query IV, typed (figure 3): filter and look up, count by block, add up the last blocks.
+"""Query IV, typed (figure 3): filters and looks up, counts by block, sums the last blocks.
 
-Campaigns without a view in the window give nothing. Ads without a campaign count for none.
+Campaigns without a view in the window have no output. Ads without a campaign are ignored.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ def combine(x: Any, y: Any, into: Any) -> None:
 
 
 def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
-    """Give the views of the window that ends at the marker."""
+    """Emit the views of the window that ends at the marker."""
     if s.views > 0:
         out.emit(key, m.ts, s.views)
 

@@ -1,22 +1,22 @@
-"""Views of each campaign in windows of 10 s that do not overlap (Yahoo query V)."""
+"""Campaign views, tumbling: counts views of each campaign every 10 s (Yahoo query V)."""
 
-from streamlab.workloads.inputs.ads.declaration import in_form, on_ads
-from streamlab.workloads.inputs.ads.tables import OF_ADS
+from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
 from streamlab.workloads.inputs.ads.windows import WINDOW
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.campaign_views_tumbling import handcrafted, typed
 from streamlab.workloads.suite.campaign_views_tumbling.oracle import oracle
 
-QUERY = {**OF_ADS, **WINDOW, **FORM}
+QUERY = {**AD_TABLE_PARAMETERS, **WINDOW, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    """Return the program and its oracle for query parameters."""
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="campaign_views_tumbling",
     title="Views of each campaign every 10 s, without overlap (a look-up each)",
     paper="Data-Trace Types, section 6, query V",

@@ -1,4 +1,4 @@
-"""Query V by hand: an operator O+ that counts over tumbling windows."""
+"""Query V by hand: an operator O+ over tumbling windows."""
 
 from typing import Any
 

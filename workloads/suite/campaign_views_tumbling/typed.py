@@ -1,7 +1,7 @@
-"""Query V, typed: as query IV, but a state has the window that it counts, and is given at its end.
+"""Query V, typed: as query IV, but the state counts one window and is emitted at its end.
 
-Windows begin at multiples of their size, wherever the input begins, so that a state must know which
-window its views are of; blocks lie within windows.
+Windows begin at multiples of their size, not at the beginning of the input, so the state must hold
+the number of its window. Blocks lie within windows.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ LONG_AGO = -(2**62)
 
 
 def nothing(a: Any) -> None:
-    """Make the count of no view, which is of no window."""
+    """Make the identity: no views, and a window before all others."""
     a.window = LONG_AGO
 
 
@@ -32,7 +32,7 @@ def combine(x: Any, y: Any, into: Any) -> None:
 
 
 def update_state(s: Any, agg: Any) -> None:
-    """Add the views of a block, if it had some, to those of its window."""
+    """Add the views of a block to those of its window."""
     if agg.views > 0:
         s.views = agg.views + (s.views if s.window == agg.window else 0)
         s.window = agg.window

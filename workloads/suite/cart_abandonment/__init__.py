@@ -1,8 +1,8 @@
-"""TPCx-BB query 4: how many pages a session has whose shopping cart was abandoned."""
+"""TPCx-BB query 4: averages the pages of sessions whose shopping cart was abandoned."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
 from streamlab.workloads.model import Bound, Parameter, Params
@@ -31,7 +31,7 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="cart_abandonment",

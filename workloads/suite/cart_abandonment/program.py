@@ -1,12 +1,12 @@
-"""TPCx-BB query 4: clicks -> SL unsold -> PS sessions -> SL abandoned -> SF average.
+"""TPCx-BB query 4 as a pipeline: clicks -> SL unsold -> PS sessions -> SL abandoned -> SF average.
 
-- `unsold` keeps the clicks of known users that belong to no sale.
-- `sessions`, by user, counts the pages of the user's session, and keeps which was the last of type
-  `order` and of type `dynamic` (the first page is 1; 0: there was none). A click that comes more
-  than `gap_ms` after the user's last one ends the session, which is then forwarded.
-- `abandoned` keeps sessions whose last dynamic page came after the last order page, if any.
-- `average` forwards, with every abandoned session, how many there were and how many pages they
-  had, since the beginning.
+- `unsold` selects clicks of known users without a sale.
+- `sessions`, by user, counts the pages of the user's session and stores the numbers of the last
+  pages of types `order` and `dynamic` (the first page is 1; 0: no such page). A click more than
+  `gap_ms` after the user's previous click ends the session, which is then forwarded.
+- `abandoned` selects sessions whose last dynamic page came after the last order page, if any.
+- `average` forwards the numbers of abandoned sessions and of their pages since the beginning, after
+  every abandoned session.
 """
 
 from typing import Any

@@ -1,11 +1,11 @@
-"""TPCx-BB query 15: the categories of items whose sales in a store are flat or declining."""
+"""TPCx-BB query 15: finds categories of items with flat or declining sales in a store."""
 
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.days import FIRST_DAY, day_number
 from streamlab.workloads.inputs.retail.ids import Ids, parse_ids
@@ -26,7 +26,7 @@ def bind(params: Params) -> Bound:
     """Return the pipeline and its oracle for query parameters.
 
     Raises:
-        ModelError: stores that are no ids, or a day that is none.
+        ModelError: `stores` is not a list of ids, or `first_day` is not a day.
     """
     stores = parse_ids("stores", str(params["stores"]))
     first_day, days = day_number(str(params["first_day"])), int(params["days"])
@@ -34,39 +34,39 @@ def bind(params: Params) -> Bound:
         program=program(stores, first_day, days),
         output=STRICT,
         oracle=partial(oracle, stores=stores, first_day=first_day, days=days),
-        limits=(_earned_a_day(stores, first_day, days),),
+        limits=(_daily_sales(stores, first_day, days),),
     )
 
 
-def _earned_a_day(stores: Ids, first_day: int, days: int) -> Limit:
-    """Return the limit on what a category earns in a day.
+def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
+    """Return the limit on the sales of a category in a day.
 
     With x below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
-    days^3 / 2 times it, and their difference at most days^3 times it.
+    days^3 / 2 times the limit, and their difference at most days^3 times.
     """
 
     def days_of(events: Any) -> IntArray:
         day = np.clip(events.ts // DAY_MS - first_day, -1, days)
         return np.asarray(events.payload["category"] * (days + 2) + day)
 
-    def wanted(events: Any) -> IntArray:
+    def selected(events: Any) -> IntArray:
         day = events.ts // DAY_MS - first_day
         counts = stores.mask(events.payload["store"]) & (day >= 0) & (day < days)
         return np.where(counts, events.payload["net_paid"], 0)
 
     return Limit(
         field="net_paid",
-        what="what the category earns on that day",
+        what="the sales of the category on that day",
         remedy="give net_paid in a coarser unit, or fewer days (query parameter)",
         lowest=-(INT64[1] // days**3),
         highest=INT64[1] // days**3,
         reads=("category", "store"),
         groups=days_of,
-        terms=wanted,
+        terms=selected,
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     store_sales,
     input=store_sales.INPUT,
     name="declining_categories",

@@ -1,4 +1,4 @@
-"""The expected reports: sums by category and day, then a line through every beginning of them."""
+"""Computes the expected reports: sums by category and day, then a line through each prefix."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from streamlab.workloads.suite.declining_categories.program import OUTPUT
 def oracle(data: Input, stores: Ids, first_day: int, days: int) -> Columns:
     """Return (ts, category, day, points, rise, run), in order of the sales that end the days.
 
-    In Python's own integers, which have no bounds.
+    Computes with Python's unbounded integers.
 
     Raises:
         OverflowError: a slope does not fit 64 bits, see `program`.
@@ -22,18 +22,18 @@ def oracle(data: Input, stores: Ids, first_day: int, days: int) -> Columns:
 
     sales = total_order(data, SALE)
     day = sales.ts // DAY_MS - first_day
-    wanted = np.flatnonzero(stores.mask(sales.payload["store"]) & (day >= 0))
+    rows_used = np.flatnonzero(stores.mask(sales.payload["store"]) & (day >= 0))
     frame = pd.DataFrame(
         {
-            "row": wanted,
-            "category": sales.payload["category"][wanted],
-            "day": np.minimum(day[wanted], days),
-            "paid": sales.payload["net_paid"][wanted],
+            "row": rows_used,
+            "category": sales.payload["category"][rows_used],
+            "day": np.minimum(day[rows_used], days),
+            "paid": sales.payload["net_paid"][rows_used],
         }
     )
     rows = []
-    for category, own in frame.groupby("category"):
-        by_day = own.groupby("day").agg(row=("row", "first"), paid=("paid", "sum")).sort_index()
+    for category, group in frame.groupby("category"):
+        by_day = group.groupby("day").agg(row=("row", "first"), paid=("paid", "sum")).sort_index()
         x, y = by_day.index.tolist(), by_day["paid"].tolist()
         ended_by = by_day["row"].tolist()[1:]
         for n in range(2, len(ended_by) + 1):
@@ -45,9 +45,9 @@ def oracle(data: Input, stores: Ids, first_day: int, days: int) -> Columns:
 
 
 def _line(x: list[int], y: list[int]) -> tuple[int, int]:
-    """Return n times the covariance sum and n times the variance sum of points."""
+    """Return rise and run of the least-squares line through points, see `program`."""
     n, sum_x, sum_y = len(x), sum(x), sum(y)
-    # n times each deviation from the mean is whole, and so is the sum of products over n.
+    # n times each deviation from the mean is whole, and n divides the sum of products.
     from_x = [n * value - sum_x for value in x]
     rise = sum(a * (n * b - sum_y) for a, b in zip(from_x, y, strict=True)) // n
     return rise, sum(a * a for a in from_x) // n

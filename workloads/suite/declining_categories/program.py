@@ -1,20 +1,21 @@
 """TPCx-BB query 15 as a pipeline: sales -> SL wanted -> SL dated -> PS trends.
 
-- `wanted` keeps the sales of some stores from the first day of the year on.
-- `dated` gives each sale its day within the year; whatever comes after it has the number of days,
-  and only shows that the year is over.
-- `trends`, by category, adds up what was paid on a day. The category's first sale of a later day
-  ends the day: it becomes a point (day, paid) of a least-squares line over the year so far. The
-  category is forwarded if its slope is not above 0. Days without a sale are no points, as in the
-  query; fewer than two points have no slope. The query asks once, at the end of the year: that is
-  the last report of each category, which its first sale after the year brings about.
+- `wanted` selects the sales of some stores from the first day of the year on.
+- `dated` gives each sale its day within the year. Later sales get the number of days, and only show
+  that the year is over.
+- `trends`, by category, sums the payments of a day. The category's first sale of a later day ends
+  the day, which becomes a point (day, paid) of a least-squares line over the year so far. The
+  operator forwards the category if the slope is not above 0. As in the query, days without a sale
+  are not points, and fewer than two points have no slope. The query's single answer at the end of
+  the year is the last report of each category, at its first sale after the year.
 
-The slope is `rise` / `run` with whole numbers, run above 0, so that no rounding decides its sign:
+The slope is `rise` / `run` with whole numbers and a positive run, so rounding never decides its
+sign:
 
     rise = n sum(xy) - sum(x) sum(y)     run = n sum(xx) - sum(x) sum(x)
 
-All sums fit 64 bits while what a category earns a day stays below 9.2e18 / days^3 cents: 1.9
-billion a day, in a year, in whole units of money. An input beyond that is refused.
+All sums fit 64 bits while a category's daily sales stay below 9.2e18 / days^3 cents, for a year 1.9
+billion in whole units of money. Inputs beyond that are refused.
 """
 
 from typing import Any
@@ -39,7 +40,7 @@ OUTPUT = np.dtype(
         ("run", np.int64),
     ]
 )
-"""A flat or declining category; `day` is the last one of the year so far that has sales."""
+"""A flat or declining category; `day` is its last day with sales so far."""
 
 TREND = np.dtype(
     [
@@ -53,16 +54,16 @@ TREND = np.dtype(
         ("xx", np.int64),
     ]
 )
-"""A day's sum while the day is open, and sums over the points."""
+"""The sum of the open day, and sums over the points."""
 
 
 def program(stores: Ids, first_day: int, days: int) -> Pipeline:
     """Return the pipeline.
 
     Args:
-        stores: whose sales count.
-        first_day: of the year, in days since 1970.
-        days: length of the year.
+        stores: stores whose sales count.
+        first_day: first day of the year, in days since 1970.
+        days: length of the year in days.
     """
     every, some = stores.every, stores.among
     begin_ms = first_day * DAY_MS

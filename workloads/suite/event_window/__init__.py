@@ -1,4 +1,4 @@
-"""Event-based windows: the sum of all values between two barriers, on several value streams."""
+"""Event-based windows: sums the values of several streams between two barriers."""
 
 from streamlab.workloads.model import OutputType, Workload
 from streamlab.workloads.model.streams.limits import Limit, group_up_to

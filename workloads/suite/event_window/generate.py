@@ -8,7 +8,7 @@ from streamlab.workloads.datasets.random import below, draw
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 VALUE_LIMIT = 1000
-"""Values are uniform below this, as in the public Timely form of this benchmark."""
+"""Values are uniform below this, as in the paper's public Timely program."""
 
 PARAMETERS = {
     "streams": Parameter(default=2, help="number of value streams", minimum=1, maximum=1024),
@@ -23,7 +23,7 @@ PARAMETERS = {
 
 
 def keys(params: Params) -> int:
-    """Return the number of keys: this workload has none."""
+    """Return 1: tags carry no key."""
     return 1
 
 

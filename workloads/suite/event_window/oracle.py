@@ -1,4 +1,4 @@
-"""The expected sums, by prefix sums over the input in total order."""
+"""Computes the expected sums, by prefix sums over the input in total order."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input) -> Columns:
-    """Return (ts, sum) for every barrier: the sum of all values since the barrier before it."""
+    """Return (ts, sum) for every barrier: the sum of all values since the previous barrier."""
     events = total_order(data, np.dtype([("value", np.int64)]))
     barrier = events.kind == data.alphabet.kinds.index("barrier")
     values = np.where(barrier, 0, events.payload["value"])

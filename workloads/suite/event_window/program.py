@@ -1,4 +1,4 @@
-"""Event-based windows: the sum of all values between barriers (DGS paper, sections 4.1, E)."""
+"""Sums all values between two barriers (DGS paper, section 4.1, appendix E)."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def init(state: Any) -> None:
 
 
 def update(state: Any, event: Any, out: Any) -> None:
-    """Add a value; on a barrier emit the sum since the last one and start over."""
+    """Add a value; on a barrier emit the sum since the last barrier and start over."""
     if event.kind == VALUE:
         state.sum += event.value
     else:

@@ -1,6 +1,6 @@
-"""Forward: each tuple of two streams, once for each key; what sharing and sorting cost."""
+"""Forward: forwards each tuple of two streams once for each key, to measure sharing and sorting."""
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.forward import generate
 from streamlab.workloads.suite.forward.oracle import oracle
@@ -9,7 +9,7 @@ from streamlab.workloads.suite.forward.program import program
 QUERY = {
     "copies": Parameter(
         default=2,
-        help="keys of a tuple, and copies of it in the output; in the paper: the instances",
+        help="keys of a tuple, and its copies in the output; in the paper the number of instances",
         minimum=1,
         maximum=1024,
     )
@@ -21,13 +21,13 @@ def bind(params: Params) -> Bound:
     copies = int(params["copies"])
     return Bound(
         program=program(copies),
-        # An output is timed 1 ms after its tuple.
+        # The time of an output is 1 ms after its tuple.
         output=OutputType(kinds=("tuple",), depends=lambda a, b: False, sorted=True, delay=1),
         oracle=oracle(copies),
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="forward",
     title="Tuples of two streams, forwarded once for each key",

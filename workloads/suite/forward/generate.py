@@ -1,4 +1,4 @@
-"""Generates two logical streams of numbered tuples at steady rates, tied in time."""
+"""Generates two logical streams of numbered tuples at the same constant rate, with ties in time."""
 
 import numpy as np
 
@@ -18,7 +18,10 @@ PARAMETERS = {
         maximum=10**9,
     ),
     "streams": Parameter(
-        default=1, help="physical streams of each side, dealt to in turn", minimum=1, maximum=512
+        default=1,
+        help="physical streams of each side; tuples are assigned in turn",
+        minimum=1,
+        maximum=512,
     ),
 }
 
@@ -29,7 +32,7 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams of the left, then those of the right side."""
+    """Return the streams of the left side, then of the right side."""
     count = int(params["streams"])
     return tuple(
         StreamSpec(

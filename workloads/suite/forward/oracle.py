@@ -1,4 +1,4 @@
-"""The expected output of forward: every tuple, repeated."""
+"""Computes the expected output of forward: repeats every tuple."""
 
 from collections.abc import Callable
 
@@ -12,10 +12,10 @@ from streamlab.workloads.suite.forward.generate import FIELDS
 def oracle(copies: int) -> Callable[[Input], Columns]:
     """Return the oracle for a number of copies."""
 
-    def forwarded(data: Input) -> Columns:
-        """Return (ts, id, value): each tuple `copies` times, at the end of its instant."""
+    def repeat(data: Input) -> Columns:
+        """Return (ts, id, value): each tuple `copies` times, 1 ms later."""
         events = total_order(data, FIELDS)
         columns = {"ts": events.ts + 1, **events.payload}
         return {name: np.repeat(values, copies) for name, values in columns.items()}
 
-    return forwarded
+    return repeat

@@ -1,7 +1,8 @@
-"""Forward: an O+ that forwards each tuple once for each of n keys (STRETCH, 8.2, Operator 15).
+"""Forwards each tuple once for each of n keys, by an O+ (STRETCH, 8.2, Operator 15).
 
-It computes nothing, so it shows what sharing and sorting cost. In the paper n is the number of
-instances; here it is the query parameter `copies`, so that the answer does not depend on them.
+The operator computes nothing, so its cost is that of sharing and sorting. In the paper n is the
+number of instances. Here it is query parameter `copies`, so the answer does not depend on the
+number of instances.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from streamlab.workloads.model import InputType, Operator, Query, Window
 from streamlab.workloads.suite.forward.generate import FIELDS, KINDS
 
 DELTA_MS = 1
-"""Window advance and size: the smallest unit of event time."""
+"""Window advance and size, the smallest unit of event time."""
 
 
 def program(copies: int) -> Query:

@@ -1,4 +1,4 @@
-"""Fraud detection: transactions checked against a model that every rule retrains."""
+"""Fraud detection: checks transactions against a model that every rule retrains."""
 
 from streamlab.workloads.model import OutputType, Workload
 from streamlab.workloads.model.streams.limits import Limit, group_up_to

@@ -1,4 +1,4 @@
-"""Generates transactions of [0, 100000) on several streams and a stream of rules."""
+"""Generates transactions in [0, 100000) on several streams and a stream of rules."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 TRANSACTION_LIMIT = 100_000
 RULE_LIMIT = 1000
-"""A rule only matters modulo 1000."""
+"""Rules only matter modulo 1000."""
 
 PARAMETERS = {
     "streams": Parameter(default=2, help="number of transaction streams", minimum=1, maximum=1024),
@@ -24,7 +24,7 @@ PARAMETERS = {
 
 
 def keys(params: Params) -> int:
-    """Return the number of keys: this workload has none."""
+    """Return 1: tags carry no key."""
     return 1
 
 

@@ -1,4 +1,4 @@
-"""The expected frauds and aggregates: number the windows, sum each, then apply its model."""
+"""Computes the expected frauds and aggregates: sums each window, then applies its model."""
 
 import numpy as np
 
@@ -11,8 +11,8 @@ FRAUD, AGGREGATE = 0, 1
 def oracle(data: Input) -> Columns:
     """Return (ts, kind, value) for every fraudulent transaction and every rule's aggregate.
 
-    The model in window w is 0 for the first, else (aggregate of window w - 1 + the rule that closed
-    it) modulo 1000.
+    The model is 0 in the first window. In window w it is (aggregate of window w - 1 + the rule that
+    closed it) modulo 1000.
     """
     events = total_order(data, np.dtype([("value", np.int64)]))
     value = events.payload["value"].astype(np.int64, copy=False)
@@ -22,10 +22,10 @@ def oracle(data: Input) -> Columns:
     sums_up_to = np.cumsum(np.where(rule, 0, value), dtype=np.int64)[ends]
     aggregates = np.diff(sums_up_to, prepend=np.int64(0))
     models = np.concatenate([np.zeros(1, np.int64), (aggregates + value[ends]) % 1000])
-    wanted = rule | (value % 1000 == models[window])
+    emitted = rule | (value % 1000 == models[window])
     value[ends] = aggregates
     return {
-        "ts": events.ts[wanted],
-        "kind": np.where(rule[wanted], AGGREGATE, FRAUD).astype(np.int8),
-        "value": value[wanted],
+        "ts": events.ts[emitted],
+        "kind": np.where(rule[emitted], AGGREGATE, FRAUD).astype(np.int8),
+        "value": value[emitted],
     }

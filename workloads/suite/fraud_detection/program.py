@@ -1,4 +1,4 @@
-"""Fraud detection with a model retrained at every rule (DGS paper, sections 4.1 and E).
+"""Detects frauds with a model that every rule retrains (DGS paper, section 4.1, appendix E).
 
 A transaction is fraudulent when it is congruent modulo 1000 to the sum of the previous aggregate
 and the last rule. Before the first rule both are 0.
@@ -53,7 +53,7 @@ def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
 
 
 def join(first: Any, second: Any, state: Any) -> None:
-    """Add the aggregates and keep the newer model: that of the part which has seen more rules."""
+    """Add the aggregates and keep the newer model, from the part with more rules."""
     state.sum = first.sum + second.sum
     if second.rules > first.rules:
         state.model = second.model

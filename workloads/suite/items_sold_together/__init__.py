@@ -1,8 +1,8 @@
-"""TPCx-BB query 1: the pairs of items that are sold together most often in stores, every hour."""
+"""TPCx-BB query 1: finds the pairs of items sold together most often in stores, every hour."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.ids import parse_ids
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
@@ -14,21 +14,23 @@ QUERY = {
     "stores": Parameter(default="10,20,33,40,50", help="stores whose tickets count, or all"),
     "categories": Parameter(default="1,2,3", help="categories whose items count, or all"),
     "more_than": Parameter(
-        default=50, help="a pair is listed if its tickets of the hour are more", minimum=0
+        default=50, help="a pair is listed if more tickets of the hour have it", minimum=0
     ),
-    "top": Parameter(default=100, help="most pairs of an hour", minimum=1, maximum=1000),
+    "top": Parameter(
+        default=100, help="maximum number of listed pairs of an hour", minimum=1, maximum=1000
+    ),
     "hour_ms": Parameter(
         default=HOUR_MS, help="length of an hour (event time)", minimum=1, maximum=2**40
     ),
     "most_items": Parameter(
         default=14,
-        help="so many different items of a ticket count, the first ones",
+        help="maximum number of distinct items of a ticket that count, the first ones",
         minimum=2,
         maximum=256,
     ),
     "open_tickets": Parameter(
         default=1 << 16,
-        help="a ticket is over when another one comes whose number is the same modulo this",
+        help="another ticket with the same number modulo this ends a ticket",
         minimum=1,
         maximum=2**40,
     ),
@@ -40,7 +42,7 @@ def bind(params: Params) -> Bound:
     """Return the pipeline and its oracle for query parameters.
 
     Raises:
-        ModelError: stores or categories that are no ids.
+        ModelError: `stores` or `categories` is not a list of ids.
     """
     stores = parse_ids("stores", str(params["stores"]))
     categories = parse_ids("categories", str(params["categories"]))
@@ -52,7 +54,7 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     store_sales,
     input=store_sales.INPUT,
     name="items_sold_together",
@@ -60,7 +62,7 @@ WORKLOAD = declared(
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 1",
     query=QUERY,
     bind=bind,
-    # At a rate at which an hour is not many rows, pairs must be more frequent.
+    # With few rows an hour, pairs must be more frequent.
     small={"orders_per_hour": 1600, "fixed_percent": 90, "popular_percent": 0},
     small_events=30_000,
 )

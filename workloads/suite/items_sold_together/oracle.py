@@ -1,4 +1,4 @@
-"""The expected lists: the pairs of all tickets, counted hour by hour, and sorted."""
+"""Computes the expected lists: counts the pairs of all tickets hour by hour, and sorts them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -28,14 +28,13 @@ def oracle(
 ) -> Columns:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
 
-    An hour's list has the time of the first pair in a later hour; the last has none and is left
-    out.
+    A list has the time of the first pair in a later hour. The last hour has no list.
     """
     pairs = _pairs(data, stores, categories, most_items, open_tickets)
     rows: list[tuple[int, ...]] = []
     listed: list[tuple[int, ...]] = []
-    for hour, found in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
-        here = list(found)
+    for hour, group in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
+        here = list(group)
         rows += [(here[0][0], *row) for row in listed]
         counts = Counter(pair for _, pair in here)
         often = [(-count, *pair) for pair, count in counts.items() if count > more_than]
@@ -49,13 +48,13 @@ def oracle(
 def _pairs(
     data: Input, stores: Ids, categories: Ids, most_items: int, open_tickets: int
 ) -> Iterator[tuple[int, Pair]]:
-    """Yield (time, pair) of each pair of different items of a ticket, when its later item comes."""
+    """Yield (time, pair) for each pair of distinct items of a ticket, at its later item."""
     sales = total_order(data, SALE)
-    wanted = stores.mask(sales.payload["store"]) & categories.mask(sales.payload["category"])
+    selected = stores.mask(sales.payload["store"]) & categories.mask(sales.payload["category"])
     columns = (sales.ts, sales.payload["ticket"], sales.payload["item"])
     tickets: dict[int, set[int]] = defaultdict(set)
     opened: dict[int, int] = {}
-    for ts, ticket, item in zip(*(column[wanted].tolist() for column in columns), strict=True):
+    for ts, ticket, item in zip(*(column[selected].tolist() for column in columns), strict=True):
         before = opened.get(ticket % open_tickets, ticket)
         if before != ticket:
             del tickets[before]

@@ -1,19 +1,17 @@
 """TPCx-BB query 1 as a pipeline: sales -> SL wanted -> PS tickets -> PS counts -> SF ranking.
 
-- `wanted` keeps the lines of some stores and categories.
-- `tickets`, by ticket modulo `open_tickets`, forwards a pair of items (the lower first) whenever an
-  item comes that the ticket has not had, once for each that it has had: so each pair once a ticket,
-  at the time of the later item. A ticket's first `most_items` different items count; when so many
-  are kept, further ones are passed over. 14 is the most that generated tickets have. A line of
-  another ticket with the same place ends the ticket: the query does not say when a ticket is over,
-  since it is asked of all sales at once, and a stream that waited for more would keep them all.
+- `wanted` selects the lines of some stores and categories.
+- `tickets`, by ticket modulo `open_tickets`, pairs each new item of a ticket with the ticket's
+  earlier items (lower id first). So each pair is forwarded once a ticket, at the time of the later
+  item. Only the first `most_items` distinct items count; generated tickets have at most 14. A line
+  of another ticket with the same place ends the ticket. The query reads all sales at once and does
+  not define the end of a ticket; a stream that waited for more lines would store all tickets.
 - `counts`, by pair, counts the pairs of an hour and forwards every new count.
-- `ranking` keeps the best of the hour, and forwards them when the first count of a later hour
-  comes.
+- `ranking` stores the top pairs of the hour and forwards them at the first count of a later hour.
 
-An hour reaches every operator with the records themselves, whose time is that of the sale: the
-count of a pair starts over with its first record in another hour, and the last operator sees all
-counts in sequential order. No partition needs to be told that an hour is over.
+Records carry the time of their sale, so every operator sees the hours: the count of a pair starts
+over with its first record in another hour, and the last operator sees all counts in sequential
+order. Partitions need no signal at the end of an hour.
 """
 
 from typing import Any

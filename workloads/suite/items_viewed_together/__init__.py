@@ -1,8 +1,8 @@
-"""TPCx-BB query 2: the items that are viewed most often together with one item."""
+"""TPCx-BB query 2: finds the items viewed most often together with one item."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
@@ -21,7 +21,7 @@ QUERY = {
     **LIST_SO_FAR,
     "most_items": Parameter(
         default=32,
-        help="so many different items of a session count, the first ones",
+        help="maximum number of distinct items of a session that count, the first ones",
         minimum=2,
         maximum=1024,
     ),
@@ -30,11 +30,11 @@ QUERY = {
 
 def bind(params: Params) -> Bound:
     """Return the pipeline and its oracle for query parameters."""
-    given = {name: int(params[name]) for name in QUERY}
-    return Bound(program=program(**given), output=STRICT, oracle=partial(oracle, **given))
+    arguments = {name: int(params[name]) for name in QUERY}
+    return Bound(program=program(**arguments), output=STRICT, oracle=partial(oracle, **arguments))
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="items_viewed_together",

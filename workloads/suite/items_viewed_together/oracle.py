@@ -1,4 +1,4 @@
-"""The expected lists: sessions by sorting all clicks, then a list of all counts at every hour."""
+"""Computes the expected lists: sorts clicks into sessions, then ranks all counts every hour."""
 
 import numpy as np
 
@@ -14,25 +14,25 @@ def oracle(
 ) -> Columns:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
 
-    A list has the time of the first pair in a later hour; that of the last hour is left out.
+    A list has the time of the first pair in a later hour. The last hour has no list.
     """
     pairs = _pairs(data, item, gap_ms, most_items)
     return lists_so_far(pairs, item=item, top=top, hour_ms=hour_ms)
 
 
 def _pairs(data: Input, item: int, gap_ms: int, most_items: int) -> list[tuple[int, int]]:
-    """Return (time, other item) of the pairs of all sessions that ended and hold the item."""
+    """Return (time, other item) for the pairs of all closed sessions with the item."""
     import pandas as pd  # heavy
 
     clicks = total_order(data, CLICK)
-    known = clicks.payload["user"] != 0
-    ts = clicks.ts[known]
-    found = closed_sessions(clicks.payload["user"][known].astype(np.int64), ts, gap_ms)
+    has_user = clicks.payload["user"] != 0
+    ts = clicks.ts[has_user]
+    sessions = closed_sessions(clicks.payload["user"][has_user].astype(np.int64), ts, gap_ms)
     viewed = pd.DataFrame(
         {
-            "session": found.session,
-            "item": clicks.payload["item"][known][found.row],
-            "closed_by": found.closed_by,
+            "session": sessions.session,
+            "item": clicks.payload["item"][has_user][sessions.row],
+            "closed_by": sessions.closed_by,
         }
     ).drop_duplicates(["session", "item"])
     viewed = viewed.assign(nth=viewed.groupby("session").cumcount())

@@ -1,14 +1,14 @@
-"""TPCx-BB query 2: clicks -> SL known -> PS sessions -> SL pairs -> PS counts -> SF ranking.
+"""TPCx-BB query 2 as a pipeline: clicks -> SL known -> PS sessions -> SL pairs -> PS counts -> SF ranking.
 
-- `known` keeps the clicks of known users.
-- `sessions`, by user, keeps the different items of the user's session in the order in which they
-  came. A click that comes more than `gap_ms` after the user's last one ends the session, whose
-  items are then forwarded, each with whether the wanted item is one of them. The first `most_items`
-  different items of a session count; when so many are kept, further ones are passed over.
-- `pairs` makes pairs with the wanted item, of the others in its sessions.
+- `known` selects the clicks of known users.
+- `sessions`, by user, stores the distinct items of the user's session in order. A click more than
+  `gap_ms` after the user's previous click ends the session. The operator then forwards the items,
+  each with a flag that says whether the session has the given item. Only the first `most_items`
+  distinct items of a session count.
+- `pairs` pairs the given item with the other items of its sessions.
 - `counts`, by the other item, counts sessions since the beginning and forwards every new count.
-- `ranking` keeps the best, and forwards them when the first count of a later hour comes. The query
-  has one list for all input; a stream has no end, so here it is the list so far, every hour.
+- `ranking` stores the top pairs and forwards them at the first count of a later hour. The query has
+  one list for the whole input; a stream has no end, so here it is the list so far, every hour.
 """
 
 from typing import Any

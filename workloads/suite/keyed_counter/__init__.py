@@ -1,4 +1,4 @@
-"""Counters by key: increments, and read-resets that output the count and start over."""
+"""Keyed counters: counts increments by key; a read-reset emits the count and starts over."""
 
 from streamlab.workloads.model import OutputType, Workload
 from streamlab.workloads.suite.keyed_counter.generate import PARAMETERS, generate, keys, streams

@@ -19,8 +19,8 @@ PARAMETERS = {
     ),
     "increments_per_reset": Parameter(
         default=1_000,
-        help="increments of each increment stream between two read-resets; a read-reset is of one "
-        "key, and the keys take turns",
+        help="increments of each increment stream between two read-resets; each read-reset is of "
+        "one key, and keys take turns",
         minimum=1,
         maximum=2**31,
     ),
@@ -49,7 +49,7 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
 def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
-    """Return rows [begin, end) of one stream; without `tag` when there is one key."""
+    """Return rows [begin, end) of one stream; without `tag` if there is only one key."""
     n_keys = int(params["keys"])
     if specs[index].name == "read_reset":
         ts = sync_ticks(begin, end, int(params["increments_per_reset"]))

@@ -1,7 +1,7 @@
-"""A map from keys to counters: increments and read-resets (DGS paper, section 2, figure 1).
+"""Counts increments by key until a read-reset (DGS paper, section 2, figure 1).
 
-Keyed: the paper's state is a map whose entries never interact, so one entry is the state here. The
-dependence relation is the paper's general one: a read-reset depends on everything of its key.
+The paper's state is a map whose entries never interact. Here the program is keyed, and one entry is
+the state. As in the paper, a read-reset depends on all events of its key.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ INCREMENT, READ_RESET = 0, 1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Read-resets depend on everything of their key; increments do not depend on each other."""
+    """Read-resets depend on all events of their key; increments do not depend on each other."""
     return a.key == b.key and (a.kind == READ_RESET or b.kind == READ_RESET)
 
 
@@ -33,7 +33,7 @@ def update(state: Any, event: Any, out: Any) -> None:
 
 
 def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
-    """Give the count to the part that may read it, else to the first."""
+    """Give the count to the part that may see read-resets, else to the first."""
     if pred2[READ_RESET]:
         second.count = state.count
     else:

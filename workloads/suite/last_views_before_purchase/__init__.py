@@ -1,8 +1,8 @@
-"""TPCx-BB query 3: the items that are viewed last before one is bought."""
+"""TPCx-BB query 3: finds the items viewed last before a given item is bought."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.ids import parse_ids
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
@@ -15,11 +15,11 @@ QUERY = {
     "item": Parameter(default=10_001, help="the item that is bought", minimum=0),
     "categories": Parameter(default="2,3", help="categories whose views count, or all"),
     "views": Parameter(
-        default=5, help="so many views before a purchase count", minimum=1, maximum=256
+        default=5, help="number of last views before a purchase that count", minimum=1, maximum=256
     ),
     "within_ms": Parameter(
         default=10 * DAY_MS,
-        help="if they are at most so old (event time)",
+        help="maximum age of these views (event time)",
         minimum=0,
         maximum=2**40,
     ),
@@ -32,18 +32,18 @@ def bind(params: Params) -> Bound:
     """Return the pipeline and its oracle for query parameters.
 
     Raises:
-        ModelError: categories that are no ids.
+        ModelError: `categories` is not a list of ids.
     """
     categories = parse_ids("categories", str(params["categories"]))
-    given = {name: int(params[name]) for name in _LIMITS}
+    limits = {name: int(params[name]) for name in _LIMITS}
     return Bound(
-        program=program(categories=categories, **given),
+        program=program(categories=categories, **limits),
         output=STRICT,
-        oracle=partial(oracle, categories=categories, **given),
+        oracle=partial(oracle, categories=categories, **limits),
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="last_views_before_purchase",

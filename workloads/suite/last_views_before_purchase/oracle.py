@@ -1,4 +1,4 @@
-"""The expected lists: for every purchase, its user's views before it, found by binary search."""
+"""Computes the expected lists: finds the user's views before every purchase by binary search."""
 
 import numpy as np
 
@@ -31,13 +31,13 @@ def _pairs(
     """Return (time, viewed item) of every view before a purchase, by purchase, then view."""
     clicks = total_order(data, CLICK)
     ts, payload = clicks.ts, clicks.payload
-    known = payload["user"] != 0
-    viewing = known & (payload["sale"] == 0) & categories.mask(payload["category"])
+    has_user = payload["user"] != 0
+    viewing = has_user & (payload["sale"] == 0) & categories.mask(payload["category"])
     viewed = np.flatnonzero(viewing)
     viewed = viewed[np.argsort(payload["user"][viewed], kind="stable")]
-    bought = np.flatnonzero(known & (payload["sale"] != 0) & (payload["item"] == item))
+    bought = np.flatnonzero(has_user & (payload["sale"] != 0) & (payload["item"] == item))
     user = payload["user"].astype(np.int64)
-    # Views lie by user, then in their order; a purchase stands behind its user's earlier ones.
+    # Sorts by user, then by position: a user's views before a purchase are just below it.
     place = user * len(ts) + np.arange(len(ts))
     begin = np.searchsorted(place[viewed], user[bought] * len(ts))
     end = np.searchsorted(place[viewed], place[bought])
@@ -46,6 +46,6 @@ def _pairs(
     purchase = np.repeat(bought, count)
     nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     view = viewed[np.repeat(begin, count) + nth]
-    kept = ts[purchase] - ts[view] <= within_ms
-    seen = payload["item"][view][kept]
-    return list(zip(ts[purchase][kept].tolist(), seen.tolist(), strict=True))
+    recent = ts[purchase] - ts[view] <= within_ms
+    items = payload["item"][view][recent]
+    return list(zip(ts[purchase][recent].tolist(), items.tolist(), strict=True))

@@ -1,14 +1,13 @@
-"""TPCx-BB query 3: clicks -> SL relevant -> PS last views -> PS counts -> SF ranking.
+"""TPCx-BB query 3 as a pipeline: clicks -> SL relevant -> PS last views -> PS counts -> SF ranking.
 
-- `relevant` keeps, of known users, views of items in the wanted categories (clicks without a sale)
-  and purchases of the wanted item.
-- `last views`, by user, keeps the last `views` of them; a new one takes the place of the oldest. A
-  purchase forwards those that are at most `within_ms` old, the oldest first, and keeps them: the
-  next purchase may forward them again.
+- `relevant` selects, for known users, views of items in some categories (clicks without a sale) and
+  purchases of the given item.
+- `last views`, by user, stores the last `views` views. A purchase forwards those that are at most
+  `within_ms` old, oldest first. They stay stored, so the next purchase may forward them again.
 - `counts`, by the viewed item, counts since the beginning and forwards every new count.
-- `ranking` keeps the best, and forwards them when the first count of a later hour comes, as in
-  query 2. The paper's table ends with the counts, where each partition could only list its own; a
-  list of all takes one operator that sees all counts.
+- `ranking` stores the top pairs and forwards them at the first count of a later hour, as in query
+  2. The paper's table ends with the counts, where each partition could list only its own pairs. A
+  common list needs one operator that sees all counts.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""new_seg: forwards a position report whose segment is not that of the vehicle's last (Viper, 4.2).
+"""Operator new_seg: forwards position reports of vehicles that enter a segment (Viper, 4.2).
 
-A segment is an expressway, a direction and a number. A vehicle's first report is always forwarded;
-requests are not, and change nothing.
+A segment is an expressway, a direction and a number. A vehicle's first report is always forwarded.
+Requests are ignored.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from streamlab.workloads.inputs.linear_road.schema import FIELDS, OUTPUT, RECORD
 from streamlab.workloads.model import Pipeline, partitioned
 
 STATE = np.dtype([("seen", np.int8), ("xway", np.int16), ("dir", np.int8), ("seg", np.int8)])
-"""Whether the vehicle has reported, and from where it last did."""
+"""Whether the vehicle has reported, and the segment of its last report."""
 
 
 def vehicle(t: Any) -> Any:
@@ -21,7 +21,7 @@ def vehicle(t: Any) -> Any:
 
 
 def new_seg(s: Any, t: Any, out: Any) -> None:
-    """Forward a position report from elsewhere than the last, and keep where it is from."""
+    """Forward a position report from another segment than the last, and remember its segment."""
     if t.type != REPORT:
         return
     if s.seen == 0 or t.seg != s.seg or t.dir != s.dir or t.xway != s.xway:

@@ -1,10 +1,10 @@
-"""Linear Road's position reports: forwards what is one, and not what is a request."""
+"""Linear Road's pos_rep: forwards position reports and drops requests."""
 
-from streamlab.workloads.inputs.linear_road.declaration import on_linear_road
+from streamlab.workloads.inputs.linear_road.declaration import declare_linear_road_workload
 from streamlab.workloads.suite.linear_road_pos_rep.oracle import oracle
 from streamlab.workloads.suite.linear_road_pos_rep.program import PROGRAM
 
-WORKLOAD = on_linear_road(
+WORKLOAD = declare_linear_road_workload(
     name="linear_road_pos_rep",
     title="Linear Road's position reports, among requests (stateless)",
     paper="Viper, 4.1, operator pos_rep",

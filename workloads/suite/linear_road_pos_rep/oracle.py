@@ -1,4 +1,4 @@
-"""The expected output of pos_rep: the records of one type."""
+"""Computes the expected output of pos_rep: all records of one type."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input) -> Columns:
-    """Return all position reports in total order, columns as in `OUTPUT`."""
+    """Return all position reports in total order; columns as `OUTPUT`."""
     records = total_order(data, FIELDS)
     columns = {"ts": records.ts, **records.payload}
-    kept = np.equal(columns["type"], REPORT)
-    return {name: values[kept] for name, values in columns.items()}
+    is_report = np.equal(columns["type"], REPORT)
+    return {name: values[is_report] for name, values in columns.items()}

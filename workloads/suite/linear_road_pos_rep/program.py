@@ -1,4 +1,4 @@
-"""pos_rep: a stateless operator that forwards a record if it is a position report (Viper, 4.1)."""
+"""Operator pos_rep: forwards position reports, without state (Viper, 4.1)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from streamlab.workloads.model import Pipeline, stateless
 
 
 def pos_rep(t: Any, out: Any) -> None:
-    """Forward a position report as it is."""
+    """Forward a position report unchanged."""
     if t.type == REPORT:
         out.emit(t.type, t.vid, t.speed, t.xway, t.lane, t.dir, t.seg, t.pos)
 

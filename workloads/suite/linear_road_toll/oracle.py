@@ -1,4 +1,4 @@
-"""The expected tolls: sums over all entries and exits of a segment that are earlier."""
+"""Computes the expected tolls, by sums over all earlier entries and exits of a segment."""
 
 import numpy as np
 
@@ -11,24 +11,24 @@ _FREE = 50
 
 
 def oracle(data: Input) -> Columns:
-    """Return a row for each vehicle that enters a segment, columns as in `OUTPUT`."""
+    """Return a row for each vehicle that enters a segment; columns as `OUTPUT`."""
     records = total_order(data, FIELDS)
     reports = np.flatnonzero(np.equal(records.payload["type"], REPORT))
     reports = reports[np.argsort(records.payload["vid"][reports], kind="stable")]
     vid = records.payload["vid"][reports]
     places = np.stack([records.payload[name][reports].astype(np.int64) for name in _PLACE])
-    goes_on = np.zeros(len(reports), dtype=np.bool_)
-    goes_on[1:] = vid[1:] == vid[:-1]
-    stays = goes_on.copy()
+    has_previous = np.zeros(len(reports), dtype=np.bool_)
+    has_previous[1:] = vid[1:] == vid[:-1]
+    stays = has_previous.copy()
     stays[1:] &= (places[:, 1:] == places[:, :-1]).all(axis=0)
     enters = np.flatnonzero(~stays)
-    leaves = np.flatnonzero(goes_on & ~stays)  # the segment of the report before
+    leaves = np.flatnonzero(has_previous & ~stays)  # leaves the previous report's segment
 
-    # All changes by segment and time; a running sum, of which each takes what is before its time.
-    of = np.concatenate((enters, leaves - 1))
+    # Sorts all changes by segment and time; a running sum gives the count before each time.
+    changed = np.concatenate((enters, leaves - 1))
     at = records.ts[reports[np.concatenate((enters, leaves))]]
     change = np.repeat([1, -1], [len(enters), len(leaves)])
-    keys = (at, places[2, of], places[1, of], places[0, of])
+    keys = (at, places[2, changed], places[1, changed], places[0, changed])
     order = np.lexsort(keys)
     sums = np.concatenate(([0], np.cumsum(change[order])))
     sorted_keys = np.stack([key[order] for key in keys])

@@ -1,15 +1,14 @@
-"""The query of Viper's figure 1: what a vehicle that enters a segment has to pay.
+"""Computes the toll of a vehicle that enters a segment: the query of Viper's figure 1.
 
-A1 puts beside a position report the segment that the vehicle last reported from. F drops reports
-from the same segment; of another it makes two records, one for each segment that is involved. A2
-counts the vehicles in each segment. M makes the toll of the count, and notifies the vehicle that
-entered.
+A1 adds the segment of the vehicle's previous report to a position report. F drops reports from the
+same segment; from others it makes two records, for the segments that the vehicle left and entered.
+A2 counts the vehicles in each segment. M computes the toll from the count and notifies the vehicle
+that entered.
 
-The paper says no more. What is added: a vehicle counts in a segment from the time after the one at
-which it entered, until the time after the one at which it left; so which of two reports of one time
-comes first does not matter, and A2 may take them in either order. The toll is Linear Road's, 2 (n -
-50)^2 beyond 50 vehicles, without its conditions on speed and accidents. A segment is an expressway,
-a direction and a mile.
+The paper leaves the rest open. Here a change of segment counts after its time, so reports of one
+time commute, and A2 may process them in any order. The toll is Linear Road's, 2 (n - 50)^2 above 50
+vehicles, without its conditions on speed and accidents. A segment is an expressway, a direction and
+a mile.
 """
 
 from typing import Any
@@ -20,11 +19,11 @@ from streamlab.workloads.inputs.linear_road.schema import FIELDS, RECORD, REPORT
 from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 FREE = 50
-"""Vehicles in a segment up to which nobody pays."""
+"""Number of vehicles in a segment up to which the toll is 0."""
 
 SEEN = np.dtype([("seen", np.int8), ("xway", np.int16), ("dir", np.int8), ("seg", np.int8)])
 COUNT = np.dtype([("ts", np.int64), ("before", np.int32), ("now", np.int32)])
-"""Vehicles in the segment before and with all that is known of time `ts`."""
+"""Vehicles in the segment before time `ts`, and including its changes so far."""
 
 ENRICHED = np.dtype(
     [
@@ -39,7 +38,7 @@ ENRICHED = np.dtype(
         ("last_seg", np.int8),
     ]
 )
-"""A report, and where the vehicle was before, if that is known."""
+"""A report, with the segment of the vehicle's previous report if there was one (`known`)."""
 
 CHANGE = np.dtype(
     [
@@ -63,12 +62,12 @@ def vehicle(t: Any) -> Any:
 
 
 def segment(t: Any) -> Any:
-    """Return the segment of a record, as a number; 512 is above what int8 differ by."""
+    """Return the segment of a record as a number; 512 exceeds all differences of int8."""
     return (np.int64(t.xway) * 512 + t.dir) * 512 + t.seg
 
 
 def enrich(s: Any, t: Any, out: Any) -> None:
-    """A1: put the last segment beside a report, and keep the new one."""
+    """A1: add the previous segment to a report, and remember the new one."""
     if t.type != REPORT:
         return
     out.emit(t.vid, t.xway, t.dir, t.seg, s.seen, s.xway, s.dir, s.seg)
@@ -79,7 +78,7 @@ def enrich(s: Any, t: Any, out: Any) -> None:
 
 
 def changed(t: Any, out: Any) -> None:
-    """F: drop reports from where the vehicle was before; name both segments of the others."""
+    """F: drop reports from the same segment; emit both segments of the others."""
     if t.known != 0:
         if t.seg == t.last_seg and t.dir == t.last_dir and t.xway == t.last_xway:
             return
@@ -88,7 +87,7 @@ def changed(t: Any, out: Any) -> None:
 
 
 def count(s: Any, t: Any, out: Any) -> None:
-    """A2: count the segment's vehicles, and say how many there were when one entered."""
+    """A2: count the segment's vehicles; emit the count when a vehicle enters."""
     if t.ts != s.ts:
         s.ts = t.ts
         s.before = s.now
@@ -98,7 +97,7 @@ def count(s: Any, t: Any, out: Any) -> None:
 
 
 def toll(t: Any, out: Any) -> None:
-    """M: make the toll of the count."""
+    """M: compute the toll of the count."""
     beyond = np.int64(t.vehicles) - FREE
     if beyond < 0:
         beyond = np.int64(0)

@@ -1,21 +1,21 @@
-"""What has happened at each location since the beginning, at each marker (Yahoo query III)."""
+"""Location history: counts events of each location so far, at each marker (Yahoo query III)."""
 
-from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
-from streamlab.workloads.inputs.ads.tables import OF_USERS
+from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.location_history import handcrafted, typed
 from streamlab.workloads.suite.location_history.oracle import oracle
 
-QUERY = {**OF_USERS, **MARKERS, **FORM}
+QUERY = {**USER_TABLE_PARAMETERS, **MARKERS, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    """Return the program and its oracle for query parameters."""
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="location_history",
     title="Events of each location so far, and the last time, at each marker (a look-up each)",
     paper="Data-Trace Types, section 6, query III",

@@ -1,4 +1,4 @@
-"""Query III by hand: an operator O+ with a window of each location that never forgets."""
+"""Query III by hand: an operator O+ whose windows keep their state when they advance."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ OUTPUT = np.dtype([("ts", np.int64), ("location", np.int64), *HISTORY])
 
 
 def update(w: Any, t: Any, out: Any) -> None:
-    """Add an event; events come in order of time."""
+    """Add an event; events come in time order."""
     w[0].events += 1
     if t.type == VIEW:
         w[0].views += 1
@@ -33,14 +33,14 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 
 def expire(w: Any, out: Any) -> None:
-    """Give the history of a location that had events."""
+    """Emit the history of a location that had events."""
     here = w[0]
     if here.changed != 0:
         out.emit(here.key, here.events, here.views, here.clicks, here.purchases, here.last_ts)
 
 
 def slide(w: Any) -> None:
-    """Keep the history."""
+    """Keep the history; reset the flag of changes."""
     w[0].changed = 0
 
 

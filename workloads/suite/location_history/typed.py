@@ -1,7 +1,7 @@
-"""Query III, typed: the user's location becomes the key, and each location's history is added up.
+"""Query III, typed: makes the user's location the key, and adds up each location's history.
 
-Locations that had no event in a block give nothing at its marker. Users without a location count
-for none.
+Locations without an event in a block have no output at its marker. Users without a location are
+ignored.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ HISTORY = [
     ("purchases", np.int64),
     ("last_ts", np.int64),
 ]
-GIVEN = U("location", np.dtype([("ts", np.int64), *HISTORY]))
+LOCATED_HISTORY = U("location", np.dtype([("ts", np.int64), *HISTORY]))
 LONG_AGO = -(2**62)
 
 
@@ -35,7 +35,7 @@ def take(a: Any, key: int, value: Any) -> None:
 
 
 def nothing(a: Any) -> None:
-    """Make the history of no event."""
+    """Make the identity: the history of no event."""
     a.last_ts = LONG_AGO
 
 
@@ -49,7 +49,7 @@ def combine(x: Any, y: Any, into: Any) -> None:
 
 
 def update_state(s: Any, agg: Any) -> None:
-    """Add a block to the history, and note whether it had events."""
+    """Add a block to the history, and set whether it had events."""
     s.events += agg.events
     s.views += agg.views
     s.clicks += agg.clicks
@@ -60,7 +60,7 @@ def update_state(s: Any, agg: Any) -> None:
 
 
 def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
-    """Give the history of a location that had events in the block."""
+    """Emit the history of a location that had events in the block."""
     if s.changed:
         out.emit(key, m.ts, s.events, s.views, s.clicks, s.purchases, s.last_ts)
 
@@ -82,7 +82,7 @@ def program(query: Params) -> Dataflow:
     history = OpKeyedUnordered(
         name="history",
         reads=ACTION,
-        gives=GIVEN,
+        gives=LOCATED_HISTORY,
         aggregate=np.dtype(HISTORY),
         state=np.dtype([*HISTORY, ("changed", np.int8)]),
         take=take,

@@ -1,19 +1,19 @@
-"""The longest tweet of each hashtag over sliding windows."""
+"""Longest tweet: finds the longest tweet of each hashtag over sliding windows."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import for_each_key
-from streamlab.workloads.inputs.tweets import on_tweets, window_parameters
+from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.inputs.tweets import declare_tweets_workload, window_parameters
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.longest_tweet_per_hashtag.oracle import oracle
 from streamlab.workloads.suite.longest_tweet_per_hashtag.program import program
 
 QUERY = window_parameters(1_800_000, 3_600_000)
-OUTPUT = for_each_key("longest", key_field="hashtag")
+OUTPUT = output_per_key("longest", key_field="hashtag")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows."""
+    """Return the query and its oracle for query parameters."""
     wa_ms, ws_ms = (int(query[name]) for name in QUERY)
     return Bound(
         program=program(wa_ms, ws_ms),
@@ -22,7 +22,7 @@ def bind(query: Params) -> Bound:
     )
 
 
-WORKLOAD = on_tweets(
+WORKLOAD = declare_tweets_workload(
     name="longest_tweet_per_hashtag",
     title="The longest tweet of each hashtag, over sliding windows",
     paper="STRETCH, section 1 and appendix D, Operator 9",

@@ -1,4 +1,4 @@
-"""The expected lengths of the longest tweets."""
+"""Computes the expected lengths of the longest tweets."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ def oracle(data: Input, wa_ms: int, ws_ms: int) -> Columns:
     hashtags = tweets.lists["hashtags"]
 
     def keys(begin: int, end: int) -> ListColumn:
-        return hashtags[begin:end]  # a repeated one does not change a maximum
+        return hashtags[begin:end]  # repeated hashtags do not change a maximum
 
     chars = tweets.payload["chars"]
-    found = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys, chars, np.maximum)
+    longest = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys, chars, np.maximum)
     return {
-        "ts": found.right,
-        "hashtag": found.key.astype(np.int32),
-        "chars": found.value.astype(np.int32),
+        "ts": longest.right,
+        "hashtag": longest.key.astype(np.int32),
+        "chars": longest.value.astype(np.int32),
     }

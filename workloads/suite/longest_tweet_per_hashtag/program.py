@@ -1,4 +1,4 @@
-"""The longest tweet of each hashtag, per hour: STRETCH's running example (Operator 9)."""
+"""Finds the length of each hashtag's longest tweet: STRETCH's running example (Operator 9)."""
 
 from typing import Any
 
@@ -11,24 +11,24 @@ OUTPUT = np.dtype([("ts", np.int64), ("hashtag", np.int32), ("chars", np.int32)]
 
 
 def keys(t: Any, out: Any) -> None:
-    """Give the hashtags of a tweet."""
+    """Add the hashtags of a tweet as keys."""
     for hashtag in t.hashtags:
         out.add(hashtag)
 
 
 def update(w: Any, t: Any, out: Any) -> None:
-    """Keep the longest length."""
+    """Keep the greatest length."""
     if t.chars > w[0].chars:
         w[0].chars = t.chars
 
 
 def expire(w: Any, out: Any) -> None:
-    """Forward the hashtag and the length."""
+    """Emit the hashtag and the length."""
     out.emit(w[0].key, w[0].chars)
 
 
 def program(wa_ms: int, ws_ms: int) -> Query:
-    """Return the query for windows of this advance and size."""
+    """Return the query for a window advance and size."""
     longest = Operator(
         name="longest",
         inputs=(TWEET,),

@@ -1,24 +1,23 @@
-"""A trading day: how many trades each second has, and where each company's price stands.
+"""Computes a trading day: the trades of each second, and the price of each company.
 
-Everything is a function of parameters, seed and day, in integers and in the four operations of
-double precision, which are the same on every machine.
+Everything is a function of parameters, seed and day. It uses integers and the four basic operations
+of double precision, which are the same on every machine.
 
-Trades of a second. Its weight is 2^(g / 64), where g sums, in 64ths of an octave,
+Trades of a second: the weight of a second is 2^(g / 64), where g sums, in 64ths of an octave,
 
-- the hour: 2 octaves at the opening, falling to 0 over the first sixth of the session, and rising
-  to 1 over the last sixth, until the close;
-- a slow part, the mean of 64 seconds' noise, which deviates by about 0.6 octaves;
-- a fast part, noise of the second itself, which deviates by about 1.6 octaves.
+- the time of day: 2 octaves at the opening, falling to 0 over the first sixth of the session, and
+  rising to 1 over the last sixth, until the close;
+- a slow part, the mean of 64 seconds' noise, with a deviation of about 0.6 octaves;
+- a fast part, the noise of the second, with a deviation of about 1.6 octaves.
 
-So rates are log-normal around the hour. In each block of four seconds nothing at all is traded
-with a probability of 1/16. Weights are scaled to `mean_eps` trades a second over the session, and
-those above 7/8 of the peak are cut down to it. One second, in the middle half of the session, is
-the peak: it has `peak_eps` trades, and the three seconds before and behind it have a half, a
-quarter and an eighth.
+Rates are therefore log-normal. A block of four seconds has no trades with probability 1/16. Weights
+are scaled to `mean_eps` trades a second over the session and limited to 7/8 of the peak. One second
+in the middle half of the session is the peak, with `peak_eps` trades. The three seconds before and
+after it have a half, a quarter and an eighth of that.
 
-Prices. A company's distance from its average of the day before walks between 1/2 and 2 times
-`gap`, reflected at both ends. All companies are on the same side of their averages, as on a day on
-which the whole market has moved.
+Prices: a company's distance from its average of the day before is a random walk between 1/2 and 2
+times `gap`, reflected at both ends. All companies are on the same side of their averages, as on a
+day when the whole market has moved.
 """
 
 from decimal import Context, Decimal
@@ -37,7 +36,7 @@ UNIT_BITS = 20
 
 _OCTAVE = 64
 _LOWEST, _HIGHEST = -7 * _OCTAVE, 9 * _OCTAVE
-"""Weights are clipped to 16 octaves, which hold four deviations of all parts."""
+"""Weights are clipped to 16 octaves, four deviations of all parts."""
 
 _SLOW_SECONDS, _SLOW_NOISE = (
     64,
@@ -51,18 +50,18 @@ _STEPS = 128
 
 _SLOW, _FAST, _QUIET, _PEAK, _SIDE, _AVERAGE, _WALK = 0, 1, 5, 6, 7, 8, 16  # lanes
 _FIRST_DAY = 2
-"""Days draw as streams from this one on; those before are for rows."""
+"""Streams of random numbers from here on are for days, those before for rows."""
 
 
 class Session(NamedTuple):
-    """What parameters say about each day.
+    """The parameters of a trading session.
 
     Attributes:
-        seconds: its length.
+        seconds: length of the session.
         mean_eps: trades a second over the session.
         peak_eps: trades in the peak second.
-        companies: their number.
-        gap: distance between price and average, in units of 2^-20 of it.
+        companies: number of companies.
+        gap: distance between price and average, in units of 2^-20 of the average.
     """
 
     seconds: int
@@ -79,7 +78,7 @@ class Session(NamedTuple):
 
 @lru_cache(maxsize=4)
 def trades_until(session: Session, seed: int, day: int) -> IntArray:
-    """Return int64[seconds + 1]: how many trades come before each second, and in all."""
+    """Return int64[seconds + 1]: the number of trades before each second, and the total."""
     forced = _peak(session, seed, day)
     weights = _weights(session, seed, day)
     weights[forced > 0] = 0
@@ -121,7 +120,7 @@ def _weights(session: Session, seed: int, day: int) -> IntArray:
 
 
 def _peak(session: Session, seed: int, day: int) -> IntArray:
-    """Return the trades of the peak second and of those around it; 0 for all others."""
+    """Return int64[seconds]: trades of the peak second and its neighbours; 0 for all others."""
     seconds = session.seconds
     place = seconds // 4 + int(
         below(draw(seed, _FIRST_DAY + day, _PEAK, 0, 1), max(1, seconds // 2))[0]
@@ -132,7 +131,7 @@ def _peak(session: Session, seed: int, day: int) -> IntArray:
 
 @lru_cache(maxsize=1)
 def _powers() -> IntArray:
-    """Return 16 x 2^(i / 64), made in decimal arithmetic: `pow` may differ between machines."""
+    """Return 16 x 2^(i / 64), by decimal arithmetic, since `pow` may differ between machines."""
     context = Context(prec=24)
     step = context.power(Decimal(2), Decimal(1) / _OCTAVE)
     count = _HIGHEST - _LOWEST + 1
@@ -141,7 +140,7 @@ def _powers() -> IntArray:
 
 @lru_cache(maxsize=4)
 def distances(session: Session, seed: int, day: int) -> IntArray:
-    """Return int64[companies, seconds]: distance from the average, in units of 2^-20 of it."""
+    """Return int64[companies, seconds]: distance from the average, in 2^-20 of the average."""
     lowest, highest = session.gap // 2, 2 * session.gap
     width = max(1, highest - lowest)
     stream, walks = _FIRST_DAY + day, []
@@ -152,9 +151,9 @@ def distances(session: Session, seed: int, day: int) -> IntArray:
         start = int(below(draw(seed, stream, _WALK + company, -1, 0), width)[0])
         folded = (start + np.cumsum(steps)) % (2 * width)
         walks.append(lowest + np.minimum(folded, 2 * width - folded))
-    found = np.array(walks)
-    found.flags.writeable = False
-    return found
+    result = np.array(walks)
+    result.flags.writeable = False
+    return result
 
 
 def averages(session: Session, seed: int, day: int) -> IntArray:
@@ -164,7 +163,7 @@ def averages(session: Session, seed: int, day: int) -> IntArray:
 
 
 def side(seed: int, day: int) -> int:
-    """Return 1 where the market is above its average on that day, -1 where it is below."""
+    """Return 1 if the market is above its average on this day, -1 if it is below."""
     return 1 - 2 * int(below(draw(seed, _FIRST_DAY + day, _SIDE, 0, 1), 2)[0])
 
 

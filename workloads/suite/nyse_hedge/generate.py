@@ -1,12 +1,11 @@
-"""Generates the trades of the ten biggest companies on a trading day, in bursts.
+"""Generates the trades of ten companies on a trading day, in bursts.
 
-The published data (NYSE and NASDAQ trades of one day) is not public. What stands for it has its
-shape: six hours, ten companies, 0 to 8,000 trades a second with one peak near 7,600. `day` says how
-rates and prices come about. The stream is fed twice, as the left and the right side of a self-join:
-both have the same rows, and rates are those of one side.
+The paper's data (NYSE and NASDAQ trades of one day) is not public. The generated data has its
+shape: six hours, ten companies, 0 to 8,000 trades a second with one peak near 7,600. `day` computes
+rates and prices. Both sides of the self-join have the same rows, and rates are those of one side.
 
-Most trades are near their company's price of the second. A share of them, `contrarian`, is as far
-on the other side of the average: it hedges the trades of companies at a similar distance, so that
+Most trades are near the company's current price. A share of them, `contrarian`, has the same
+distance on the other side of the average. It hedges trades of companies at a similar distance, so
 about one pair in four thousand matches by default.
 """
 
@@ -26,20 +25,20 @@ from streamlab.workloads.suite.nyse_hedge.day import (
 
 KINDS = ("left", "right")
 TRADE = np.dtype([("id", np.int32), ("price", np.int32), ("average", np.int32)])
-"""Company, price of the trade, and its average price of the day before, in the same unit."""
+"""Company, price of the trade, and the company's average price of the day before, in cents."""
 
 OPENING_MS = 34_200_000
-"""Half past nine; event time is in milliseconds since midnight of the first day."""
+"""Half past nine; event times are in milliseconds since midnight of the first day."""
 
 DAY_MS = 86_400_000
 _ROWS = 1  # rows draw as this stream, for both sides
 _COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes
 _NOISE_PART = 16
-"""A trade is up to 1/16 of the gap away from its company's price of the second."""
+"""A trade is up to 1/16 of the gap away from the company's current price."""
 
 PARAMETERS = {
     "seconds": Parameter(
-        default=21_600, help="length of a session; six hours", minimum=16, maximum=50_000
+        default=21_600, help="length of a session; 21600 is six hours", minimum=16, maximum=50_000
     ),
     "mean_eps": Parameter(
         default=100, help="trades a second over a session", minimum=1, maximum=100_000
@@ -56,13 +55,13 @@ PARAMETERS = {
     ),
     "gap": Parameter(
         default=0.01,
-        help="distance of prices from the average of the day before, as a share of it",
+        help="distance of prices from the average of the day before, as a share of the average",
         minimum=0.001,
         maximum=0.25,
     ),
     "contrarian": Parameter(
         default=0.002,
-        help="share of trades on the other side of the average: decides how many pairs match",
+        help="share of trades on the other side of the average; sets how many pairs match",
         minimum=0.0,
         maximum=1.0,
     ),
@@ -75,32 +74,32 @@ def keys(params: Params) -> int:
 
 
 def session_of(params: Params) -> Session:
-    """Return what parameters say about each day.
+    """Return the session that parameters describe.
 
     Raises:
         ModelError: the session has no room for its peak.
     """
-    made = Session(
+    session = Session(
         seconds=int(params["seconds"]),
         mean_eps=int(params["mean_eps"]),
         peak_eps=int(params["peak_eps"]),
         companies=int(params["companies"]),
         gap=round(float(params["gap"]) * (1 << UNIT_BITS)),
     )
-    if made.trades < 4 * made.peak_eps or made.peak_eps < 4 * made.mean_eps:
+    if session.trades < 4 * session.peak_eps or session.peak_eps < 4 * session.mean_eps:
         raise ModelError(
-            f"nyse_hedge: {made.seconds} seconds of {made.mean_eps} trades each have no room for a "
-            f"peak of {made.peak_eps} trades in a second: peak_eps must be at least 4 mean_eps, "
-            "and at most a quarter of seconds x mean_eps"
+            f"nyse_hedge: {session.seconds} seconds of {session.mean_eps} trades each have no room "
+            f"for a peak of {session.peak_eps} trades in a second: peak_eps must be at least "
+            "4 mean_eps, and at most a quarter of seconds x mean_eps"
         )
-    return made
+    return session
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the two sides, each with half of the events.
 
-    A session has exactly `seconds` x `mean_eps` trades: with fewer it is cut short, with more
-    further days follow.
+    A session has `seconds` x `mean_eps` trades. Fewer events end within the session, more events
+    add further days.
     """
     session_of(params)
     rows = -(-events // 2)
@@ -110,25 +109,25 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
 def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
-    """Return rows [begin, end) of a side: the same ones for both."""
+    """Return rows [begin, end) of a side; both sides have the same rows."""
     session = session_of(params)
-    parts = [_of_day(params, session, seed, 0, begin, begin)]
+    parts = [_rows_of_day(params, session, seed, 0, begin, begin)]
     while begin < end:
         day = begin // session.trades
         upto = min(end, (day + 1) * session.trades)
-        parts.append(_of_day(params, session, seed, day, begin, upto))
+        parts.append(_rows_of_day(params, session, seed, day, begin, upto))
         begin = upto
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _of_day(
+def _rows_of_day(
     params: Params, session: Session, seed: int, day: int, begin: int, end: int
 ) -> dict[str, npt.NDArray[np.integer]]:
     until = trades_until(session, seed, day)
     trade = np.arange(begin, end, dtype=np.int64) - day * session.trades
     second = np.searchsorted(until, trade, side="right") - 1
     here = until[second + 1] - until[second]
-    # The k-th of n trades of a second is within its k-th n-th part.
+    # The k-th of n trades of a second lies in the k-th of n equal parts of the second.
     part = (trade - until[second] << UNIT_BITS) + below(
         draw(seed, _ROWS, _INSTANT, begin, end), 1 << UNIT_BITS
     )

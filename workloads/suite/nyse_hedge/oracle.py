@@ -1,8 +1,8 @@
-"""The expected hedges: by sorting the right trades by ND and looking up the wanted range.
+"""Computes the expected hedges, by sorting the right trades by ND and searching a range.
 
-The range is looked up in quotients and a little too wide; what is found is then tested by the
-definition. Chunk by chunk of the left side, so that memory is bounded by the trades of a window, a
-block of pairs, and the answer.
+The search uses quotients and a slightly wider range, then tests the candidates by the definition.
+It processes the left side in chunks, so memory is bounded by the trades of a window, a block of
+pairs, and the answer.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.nyse_hedge.generate import TRADE
 
 _MARGIN = 1e-9
-"""Relative; rounding of quotients is below 1e-15."""
+"""Relative margin of the search; quotients are exact to 1e-15."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def oracle(ws_ms: int, lower: float, upper: float) -> Callable[[Input], Columns]
         events = total_order(data, TRADE)
         sides = []
         for kind in range(2):
-            # Without an average, or with a price that equals it, a trade has no ND or it is 0.
+            # ND is undefined if the average is 0. A left trade needs an ND other than 0.
             rows = (events.kind == kind) & (events.payload["average"] != 0)
             if kind == 0:
                 rows &= events.payload["price"] != events.payload["average"]
@@ -65,8 +65,8 @@ class _Side:
         self.ts = ts
         self.id, self.price, average = columns
         self.average = average.astype(np.float64)
-        self.moved = self.price.astype(np.int64) - average.astype(np.int64)
-        self.distance = self.moved / self.average
+        self.change = self.price.astype(np.int64) - average.astype(np.int64)
+        self.distance = self.change / self.average
 
 
 def _hedges(
@@ -79,15 +79,15 @@ def _hedges(
     least, most = bounds.min(axis=0), bounds.max(axis=0)
     begin = np.searchsorted(distances, least - np.abs(least) * _MARGIN, side="left")
     end = np.searchsorted(distances, most + np.abs(most) * _MARGIN, side="right")
-    found = []
+    pairs = []
     for row, position in expand_ranges(begin, end):
-        one, other = row + part.left_begin, order[position]
-        kept = np.abs(left.ts[one] - right.ts[other]) <= ws_ms
-        kept &= left.id[one] != right.id[other]
-        one, other = one[kept], other[kept]
-        num = right.moved[other] * left.average[one]
-        den = left.moved[one] * right.average[other]
+        first, second = row + part.left_begin, order[position]
+        matches = np.abs(left.ts[first] - right.ts[second]) <= ws_ms
+        matches &= left.id[first] != right.id[second]
+        first, second = first[matches], second[matches]
+        num = right.change[second] * left.average[first]
+        den = left.change[first] * right.average[second]
         low, high = np.minimum(lower * den, upper * den), np.maximum(lower * den, upper * den)
-        kept = (low <= num) & (num <= high)
-        found.append((one[kept], other[kept]))
-    return concatenate_pairs(found)
+        matches = (low <= num) & (num <= high)
+        pairs.append((first[matches], second[matches]))
+    return concatenate_pairs(pairs)

@@ -1,20 +1,20 @@
-"""NYSE hedge: trades of different companies whose prices moved oppositely (STRETCH, 8.6).
+"""Joins trades of different companies whose prices moved oppositely (STRETCH, 8.6).
 
-A self-join of all trades within 30 s. With ND = (price - average) / average, the distance of a
-trade from its company's average of the day before, a pair matches when the companies differ and
+The query is a self-join of all trades within 30 s. ND = (price - average) / average is the distance
+of a trade from its company's average of the day before. A pair matches if the companies differ and
 
     lower <= ND_R / ND_L <= upper
 
-by default within -1.05 and -0.95, as in the paper's public code. The paper's text gives the lower
-bound alone: `upper = 1e30`. A trade whose average is 0 has no ND, and one whose ND is 0 hedges
-nothing as a left trade; neither matches.
+The default bounds, -1.05 and -0.95, are those of the paper's public code. The paper's text has only
+the lower bound: `upper = 1e30`. Trades without ND (average 0) and left trades with ND 0 never
+match.
 
-Arithmetic, the same in every engine. Nothing is divided: the ratio is num / den, where
+Arithmetic is the same in every engine. To avoid divisions, the ratio is num / den, where
 
     num = (price_R - average_R) * average_L     den = (price_L - average_L) * average_R
 
-in double precision: differences of 32-bit prices are exact, num and den exact below 2^53, and
-lower * den and upper * den are rounded once. The comparisons turn around where den is negative.
+in double precision. Differences of 32-bit prices are exact, num and den are exact below 2^53, and
+lower * den and upper * den are rounded once. If den is negative, the comparisons are reversed.
 """
 
 from typing import Any
@@ -36,9 +36,9 @@ OUTPUT = np.dtype(
 
 
 def program(ws_ms: int, lower: float, upper: float, shares: int) -> Query:
-    """Return the self-join over a window of `ws_ms`, with tuples kept in `shares` shares."""
+    """Return the self-join over a window of `ws_ms`, with tuples stored in `shares` shares."""
 
-    # `&` and `|` leave no branches, so that compiled code compares several pairs at a time.
+    # `&` and `|` avoid branches, so compiled code compares several pairs at a time.
     def match(left: Any, right: Any) -> Any:
         num = (right.price * 1.0 - right.average) * left.average
         den = (left.price * 1.0 - left.average) * right.average

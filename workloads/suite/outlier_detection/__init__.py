@@ -1,4 +1,4 @@
-"""Outlier detection: connections unlike the others that share some of their values."""
+"""Outlier detection: finds connections unlike others with the same categorical values."""
 
 from streamlab.workloads.inputs.connections.generate import PARAMETERS, generate, keys, streams
 from streamlab.workloads.model import OutputType, Workload

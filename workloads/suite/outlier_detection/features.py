@@ -1,4 +1,7 @@
-"""The continuous features of a connection, into an array: functions know fields by name alone."""
+"""Reads the continuous features of a connection into an array.
+
+Compiled functions can read fields only by name, so every field has its own line.
+"""
 
 from typing import Any
 

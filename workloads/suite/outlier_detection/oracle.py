@@ -1,7 +1,7 @@
-"""The expected outliers: all connections of an interval at once, by arrays of its itemsets.
+"""Computes the expected outliers, all connections between two checks at once.
 
-An interval is what lies between two checks. Itemsets are rows found by `np.unique` of pairs of
-values; the program has tables that it fills one connection after the other.
+It finds itemsets by `np.unique` of pairs of values. The program instead fills tables with one
+connection after another.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from streamlab.workloads.model import Columns, Input
 Ints = npt.NDArray[np.int64]
 
 OUTLIER, SUMMARY = 0, 1
-TAU, DELTA, FACTOR, WINDOW, SUPPORT, KEPT, ITEMSETS = 1.96, 0.3, 10, 40, 10, 64, 1024
+TAU, DELTA, FACTOR, WINDOW, SUPPORT, MAX_CANDIDATES, ITEMSETS = 1.96, 0.3, 10, 40, 10, 64, 1024
 PAIRS = tuple((a, b) for a in range(len(CATEGORICAL)) for b in range(a, len(CATEGORICAL)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fitted:
-    """What is usual: for each pair of values and combination the number of its itemset, or -1."""
+    """A model: the itemset of each pair of values and combination (or -1), and its usual ranges."""
 
     itemset: Ints
     low: npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class _Fitted:
 
 
 def oracle(data: Input) -> Columns:
-    """Return (ts, kind, connection, score) for the outliers of each check, and its summary."""
+    """Return (ts, kind, connection, score) for the outliers and the summary of each check."""
     events = total_order(data, EVENT)
     payload = {name: column.astype(np.int64) for name, column in events.payload.items()}
     combination = np.clip(payload["combination"], 0, COMBINATIONS - 1)
@@ -63,38 +63,38 @@ def oracle(data: Input) -> Columns:
     squares = np.zeros_like(sums)
     fitted: _Fitted | None = None
     means: list[tuple[int, int]] = []
-    found: list[tuple[int, int, int, int]] = []
+    outputs: list[tuple[int, int, int, int]] = []
     begin = 0
     for check in checks.tolist():
-        mine = np.arange(begin, check)
+        members = np.arange(begin, check)
         begin = check + 1
-        potential = mine[:0]
-        of_others = (0, 0)
-        scores = np.zeros(len(mine), dtype=np.int64)
+        potential = members[:0]
+        normal = (0, 0)
+        scores = np.zeros(len(members), dtype=np.int64)
         if fitted is not None:
-            scores = fitted.scores(combination[mine], x[mine])
+            scores = fitted.scores(combination[members], x[members])
             far = _outliers(scores, means)
-            potential = mine[far]
-            of_others = (int((~far).sum()), int(scores[~far].sum()))
+            potential = members[far]
+            normal = (int((~far).sum()), int(scores[~far].sum()))
             order = np.column_stack(
                 [-scores[far], events.ts[potential], rows[potential], combination[potential]]
             )
             columns = np.column_stack([order, x[potential]])
-            kept = potential[np.lexsort(columns.T[::-1])][:KEPT]
+            candidates = potential[np.lexsort(columns.T[::-1])][:MAX_CANDIDATES]
         else:
-            kept = potential
-        np.maximum.at(values, combination[mine], codes[mine])
-        np.add.at(support, combination[mine], 1)
-        np.add.at(sums, combination[mine], x[mine])
-        np.add.at(squares, combination[mine], x[mine] * x[mine])
+            candidates = potential
+        np.maximum.at(values, combination[members], codes[members])
+        np.add.at(support, combination[members], 1)
+        np.add.at(sums, combination[members], x[members])
+        np.add.at(squares, combination[members], x[members] * x[members])
         fitted = _fit(values, support, sums, squares)
-        means = [*means, of_others][-WINDOW:]
-        again = fitted.scores(combination[kept], x[kept])
+        means = [*means, normal][-WINDOW:]
+        new_scores = fitted.scores(combination[candidates], x[candidates])
         ts = int(events.ts[check])
-        for place in np.flatnonzero(_outliers(again, means)).tolist():
-            found.append((ts, OUTLIER, int(rows[kept[place]]), int(again[place])))
-        found.append((ts, SUMMARY, len(mine), len(potential)))
-    table = np.array(found, dtype=np.int64).reshape(-1, 4)
+        for place in np.flatnonzero(_outliers(new_scores, means)).tolist():
+            outputs.append((ts, OUTLIER, int(rows[candidates[place]]), int(new_scores[place])))
+        outputs.append((ts, SUMMARY, len(members), len(potential)))
+    table = np.array(outputs, dtype=np.int64).reshape(-1, 4)
     return {
         "ts": table[:, 0],
         "kind": table[:, 1].astype(np.int8),
@@ -109,24 +109,24 @@ def _outliers(scores: Ints, means: list[tuple[int, int]]) -> npt.NDArray[np.bool
 
 
 def _fit(values: Ints, support: Ints, sums: Ints, squares: Ints) -> _Fitted:
-    seen = np.flatnonzero(support)
+    present = np.flatnonzero(support)
     itemset = np.full((len(PAIRS), COMBINATIONS), -1, dtype=np.int64)
     low: list[npt.NDArray[np.float64]] = []
     high: list[npt.NDArray[np.float64]] = []
     for slot, (a, b) in enumerate(PAIRS):
         _, first, member = np.unique(
-            values[seen][:, [a, b]], axis=0, return_index=True, return_inverse=True
+            values[present][:, [a, b]], axis=0, return_index=True, return_inverse=True
         )
         member = member.reshape(-1)
         for group in np.argsort(first):  # by their first combination
-            those = seen[member == group]
-            count = support[those].sum()
+            combinations = present[member == group]
+            count = support[combinations].sum()
             if count < SUPPORT or len(low) == ITEMSETS:
                 continue
-            mean = sums[those].sum(axis=0) / float(count)
-            variance = squares[those].sum(axis=0) / float(count) - mean * mean
+            mean = sums[combinations].sum(axis=0) / float(count)
+            variance = squares[combinations].sum(axis=0) / float(count) - mean * mean
             reach = TAU * np.sqrt(np.maximum(variance, 0.0))
-            itemset[slot, those] = len(low)
+            itemset[slot, combinations] = len(low)
             low.append(np.maximum(np.ceil(mean - reach), -(2**15)))
             high.append(np.minimum(np.floor(mean + reach), 2**15 - 1))
     shape = (len(low), len(CONTINUOUS))

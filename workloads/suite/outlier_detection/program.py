@@ -1,19 +1,20 @@
-"""Outlier detection in mixed attributes (DGS paper, appendix A.1; Otey et al. 2006, Reloaded).
+"""Detects outliers in mixed attributes (DGS paper, appendix A.1; Otey et al. 2006, Reloaded).
 
-A connection belongs to the 28 *itemsets* of one or two of its categorical values. The model knows
-of each itemset its support and, for each continuous feature, mean and deviation. An itemset speaks
-against a connection when it is rare, or when more than DELTA of the features lie further than TAU
-deviations from the mean; it then adds 1 / (its size) to the connection's *score*, in half points
-here. A connection is an outlier when its score is above SCORE_FACTOR times the mean score of the
-connections of the last WINDOW checks that were none.
+A connection belongs to the 28 *itemsets* of one or two of its categorical values. For each itemset
+the model has its support and, for each continuous feature, mean and deviation. An itemset counts
+against a connection if it is rare, or if more than DELTA of the features lie further than TAU
+deviations from the mean. It then adds 1 / (its size) to the connection's *score*, in half points
+here. A connection is an outlier if its score is above SCORE_FACTOR times the mean score of the
+normal connections of the last WINDOW checks.
 
-- Connections are judged by the model of the last check, and counted apart from it; those that
-  seem outliers are *potential* ones, of which the KEPT with the highest scores are kept.
-- A check adds what was counted since the last one to the model, judges the kept again by it, and
-  gives those that still are outliers; then how many connections there were, and potential outliers.
+- Connections are judged by the model of the last check and counted separately from it. Those that
+  seem outliers are *potential* outliers; the MAX_CANDIDATES with the highest scores are kept.
+- A check adds the counts since the last check to the model and judges the kept connections again by
+  it. It emits those that still are outliers, then the numbers of connections and of potential
+  outliers.
 
-All that connections change are sums, maxima and the first of a sorted list, so that it does not
-matter in which order, or at which leaf, they come. Decision 0024 says what differs from the paper.
+Connections only change sums, maxima and the beginning of a sorted list, so their order and leaf do
+not matter. Decision 0024 lists the differences from the paper.
 """
 
 import math
@@ -41,30 +42,30 @@ DELTA = 0.3
 SCORE_FACTOR = 10
 WINDOW = 40
 SUPPORT = 10
-"""The parameters of Otey et al., as the authors of DGS have them. Less support is rare."""
+"""The parameters of Otey et al., as the DGS authors set them. Itemsets below SUPPORT are rare."""
 
-KEPT = 64
-"""Potential outliers that are kept until the next check."""
+MAX_CANDIDATES = 64
+"""Maximum number of potential outliers that are kept until the next check."""
 
 VALUES, FEATURES = len(CATEGORICAL), len(CONTINUOUS)
 SLOTS = VALUES * (VALUES + 1) // 2
-"""Itemsets of one connection: of each value, and of each pair of values."""
+"""Itemsets of one connection: one for each value and each pair of values."""
 
 ITEMSETS = 1024
-"""Itemsets with enough support that a model has room for; the others count as rare. The KDD file
-has 621."""
+"""Capacity of a model for itemsets with enough support; further ones count as rare. The KDD file has
+621."""
 
 MOST_FAR = int(DELTA * FEATURES)
 HEAD = 4
 WIDTH = HEAD + FEATURES
-"""Columns of a kept connection: score (negated), time, row, combination, features. The list is in
-their order, from the first column to the last."""
+"""Columns of a kept connection: negated score, time, row, combination, features. The list is sorted
+by these columns, in this order."""
 
 _LOWEST, _HIGHEST = -(2**15), 2**15 - 1
 
 MODEL = np.dtype(
     [
-        # What connections are judged by: changed by checks alone, and the same in every part.
+        # For judging connections: only checks change it, and it is the same in every part.
         ("checks", np.int64),
         ("mean_count", np.int64),
         ("mean_score", np.int64),
@@ -73,14 +74,14 @@ MODEL = np.dtype(
         ("itemset", np.int16, (COMBINATIONS * SLOTS,)),  # number from 1; 0: rare
         ("low", np.int32, (ITEMSETS * FEATURES,)),
         ("high", np.int32, (ITEMSETS * FEATURES,)),
-        # Of every combination seen: a maximum, the same wherever it was seen.
+        # Values of every combination so far, as maxima: the same in every part that has them.
         ("combinations", np.int64),
         ("values", np.int16, (COMBINATIONS * VALUES,)),
-        # All connections up to the last check: in one part.
+        # All connections up to the last check, in one part.
         ("all_support", np.int64, (COMBINATIONS,)),
         ("all_sums", np.int64, (COMBINATIONS * FEATURES,)),
         ("all_squares", np.int64, (COMBINATIONS * FEATURES,)),
-        # Connections since the last check: each in the part that has seen it.
+        # Connections since the last check, each in the part that processed it.
         ("support", np.int64, (COMBINATIONS,)),
         ("sums", np.int64, (COMBINATIONS * FEATURES,)),
         ("squares", np.int64, (COMBINATIONS * FEATURES,)),
@@ -89,7 +90,7 @@ MODEL = np.dtype(
         ("score", np.int64),
         ("potential", np.int64),
         ("kept", np.int64),
-        ("list", np.int64, ((KEPT + 1) * WIDTH,)),  # the last row is for what may be put in
+        ("list", np.int64, ((MAX_CANDIDATES + 1) * WIDTH,)),  # the last row is for insertions
         # Zero between events.
         ("x", np.int32, (FEATURES,)),
         ("itemset_sums", np.int64, (FEATURES,)),
@@ -104,7 +105,7 @@ def depends(a: Tag, b: Tag) -> bool:
 
 
 def init(state: Any) -> None:
-    """Start without a model: nothing is an outlier before two checks."""
+    """Start without a model: there are no outliers before two checks."""
 
 
 def update(state: Any, event: Any, out: Any) -> None:
@@ -123,11 +124,11 @@ def update(state: Any, event: Any, out: Any) -> None:
 
 
 def judge(state: Any, event: Any, combination: int) -> None:
-    """Score a connection; keep it when it seems an outlier, or else add to the mean score."""
+    """Score a connection; keep it if it seems an outlier, or else add it to the mean score."""
     score = score_of(state, combination)
     if is_outlier(state, score):
         state.potential += 1
-        last = KEPT * WIDTH
+        last = MAX_CANDIDATES * WIDTH
         state.list[last] = -score
         state.list[last + 1] = event.ts
         state.list[last + 2] = event.row
@@ -154,12 +155,12 @@ def score_of(state: Any, combination: int) -> int:
 
 
 def pair_behind(a: int, b: int) -> tuple[int, int]:
-    """Return the pair of values of the slot behind that of another pair, in the order of slots."""
+    """Return the pair of values after another pair, in the order of slots."""
     return (a, b + 1) if b + 1 < VALUES else (a + 1, a + 1)
 
 
 def features_far(state: Any, first: int) -> int:
-    """Return how many features lie outside of what is usual in an itemset."""
+    """Return how many features lie outside the usual range of an itemset."""
     far = 0
     for i in range(FEATURES):
         far += (state.x[i] < state.low[first + i]) | (state.x[i] > state.high[first + i])
@@ -167,12 +168,12 @@ def features_far(state: Any, first: int) -> int:
 
 
 def is_outlier(state: Any, score: int) -> bool:
-    """Return whether a score is far above the mean of those that were no outliers."""
+    """Return whether a score is far above the mean score of normal connections."""
     return bool(state.mean_count > 0 and score * state.mean_count > SCORE_FACTOR * state.mean_score)
 
 
 def count(state: Any, event: Any, combination: int) -> None:
-    """Add a connection to what has come since the last check."""
+    """Add a connection to the counts since the last check."""
     state.connections += 1
     state.combinations = max(state.combinations, combination + 1)
     first = combination * VALUES
@@ -191,13 +192,13 @@ def count(state: Any, event: Any, combination: int) -> None:
 
 
 def keep(state: Any) -> None:
-    """Put the last row of the list where it belongs; what falls off the end is forgotten."""
-    last = KEPT * WIDTH
-    if state.kept < KEPT or before(state.list, last, state.list, last - WIDTH):
-        if state.kept < KEPT:
+    """Insert the last row of the list in order; drop the last entry if the list is full."""
+    last = MAX_CANDIDATES * WIDTH
+    if state.kept < MAX_CANDIDATES or precedes(state.list, last, state.list, last - WIDTH):
+        if state.kept < MAX_CANDIDATES:
             state.kept += 1
         row = (state.kept - 1) * WIDTH
-        while row > 0 and before(state.list, last, state.list, row - WIDTH):
+        while row > 0 and precedes(state.list, last, state.list, row - WIDTH):
             copy_row(state.list, row - WIDTH, state.list, row)
             row -= WIDTH
         copy_row(state.list, last, state.list, row)
@@ -205,22 +206,22 @@ def keep(state: Any) -> None:
         state.list[last + i] = 0
 
 
-def before(rows: Any, one: int, others: Any, other: int) -> bool:
-    """Return whether a row of a list comes before one of another list."""
+def precedes(first: Any, first_row: int, second: Any, second_row: int) -> bool:
+    """Return whether a row of one list precedes a row of another list."""
     for i in range(WIDTH):
-        if rows[one + i] != others[other + i]:
-            return bool(rows[one + i] < others[other + i])
+        if first[first_row + i] != second[second_row + i]:
+            return bool(first[first_row + i] < second[second_row + i])
     return False
 
 
-def copy_row(rows: Any, one: int, others: Any, other: int) -> None:
-    """Copy a row of a list to one of another list."""
+def copy_row(source: Any, source_row: int, target: Any, target_row: int) -> None:
+    """Copy a row of one list to a row of another list."""
     for i in range(WIDTH):
-        others[other + i] = rows[one + i]
+        target[target_row + i] = source[source_row + i]
 
 
 def learn(state: Any) -> None:
-    """Add what has come since the last check to the model."""
+    """Add the counts since the last check to the model."""
     for combination in range(state.combinations):
         if state.support[combination] > 0:
             state.all_support[combination] += state.support[combination]
@@ -230,7 +231,7 @@ def learn(state: Any) -> None:
                 state.all_squares[i] += state.squares[i]
                 state.sums[i] = 0
                 state.squares[i] = 0
-    # One loop: nested ones are unrolled around all that is learnt, and compile in twice the time.
+    # One loop: nested loops would be unrolled, which doubles the time of compilation.
     itemsets = a = b = 0
     for slot in range(SLOTS):
         for combination in range(state.combinations):
@@ -241,17 +242,17 @@ def learn(state: Any) -> None:
 
 
 def learn_itemset(state: Any, combination: int, a: int, b: int, slot: int, itemsets: int) -> int:
-    """Find the itemset of two values of a combination; return how many there are so far."""
+    """Find the itemset of two values of a combination; return the number of itemsets so far."""
     state.itemset[combination * SLOTS + slot] = 0
     if state.all_support[combination] == 0:
         return itemsets
     for earlier in range(combination):
-        if state.all_support[earlier] > 0 and alike(state, earlier, combination, a, b):
+        if state.all_support[earlier] > 0 and same_values(state, earlier, combination, a, b):
             state.itemset[combination * SLOTS + slot] = state.itemset[earlier * SLOTS + slot]
             return itemsets
     support = 0
     for other in range(combination, state.combinations):
-        if state.all_support[other] > 0 and alike(state, other, combination, a, b):
+        if state.all_support[other] > 0 and same_values(state, other, combination, a, b):
             support += state.all_support[other]
             for i in range(FEATURES):
                 state.itemset_sums[i] += state.all_sums[other * FEATURES + i]
@@ -266,9 +267,9 @@ def learn_itemset(state: Any, combination: int, a: int, b: int, slot: int, items
     return itemsets
 
 
-def alike(state: Any, one: int, other: int, a: int, b: int) -> bool:
+def same_values(state: Any, combination: int, other: int, a: int, b: int) -> bool:
     """Return whether two combinations have the same values of two categorical features."""
-    first, second = one * VALUES, other * VALUES
+    first, second = combination * VALUES, other * VALUES
     return bool(
         state.values[first + a] == state.values[second + a]
         and state.values[first + b] == state.values[second + b]
@@ -276,9 +277,9 @@ def alike(state: Any, one: int, other: int, a: int, b: int) -> bool:
 
 
 def learn_features(state: Any, support: int, first: int) -> None:
-    """Find between which whole numbers each feature of an itemset usually is.
+    """Compute the usual range of each feature of an itemset, as whole numbers.
 
-    The sums are exact, and what follows is single operations of IEEE 754: alike on every machine.
+    Sums are exact, followed by single IEEE 754 operations, so every machine gets the same result.
     """
     for i in range(FEATURES):
         mean = float(state.itemset_sums[i]) / float(support)
@@ -289,7 +290,7 @@ def learn_features(state: Any, support: int, first: int) -> None:
 
 
 def learn_mean(state: Any) -> None:
-    """Let the scores since the last check into the window, and the oldest out."""
+    """Add the scores since the last check to the window, and remove the oldest."""
     place = state.checks % WINDOW
     state.mean_count += state.count - state.past_count[place]
     state.mean_score += state.score - state.past_score[place]
@@ -300,7 +301,7 @@ def learn_mean(state: Any) -> None:
 
 
 def emit_outliers(state: Any, event: Any, out: Any) -> None:
-    """Judge the kept connections by the model of now; emit outliers and a summary."""
+    """Judge the kept connections by the new model; emit outliers and a summary."""
     for kept in range(state.kept):
         row = kept * WIDTH
         for i in range(FEATURES):
@@ -319,7 +320,7 @@ def emit_outliers(state: Any, event: Any, out: Any) -> None:
 
 
 def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
-    """Give the model to judge by to both parts, and all that was counted to one of them."""
+    """Copy the model to both parts; give all counts to the part that may see checks."""
     share(state, first)
     share(state, second)
     if pred2[CHECK]:
@@ -329,7 +330,7 @@ def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
 
 
 def share(state: Any, part: Any) -> None:
-    """Copy what connections are judged by."""
+    """Copy the fields by which connections are judged."""
     part.checks = state.checks
     part.mean_count = state.mean_count
     part.mean_score = state.mean_score
@@ -343,7 +344,7 @@ def share(state: Any, part: Any) -> None:
 
 
 def hand_over(state: Any, part: Any) -> None:
-    """Copy what must be counted once."""
+    """Copy the counts, which only one part may have."""
     copy(state.all_support, part.all_support)
     copy(state.all_sums, part.all_sums)
     copy(state.all_squares, part.all_squares)
@@ -359,7 +360,7 @@ def hand_over(state: Any, part: Any) -> None:
 
 
 def join(first: Any, second: Any, state: Any) -> None:
-    """Keep the newer model, add what was counted, and merge the potential outliers."""
+    """Keep the newer model, add the counts, and merge the potential outliers."""
     if second.checks > first.checks:
         share(second, state)
     else:
@@ -385,7 +386,7 @@ def join(first: Any, second: Any, state: Any) -> None:
     state.score += second.score
     state.potential += second.potential
     for kept in range(second.kept):
-        copy_row(second.list, kept * WIDTH, state.list, KEPT * WIDTH)
+        copy_row(second.list, kept * WIDTH, state.list, MAX_CANDIDATES * WIDTH)
         keep(state)
 
 
@@ -400,5 +401,5 @@ PROGRAM = DGSProgram(
     states=(StateType(name="model", dtype=MODEL, update=update),),
     init=init,
     parallel=(ForkJoin(parent="model", first="model", second="model", fork=fork, join=join),),
-    max_outputs_per_event=KEPT + 1,
+    max_outputs_per_event=MAX_CANDIDATES + 1,
 )

@@ -1,8 +1,8 @@
-"""How well outliers match the labels.
+"""Measures how well outliers match the labels of connections.
 
-`python -m streamlab.workloads.suite.outlier_detection.quality DATASET` prints precision, recall, and how many
-connections of each label were found. It counts the outliers of the oracle's answer, which is that
-of every engine whose run was verified.
+`python -m streamlab.workloads.suite.outlier_detection.quality DATASET` prints precision, recall,
+and the outliers found for each label. It uses the oracle's answer, which equals the answer of every
+engine whose run was verified.
 """
 
 import sys
@@ -21,19 +21,19 @@ from streamlab.workloads.suite.outlier_detection.oracle import oracle
 from streamlab.workloads.suite.outlier_detection.program import OUTLIER
 
 GENERATED = ("normal", "planted")
-"""Labels of generated connections; those of imports are in the dataset's dictionary."""
+"""Labels of generated connections; imported datasets have a dictionary of labels."""
 
 USUAL = "normal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """How many connections there are and were found, by label.
+    """Numbers of connections and of outliers, by label.
 
     Attributes:
         labels: names of the labels.
-        present: int64, how many connections have each.
-        found: int64, how many of these are outliers by the answer.
+        present: int64, connections with each label.
+        found: int64, connections with each label that the answer calls outliers.
     """
 
     labels: tuple[str, ...]
@@ -42,23 +42,23 @@ class Quality:
 
     @property
     def precision(self) -> float:
-        """Share of the found that are not normal; nan when nothing was found."""
+        """Share of outliers whose label is not normal; nan without outliers."""
         return _share(self._unusual(self.found), int(self.found.sum()))
 
     @property
     def recall(self) -> float:
-        """Share of those not normal that were found; nan when there are none."""
+        """Share of connections with other labels than normal that are outliers; nan without any."""
         return _share(self._unusual(self.found), self._unusual(self.present))
 
     def _unusual(self, counts: npt.NDArray[np.int64]) -> int:
         return sum(int(n) for n, name in zip(counts, self.labels, strict=True) if name != USUAL)
 
     def lines(self) -> list[str]:
-        """Return it in words: both shares, then a line for each label."""
-        each = zip(self.labels, self.present.tolist(), self.found.tolist(), strict=True)
+        """Return lines of text: both shares, then a line for each label."""
+        counts = zip(self.labels, self.present.tolist(), self.found.tolist(), strict=True)
         return [
             f"precision {self.precision:.4f}, recall {self.recall:.4f}",
-            *(f"{name}: {found:,} of {present:,} found" for name, present, found in each),
+            *(f"{name}: {found:,} of {present:,} found" for name, present, found in counts),
         ]
 
 
@@ -68,25 +68,25 @@ def quality(
     label: npt.NDArray[np.int64],
     outliers: npt.NDArray[np.int64],
 ) -> Quality:
-    """Compare outliers, given by their rows, with the labels of all rows (in any order)."""
-    many = len(names)
+    """Compare the rows of outliers with the labels of all rows, which may be in any order."""
+    count = len(names)
     return Quality(
         labels=tuple(names),
-        present=np.bincount(label, minlength=many),
-        found=np.bincount(label[np.isin(row, outliers)], minlength=many),
+        present=np.bincount(label, minlength=count),
+        found=np.bincount(label[np.isin(row, outliers)], minlength=count),
     )
 
 
-def quality_of(dataset: Dataset) -> Quality:
-    """Return how well the outliers of a dataset match its labels.
+def measure_quality(dataset: Dataset) -> Quality:
+    """Compare the oracle's outliers of a dataset with the dataset's labels.
 
     Raises:
-        DatasetError: it is the input of another workload.
+        DatasetError: the dataset is the input of another workload.
     """
     if dataset.workload != INPUT:
         raise DatasetError(
-            f"dataset {dataset.id[:16]} is for {dataset.workload}, which has no labels; give one "
-            f"of {INPUT} (`lab data list`)"
+            f"dataset {dataset.id[:16]} is for {dataset.workload}, which has no labels; give a "
+            f"dataset of {INPUT} (`lab data list`)"
         )
     data = dataset.load()
     labelled = [stream.payload for stream in data.streams if "label" in stream.payload]
@@ -106,12 +106,12 @@ def _names(dataset: Dataset) -> Sequence[str]:
     return GENERATED
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
+def _share(part: int, total: int) -> float:
+    return part / total if total else float("nan")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the quality of a dataset, by the start of its id; 2 for a mistake of the user."""
+    """Print the quality of a dataset, given a prefix of its id; return the exit code."""
     if len(arguments) != 1:
         print(
             "usage: python -m streamlab.workloads.suite.outlier_detection.quality DATASET",
@@ -119,11 +119,11 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 2
     try:
-        found = quality_of(Catalog.default().get(arguments[0]))
+        result = measure_quality(Catalog.default().get(arguments[0]))
     except DatasetError as error:
         print(error, file=sys.stderr)
         return 2
-    print("\n".join(found.lines()))
+    print("\n".join(result.lines()))
     return 0
 
 

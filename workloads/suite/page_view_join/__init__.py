@@ -1,4 +1,4 @@
-"""Page-view join: each view with the metadata of its page in force at that time."""
+"""Page-view join: joins each view with the current metadata of its page."""
 
 from streamlab.workloads.model import OutputType, Workload
 from streamlab.workloads.model.streams.limits import KEY, count_limit

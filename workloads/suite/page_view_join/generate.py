@@ -8,7 +8,7 @@ from streamlab.workloads.datasets.random import below, draw, zipf
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 ZIP_FIRST, ZIP_COUNT = 10_000, 90_000
-"""Metadata are zip codes, uniform in [10000, 99999], as in the public Flink form."""
+"""Metadata are zip codes, uniform in [10000, 99999], as in the paper's public Flink program."""
 
 KINDS = ("view", "update")
 _PAGE, _USER = 0, 1  # lanes of random numbers
@@ -24,15 +24,15 @@ PARAMETERS = {
     ),
     "drift": Parameter(
         default=0,
-        help="views of each view stream after which the hottest page is another, with a skew; 0: "
-        "never",
+        help="views of each view stream after which another page becomes the most frequent, with a "
+        "skew; 0: never",
         minimum=0,
         maximum=2**31,
     ),
     "views_per_update": Parameter(
         default=10_000,
-        help="views of each view stream between two updates; an update is of one page, and the "
-        "pages take turns",
+        help="views of each view stream between two updates; each update is of one page, and pages "
+        "take turns",
         minimum=1,
         maximum=2**31,
     ),
@@ -64,7 +64,7 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
 def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
-    """Return rows [begin, end) of one stream; without `tag` when there is one page."""
+    """Return rows [begin, end) of one stream; without `tag` if there is only one page."""
     pages = int(params["pages"])
     if specs[index].name == "update":
         ts = sync_ticks(begin, end, int(params["views_per_update"]))

@@ -1,7 +1,7 @@
-"""Page-view join: each view with the page's metadata in force (DGS paper, sections 4.1 and E).
+"""Joins page views with the current metadata of the page (DGS paper, section 4.1, appendix E).
 
-Keyed by page: pages are independent, and so are views of the same page. An update emits the
-metadata that it replaces. Before the first update of a page its metadata is 0.
+The program is keyed by page: pages are independent, and so are views of one page. An update emits
+the metadata that it replaces. The metadata of a page is 0 before its first update.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ NO_USER = -1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Updates of a page depend on all of that page; its views not on each other."""
+    """Updates of a page depend on all its events; views do not depend on each other."""
     return a.key == b.key and (a.kind == UPDATE or b.kind == UPDATE)
 
 
@@ -44,7 +44,7 @@ def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
 
 
 def join(first: Any, second: Any, state: Any) -> None:
-    """Keep the newer metadata: that of the part which has seen more updates."""
+    """Keep the newer metadata, from the part with more updates."""
     if second.version > first.version:
         state.meta = second.meta
         state.version = second.version

@@ -1,9 +1,14 @@
-"""Counts of pairs of nearby words in tweets over sliding windows."""
+"""Paircount: counts pairs of nearby words in tweets over sliding windows."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.query_workload import for_each_key
-from streamlab.workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
+from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.inputs.tweets import (
+    COUNTING,
+    counts_bag,
+    declare_tweets_workload,
+    window_parameters,
+)
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.paircount.oracle import oracle
 from streamlab.workloads.suite.paircount.program import program
@@ -11,18 +16,18 @@ from streamlab.workloads.suite.paircount.program import program
 QUERY = window_parameters(60_000, 120_000) | {
     "distance": Parameter(
         default=3,
-        help="how far apart two words of a pair may be: 3, 10 and 0 (unbounded) are the paper's "
+        help="maximum distance of the two words of a pair: 3, 10 and 0 (unbounded) are the paper's "
         "L, M and H",
         minimum=0,
         maximum=2**20,
     ),
     **COUNTING,
 }
-OUTPUT = for_each_key("count", key_field="pair")
+OUTPUT = output_per_key("count", key_field="pair")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows and this distance, of sets or bags of pairs."""
+    """Return the query and its oracle for query parameters."""
     wa_ms, ws_ms, distance = (int(query[name]) for name in ("wa_ms", "ws_ms", "distance"))
     bag = counts_bag(query)
     return Bound(
@@ -32,7 +37,7 @@ def bind(query: Params) -> Bound:
     )
 
 
-WORKLOAD = on_tweets(
+WORKLOAD = declare_tweets_workload(
     name="paircount",
     title="How many tweets hold each pair of nearby words, over sliding windows",
     paper="STRETCH, section 8.1, Operator 14; counting = bag: Algorithm 13",

@@ -1,4 +1,4 @@
-"""The expected counts of pairs of words."""
+"""Computes the expected counts of pairs of words."""
 
 import numpy as np
 
@@ -12,28 +12,28 @@ def oracle(data: Input, wa_ms: int, ws_ms: int, distance: int, *, bag: bool = Fa
     words = tweets.lists["words"]
 
     def keys(begin: int, end: int) -> ListColumn:
-        found = pairs if bag else sets_of_pairs
-        return found(words[begin:end], distance)
+        pairs_of = pairs if bag else sets_of_pairs
+        return pairs_of(words[begin:end], distance)
 
-    found = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
-    return {"ts": found.right, "pair": found.key, "count": found.value}
+    counts = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
+    return {"ts": counts.right, "pair": counts.key, "count": counts.value}
 
 
 def sets_of_pairs(words: ListColumn, distance: int) -> ListColumn:
-    """Return the different pairs of each tweet, in any order.
+    """Return the distinct pairs of each tweet, in any order.
 
-    A pair can come twice only in a tweet where a word does: most need no sorting.
+    Only tweets with a repeated word can have repeated pairs; the others need no sorting.
     """
     repeats = np.diff(as_sets(words).offsets) < np.diff(words.offsets)
     plain, repeating = np.flatnonzero(~repeats), np.flatnonzero(repeats)
-    found = ListColumn.concatenate(
+    sets = ListColumn.concatenate(
         [pairs(words.take(plain), distance), as_sets(pairs(words.take(repeating), distance))]
     )
-    return found.take(np.argsort(np.concatenate([plain, repeating])))
+    return sets.take(np.argsort(np.concatenate([plain, repeating])))
 
 
 def pairs(words: ListColumn, distance: int) -> ListColumn:
-    """Return the pairs of each tweet: all neighbours, then all that are 2 apart, and so on."""
+    """Return the pairs of each tweet: pairs at distance 1, then at distance 2, and so on."""
     words = words.packed()
     count = np.diff(words.offsets)
     farthest = int(count.max(initial=1)) - 1
@@ -53,6 +53,6 @@ def pairs(words: ListColumn, distance: int) -> ListColumn:
 
 
 def _apart(count: Ints, distance: int) -> Ints:
-    """Return how many pairs of that distance there are in lists of `count` words."""
+    """Return the number of pairs at this distance in lists of `count` words."""
     apart: Ints = np.maximum(count - distance, 0)
     return apart

@@ -1,7 +1,7 @@
-"""How many tweets hold each pair of nearby words, over windows: an A+ (STRETCH, Operator 14).
+"""Counts the tweets with each pair of nearby words over windows, by an A+ (STRETCH, Operator 14).
 
-A pair is (W[i], W[j]) with i < j and j - i at most the distance B; as f_MK gives a set, a pair that
-comes twice in a tweet counts once, unless a bag is asked for, as in the paper's Algorithm 13.
+A pair is (W[i], W[j]) with i < j and j - i at most the distance. f_MK gives a set, so repeated
+pairs of a tweet count once. With `bag` they count each time, as in the paper's Algorithm 13.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from streamlab.workloads.inputs.tweets.schema import TWEET
 from streamlab.workloads.model.operators.program import Operator, Query, Window
 
 OUTPUT = np.dtype([("ts", np.int64), ("pair", np.int64), ("count", np.int64)])
-"""`pair` is the first word's id times 2^32, plus the second's."""
+"""`pair` is the first word's id times 2^32, plus the second word's id."""
 
 FIRST = 1 << 32
 
@@ -23,12 +23,12 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 
 def expire(w: Any, out: Any) -> None:
-    """Forward the pair and its count."""
+    """Emit the pair and its count."""
     out.emit(w[0].key, w[0].count)
 
 
 def program(wa_ms: int, ws_ms: int, distance: int, *, bag: bool = False) -> Query:
-    """Return the query for these windows and this distance; 0 is unbounded."""
+    """Return the query for a window advance and size, and a distance (0: unbounded)."""
     farthest = distance if distance > 0 else 1 << 31
 
     def keys(t: Any, out: Any) -> None:

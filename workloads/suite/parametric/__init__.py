@@ -1,8 +1,8 @@
-"""Parametric: a pipeline of operators whose cost, sizes, selectivity and skew are parameters."""
+"""Parametric: a pipeline of operators with given cost, sizes, selectivity and skew."""
 
 from math import prod
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Params
 from streamlab.workloads.model.streams.limits import INT64, Limit
 from streamlab.workloads.suite.parametric import generate
@@ -12,11 +12,11 @@ from streamlab.workloads.suite.parametric.settings import QUERY, settings_of
 
 
 def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for descriptions of its operators."""
+    """Return the pipeline and its oracle for query parameters."""
     operators = settings_of(params)
     return Bound(
         program=program(operators),
-        # One sequence: every record depends on every other.
+        # A strict sequence: every record depends on every other.
         output=OutputType(kinds=("record",), depends=lambda a, b: True),
         oracle=oracle(operators),
         limits=(_ids(prod(setting.copies for setting in operators)),),
@@ -35,7 +35,7 @@ def _ids(copies: int) -> Limit:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="parametric",
     title="Operators of chosen cost, state, selectivity and skew, in a row",

@@ -1,10 +1,9 @@
-"""Generates records whose keys follow a normal distribution, cut off at both ends.
+"""Generates records whose keys follow a truncated normal distribution.
 
-As in the paper's experiment with skew (7.2.1), x is drawn from N(0, sigma), kept if it lies in
-[-1, 1], and scaled to the space of keys: with a large `sigma` keys are uniform, with a small one
-most are near the middle, and so in few partitions where these are ranges. Only `keys` different
-ones occur, each in the middle of its share of the space. They are as frequent as the density there,
-computed in decimal arithmetic, so that every machine makes the same data.
+As in the paper's experiment with skew (7.2.1), x is drawn from N(0, sigma), truncated to [-1, 1],
+and scaled to the space of keys. Keys are uniform with a large `sigma`. With a small one most are
+near the middle, so in few range partitions. `keys` distinct values occur, each in the middle of its
+share of the space. Their frequencies are densities in decimal arithmetic, equal on every machine.
 """
 
 from decimal import Context, Decimal
@@ -27,12 +26,12 @@ PARAMETERS = {
         minimum=0.001,
         maximum=1e6,
     ),
-    "keys": Parameter(default=10_000, help="different keys", minimum=1, maximum=KEY_SPACE),
+    "keys": Parameter(default=10_000, help="number of distinct keys", minimum=1, maximum=KEY_SPACE),
     "rate_eps": Parameter(
         default=100_000, help="records in a second of event time", minimum=1, maximum=10**9
     ),
     "streams": Parameter(
-        default=1, help="physical streams, dealt to in turn", minimum=1, maximum=512
+        default=1, help="physical streams; records are assigned in turn", minimum=1, maximum=512
     ),
 }
 
@@ -43,7 +42,7 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams, which have `events` records between them."""
+    """Return the streams, with `events` records in all."""
     count = int(params["streams"])
     return tuple(
         StreamSpec(
@@ -59,16 +58,16 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
 def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
-    """Return rows [begin, end) of one stream: `id` counts the records of all streams."""
+    """Return rows [begin, end) of one stream; `id` is unique over all streams."""
     number = tuples_of(begin, end, index, int(params["streams"]))
-    different = int(params["keys"])
-    bounds = normal_bounds(different, float(params["sigma"]))
+    distinct = int(params["keys"])
+    bounds = normal_bounds(distinct, float(params["sigma"]))
     drawn = draw(seed, index, _KEY, begin, end) >> np.uint64(64 - _RESOLUTION_BITS)
     chosen = np.searchsorted(bounds, drawn, side="right").astype(np.int64)
     return {
         "ts": number * 1000 // int(params["rate_eps"]),
         "id": number,
-        "key": (2 * chosen + 1) * KEY_SPACE // (2 * different),
+        "key": (2 * chosen + 1) * KEY_SPACE // (2 * distinct),
         "x0": below(draw(seed, index, _WORD, begin, end), MASK + 1),
     }
 
@@ -77,20 +76,20 @@ def generate(
 def normal_bounds(keys: int, sigma: float) -> Bits:
     """Return the upper bounds of all keys but the last, in units of 2^-63.
 
-    Key k of n has the weight exp(-x^2 / (2 sigma^2)) of the middle x of its share of [-1, 1], as a
-    share of that of the most frequent key.
+    Key k of n has weight exp(-x^2 / (2 sigma^2)), where x is the middle of its share of [-1, 1].
+    Weights are relative to that of the most frequent key.
     """
     context = Context(prec=24)
-    scale, whole = Decimal(10) ** 18, []
+    scale, weights = Decimal(10) ** 18, []
     width = 2 * (Decimal(repr(sigma)) * keys) ** 2
     nearest = 1 - keys % 2
     for key in range(keys):
         distance = 2 * key + 1 - keys
         exponent = context.divide(Decimal(nearest - distance * distance), width)
-        whole.append(int(context.exp(exponent) * scale))
-    total, cumulated = sum(whole), 0
+        weights.append(int(context.exp(exponent) * scale))
+    total, cumulated = sum(weights), 0
     bounds = np.empty(keys - 1, dtype=np.uint64)
-    for key, weight in enumerate(whole[:-1]):
+    for key, weight in enumerate(weights[:-1]):
         cumulated += weight
         bounds[key] = (cumulated << _RESOLUTION_BITS) // total
     bounds.flags.writeable = False

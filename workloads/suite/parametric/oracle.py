@@ -1,8 +1,8 @@
-"""The expected records, all at once: an operator after the other, each in closed form.
+"""Computes the expected records, operator by operator, each in closed form.
 
-- n products with a matrix are one product with its n-th power, found by squaring.
-- To word k of a state, 2k + 1 times every number was added that the key has had so far; with n
-  words, their sum is n^2 times the sum of these numbers.
+- n products with a matrix are one product with its n-th power, by squaring.
+- Word k of a state is 2k + 1 times the sum of the key's numbers so far. With n words, the sum of
+  the words is n^2 times that sum.
 """
 
 from collections.abc import Callable
@@ -35,19 +35,19 @@ def oracle(settings: tuple[Setting, ...]) -> Callable[[Input], Columns]:
     """Return the oracle for a pipeline of these operators."""
 
     def expected(data: Input) -> Columns:
-        """Return (ts, id, key, words) in the order of the input."""
+        """Return (ts, id, key, words) in total order."""
         events = total_order(data, EVENT)
         head = {"ts": events.ts, "id": events.payload["id"], "key": events.payload["key"]}
         columns = {name: values.astype(np.int64) for name, values in head.items()}
         words = [events.payload["x0"].astype(np.int64)]
         for setting in settings:
-            columns, words = _forwarded(setting, columns, words)
+            columns, words = _apply(setting, columns, words)
         return {**columns, **{f"x{k}": word for k, word in enumerate(words)}}
 
     return expected
 
 
-def _forwarded(
+def _apply(
     setting: Setting, columns: dict[str, IntArray], words: list[IntArray]
 ) -> tuple[dict[str, IntArray], list[IntArray]]:
     number = np.zeros(len(columns["ts"]), dtype=np.int64)
@@ -60,17 +60,17 @@ def _forwarded(
         number = _state_sum(number, np.zeros_like(number), setting.state_words)
     (p00, p01), (p10, p11) = power(MATRIX, setting.iterations)
     a, b = number & MASK, columns["id"] & MASK
-    made = (((p00 * a + p01 * b) & MASK) + ((p10 * a + p11 * b) & MASK)) & MASK
-    rows = np.flatnonzero(_hashes(columns["id"] + made, setting.index) < setting.kept)
+    result = (((p00 * a + p01 * b) & MASK) + ((p10 * a + p11 * b) & MASK)) & MASK
+    rows = np.flatnonzero(_hashes(columns["id"] + result, setting.index) < setting.keep_below)
     rows = np.repeat(rows, setting.copies)
     copy = np.arange(len(rows), dtype=np.int64) % setting.copies
     forwarded = {name: values[rows] for name, values in columns.items()}
     forwarded["id"] = forwarded["id"] * setting.copies + copy
-    return forwarded, [made[rows] ^ k for k in range(setting.tuple_words)]
+    return forwarded, [result[rows] ^ k for k in range(setting.tuple_words)]
 
 
 def _state_sum(number: IntArray, key: IntArray, words: int) -> IntArray:
-    """Return the sum of the words of its key's state, after each record."""
+    """Return, after each record, the sum of the words of its key's state."""
     order = np.argsort(key, kind="stable")
     upto = np.cumsum(number[order])
     first = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] - 1))
@@ -90,7 +90,7 @@ def _hashes(number: IntArray, index: int) -> IntArray:
 
 
 def power(matrix: Matrix, exponent: int) -> Matrix:
-    """Return the power of a square matrix modulo 2^30."""
+    """Return a power of a 2 x 2 matrix modulo 2^30."""
     result: Matrix = ((1, 0), (0, 1))
     while exponent:
         if exponent & 1:

@@ -1,17 +1,18 @@
-"""Parametric operators, made to measure an engine (Scaling Ordered Stream Processing, 7.2, 7.3).
+"""Builds pipelines of synthetic operators (Scaling Ordered Stream Processing, 7.2, 7.3).
 
-An operator
+For each record, an operator
 
-1. takes the words of a record together: their sum, word k times 2k + 1, modulo 2^30,
-2. with a state: adds that to every word of the state, to word k 2k + 1 times, and goes on with the
-   sum of the state: it reads and writes all of it, and depends on all records of the key before,
-3. multiplies the vector of this number and the record's id with a fixed matrix, `iterations` times:
-   the cost of a record, which no compiler can leave out, since the result is in the output,
-4. leaves the record out if a hash of its id and this result says so, and otherwise forwards it, or
-   `copies` of it, numbered by new ids: id x copies + n. Word k is the result, k exclusive-or'ed.
+1. sums the words of the record, word k times 2k + 1, modulo 2^30;
+2. if it has a state, adds 2k + 1 times this number to word k of the state, and takes the sum of the
+   words as the new number: it reads and writes the whole state, and depends on all earlier records
+   of the key;
+3. multiplies the vector of this number and the record's id by a fixed matrix, `iterations` times:
+   this is the cost of a record, which compilers cannot remove, since the output has the result;
+4. drops the record or not, by a hash of its id and the result. It forwards `copies` of others, with
+   ids id x copies + n. Word k of a copy is the result xor k.
 
-The paper gives costs in microseconds. Here they are iterations, so that a pipeline computes the
-same on every machine.
+The paper gives costs in microseconds. Here they are iterations, so a pipeline computes the same on
+every machine.
 """
 
 from collections.abc import Callable
@@ -54,15 +55,15 @@ def key_of(t: Any) -> Any:
 
 
 def work(first: Any, second: Any, iterations: int) -> Any:
-    """Return the sum of a vector after so many products with the matrix."""
+    """Return the sum of a vector after `iterations` products with the matrix."""
     a, b = first & MASK, second & MASK
     for _ in range(iterations):
         a, b = (M00 * a + M01 * b) & MASK, (M10 * a + M11 * b) & MASK
     return (a + b) & MASK
 
 
-def hashed(number: Any, salt: int) -> Any:
-    """Return a hash below 2^32 of a number, no product above 63 bits."""
+def hash_number(number: Any, salt: int) -> Any:
+    """Return a hash below 2^32 of a number; no product exceeds 63 bits."""
     h = (number + salt) & ID_MASK
     h = (h * FIRST_FACTOR) & HASH_MASK
     h ^= h >> FIRST_SHIFT
@@ -71,18 +72,18 @@ def hashed(number: Any, salt: int) -> Any:
 
 
 def _stage(setting: Setting, words: int) -> Stage:
-    """Return one operator, whose input has so many words of payload."""
-    take, give = _take(words), _give(setting.tuple_words)
-    iterations, copies, kept = setting.iterations, setting.copies, setting.kept
+    """Return one operator, whose input has `words` words of payload."""
+    combine, emit = _combine(words), _emit(setting.tuple_words)
+    iterations, copies, keep_below = setting.iterations, setting.copies, setting.keep_below
     salt, state_words = setting.index * SALT, setting.state_words
 
     def forward(number: Any, t: Any, out: Any) -> None:
-        made = work(number, t.id, iterations)
-        if hashed(t.id + made, salt) < kept:
+        result = work(number, t.id, iterations)
+        if hash_number(t.id + result, salt) < keep_below:
             for n in range(copies):
-                give(t.id * copies + n, t.key, made, out)
+                emit(t.id * copies + n, t.key, result, out)
 
-    def stored(s: Any, number: Any) -> Any:
+    def update_state(s: Any, number: Any) -> Any:
         total = 0
         for k in range(state_words):
             word = (s.words[k] + (2 * k + 1) * number) & MASK
@@ -91,10 +92,10 @@ def _stage(setting: Setting, words: int) -> Stage:
         return total & MASK
 
     def apply(t: Any, out: Any) -> None:
-        forward(take(t), t, out)
+        forward(combine(t), t, out)
 
     def apply_to_state(s: Any, t: Any, out: Any) -> None:
-        forward(stored(s, take(t)), t, out)
+        forward(update_state(s, combine(t)), t, out)
 
     has_state, has_keys = setting.kind != STATELESS, setting.kind == PARTITIONED
     return Stage(
@@ -110,25 +111,25 @@ def _stage(setting: Setting, words: int) -> Stage:
 
 
 def _ranges(partitions: int) -> tuple[int, ...]:
-    """Return the bounds of partitions of equal ranges of keys."""
+    """Return the bounds of partitions with equal ranges of keys."""
     return tuple(KEY_SPACE * part // partitions for part in range(1, partitions))
 
 
-def _take(words: int) -> Callable[[Any], Any]:
-    """Return the function that takes together the words of a record with so many."""
+def _combine(words: int) -> Callable[[Any], Any]:
+    """Return the function that sums the `words` words of a record."""
     terms = " + ".join(f"{2 * k + 1} * (t.x{k} & {MASK})" for k in range(words))
-    return _made(f"def take(t):\n    return ({terms}) & {MASK}\n", "take")
+    return _compile_function(f"def combine(t):\n    return ({terms}) & {MASK}\n", "combine")
 
 
-def _give(words: int) -> Callable[..., None]:
-    """Return the function that emits a record with so many words."""
-    payload = ", ".join(f"made ^ {k}" for k in range(words))
-    source = f"def give(number, key, made, out):\n    out.emit(number, key, {payload})\n"
-    return _made(source, "give")
+def _emit(words: int) -> Callable[..., None]:
+    """Return the function that emits a record of `words` words."""
+    payload = ", ".join(f"result ^ {k}" for k in range(words))
+    source = f"def emit(number, key, result, out):\n    out.emit(number, key, {payload})\n"
+    return _compile_function(source, "emit")
 
 
-def _made(source: str, name: str) -> Callable[..., Any]:
-    """Return a function of source text: fields are attributes, so their number is in the code."""
+def _compile_function(source: str, name: str) -> Callable[..., Any]:
+    """Compile a function from source, since programs can access fields only by name."""
     namespace: dict[str, Any] = {}
     exec(compile(source, f"<parametric {name}>", "exec"), namespace)
     function: Callable[..., Any] = namespace[name]

@@ -1,4 +1,4 @@
-"""What the operators of the parametric pipeline are to be like, read from query parameters."""
+"""Parses the query parameters that describe the operators of the parametric pipeline."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
 """Abbreviations, as in table 1 of the paper."""
 
 MOST_COPIES = 2**20
-"""Of all operators together: ids of copies must fit 64 bits."""
+"""Maximum copies of a record by all operators together: ids must fit 64 bits."""
 
 WORD_BYTES = 8
 LEAST_TUPLE_BYTES = 4 * WORD_BYTES
-"""ts, id, key and one word of payload."""
+"""Size of ts, id, key and one word of payload."""
 MOST_TUPLE_BYTES = 1024
 MOST_STATE_BYTES = 1 << 16
 
@@ -33,13 +33,13 @@ QUERY = {
     ),
     "selectivity": Parameter(
         default="1",
-        help="records forwarded for one, for all operators or for each: a whole number of copies, "
-        "or the share that is kept, below 1",
+        help="records forwarded for each input record: a whole number of copies, or the share "
+        "forwarded, below 1; one value for all operators, or one each",
     ),
     "state_bytes": Parameter(
         default="64",
-        help=f"size of each state, a multiple of {WORD_BYTES}; all of it is read and written for "
-        "each record",
+        help=f"size of each state, a multiple of {WORD_BYTES}; each record reads and writes all of "
+        "it",
     ),
     "tuple_bytes": Parameter(
         default=32,
@@ -48,11 +48,12 @@ QUERY = {
         maximum=MOST_TUPLE_BYTES,
     ),
     "partitioning": Parameter(
-        default=RANGE, help=f"of keys to partitions: {RANGE}, which keeps the skew, or {HASH}"
+        default=RANGE,
+        help=f"assignment of keys to partitions: {RANGE}, which preserves the skew, or {HASH}",
     ),
     "partitions": Parameter(
         default=100,
-        help="of each partitioned operator; does not change the answer",
+        help="partitions of each partitioned operator; does not change the answer",
         minimum=1,
         maximum=10_000,
     ),
@@ -63,19 +64,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One operator.
+    """The settings of one operator.
 
     Attributes:
-        name: its abbreviation and its place, such as `ps-1`.
+        name: abbreviation and index, such as `ps-1`.
         kind: `stateless`, `partitioned` or `stateful`.
-        index: its place in the pipeline, from 0.
+        index: place in the pipeline, from 0.
         iterations: matrix products for each record.
-        copies: records forwarded for each one that is not left out.
-        kept: so many of 2^32 records are not left out; with several copies, all of them.
+        copies: records forwarded for each record that is not dropped.
+        keep_below: records with a hash below this are not dropped; 2^32 with several copies.
         state_words: int64 words of a state; 0 for stateless operators.
-        tuple_words: int64 words of payload of a forwarded record, beside ts, id and key.
+        tuple_words: int64 words of payload of a forwarded record, without ts, id and key.
         partitions: number of partitions.
-        by_range: whether keys are partitioned by range, else by hash.
+        by_range: whether keys are partitioned by range (else by hash).
     """
 
     name: str
@@ -83,7 +84,7 @@ class Setting:
     index: int
     iterations: int
     copies: int
-    kept: int
+    keep_below: int
     state_words: int
     tuple_words: int
     partitions: int
@@ -94,15 +95,15 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
     """Return the operators that query parameters describe.
 
     Raises:
-        ModelError: a description cannot be read, has not as many entries as there are operators,
-            or makes more copies than can be numbered.
+        ModelError: a parameter cannot be parsed, has a wrong number of entries, or makes too many
+            copies.
     """
     names = [name.strip() for name in str(params["operators"]).split(",")]
     unknown = sorted(set(names) - set(KINDS))
     if unknown:
         raise ModelError(
             f"parametric: operators is {params['operators']!r}; give one or more of "
-            f"{', '.join(KINDS)}, with commas between them"
+            f"{', '.join(KINDS)}, separated by commas"
         )
     iterations = _each("iterations", params, len(names), _count)
     selectivity = _each("selectivity", params, len(names), _selectivity)
@@ -118,7 +119,7 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
     if copies > MOST_COPIES:
         raise ModelError(
             f"parametric: selectivity is {params['selectivity']!r}: {copies} copies of a record; "
-            f"the most is {MOST_COPIES}"
+            f"the maximum is {MOST_COPIES}"
         )
     return tuple(
         Setting(
@@ -127,7 +128,7 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
             index=index,
             iterations=iterations[index],
             copies=selectivity[index][0],
-            kept=selectivity[index][1],
+            keep_below=selectivity[index][1],
             state_words=0 if KINDS[name] == STATELESS else state_bytes[index] // WORD_BYTES,
             tuple_words=tuple_bytes // WORD_BYTES - 3,
             partitions=int(params["partitions"]),
@@ -142,13 +143,13 @@ def _each(name: str, params: Params, count: int, read: Callable[[str], T]) -> li
     if len(texts) not in (1, count):
         raise ModelError(
             f"parametric: {name} is {params[name]!r}, with {len(texts)} entries for {count} "
-            "operators; give one for all or one for each"
+            "operators; give one for all, or one each"
         )
     try:
-        found = [read(text) for text in texts]
+        values = [read(text) for text in texts]
     except ValueError as error:
         raise ModelError(f"parametric: {name} is {params[name]!r}: {error}") from error
-    return found * count if len(found) == 1 else found
+    return values * count if len(values) == 1 else values
 
 
 def _count(text: str) -> int:
@@ -167,7 +168,7 @@ def _size(text: str) -> int:
 
 
 def _selectivity(text: str) -> tuple[int, int]:
-    """Return how many copies are made, and how many of 2^32 records are kept at all."""
+    """Return the number of copies, and how many of 2^32 records are not dropped."""
     if text.isdecimal() and int(text) > 0:
         return int(text), 2**32
     try:
@@ -175,5 +176,5 @@ def _selectivity(text: str) -> tuple[int, int]:
     except ValueError:
         share = 0.0
     if not 0.0 < share < 1.0:
-        raise ValueError(f"{text!r} is neither a whole number above 0 nor between 0 and 1")
+        raise ValueError(f"{text!r} is neither a whole number above 0 nor a share between 0 and 1")
     return 1, round(share * 2**32)

@@ -1,6 +1,6 @@
-"""ScaleJoin's benchmark: a band join of two streams, every pair compared."""
+"""ScaleJoin's benchmark: a band join of two streams that compares every pair."""
 
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit
 from streamlab.workloads.suite.scale_join import generate
@@ -10,13 +10,13 @@ from streamlab.workloads.suite.scale_join.program import program
 QUERY = {
     "ws_ms": Parameter(
         default=300_000,
-        help="window size; the paper also has 60000, and its predecessor 30000",
+        help="window size; the paper also uses 60000, and its predecessor 30000",
         minimum=1,
         maximum=2**40,
     ),
     "shares": Parameter(
         default=1000,
-        help="round-robin shares in which tuples are kept; does not change the answer",
+        help="round-robin shares that store the tuples; does not change the answer",
         minimum=1,
         maximum=100_000,
     ),
@@ -28,7 +28,7 @@ def bind(params: Params) -> Bound:
     ws_ms = int(params["ws_ms"])
     return Bound(
         program=program(ws_ms, int(params["shares"])),
-        # A pair is timed 1 ms after the later of its tuples.
+        # The time of a pair is 1 ms after the later of its tuples.
         output=OutputType(kinds=("pair",), depends=lambda a, b: False, sorted=True, delay=1),
         oracle=oracle(ws_ms),
         limits=tuple(_attribute(name) for name in ("x", "a")),
@@ -40,13 +40,13 @@ def _attribute(name: str) -> Limit:
     return Limit(
         field=name,
         what="the attribute",
-        remedy="give values of a coarser unit, as the difference of two must fit 32 bits",
+        remedy="give values of a coarser unit, as differences must fit 32 bits",
         lowest=-(2**30),
         highest=2**30 - 1,
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="scale_join",
     title="Band join of two streams, every pair compared",

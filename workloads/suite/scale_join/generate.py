@@ -1,8 +1,8 @@
 """Generates the two streams of the band join benchmark (STRETCH, 8.3).
 
-x, y, a and b are uniform over `lowest` .. `highest`; as in the benchmark's public code they are
-whole numbers, though y and b are floats. With `fraction_bits` y and b are uniform over multiples of
-2^-fraction_bits. All their differences are exact in single precision, so that no engine's rounding
+x, y, a and b are uniform over `lowest` .. `highest`. As in the benchmark's public code they are
+whole numbers, although y and b are floats. With `fraction_bits` y and b are uniform over multiples
+of 2^-fraction_bits. Their differences are exact in single precision, so an engine's rounding never
 decides whether a pair matches.
 """
 
@@ -32,17 +32,20 @@ PARAMETERS = {
     ),
     "rates": Parameter(
         default=STEADY,
-        help=f"how the rates of both sides change, in event time: {FORMS}",
+        help=f"change of both sides' rates over event time: {FORMS}",
     ),
     "streams": Parameter(
-        default=1, help="physical streams of each side, dealt to in turn", minimum=1, maximum=512
+        default=1,
+        help="physical streams of each side; tuples are assigned in turn",
+        minimum=1,
+        maximum=512,
     ),
     "lowest": Parameter(
         default=1, help="lowest value of x, y, a and b", minimum=-(2**23), maximum=2**23
     ),
     "highest": Parameter(
         default=10_000,
-        help="highest value; the closer to the lowest, the more pairs match",
+        help="highest value; more pairs match if it is closer to the lowest",
         minimum=-(2**23),
         maximum=2**23,
     ),
@@ -61,16 +64,19 @@ def keys(params: Params) -> int:
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams of the left, then those of the right side.
+    """Return the streams of the left side, then of the right side.
 
     Raises:
-        ModelError: values that are not exact in single precision, or none at all; or a rate script
-            that cannot be read.
+        ModelError: values are not exact in single precision, `lowest` is above `highest`, or the
+            rate script cannot be read.
     """
     _rates(params)
     lowest, highest = int(params["lowest"]), int(params["highest"])
     if lowest > highest:
-        raise ModelError(f"scale_join: lowest is {lowest} and highest {highest}; nothing between")
+        raise ModelError(
+            f"scale_join: lowest is {lowest} and highest {highest}; give a lower lowest or a "
+            "higher highest"
+        )
     largest = max(abs(lowest), abs(highest))
     bits = int(params["fraction_bits"])
     if highest - lowest << bits >= 1 << _EXACT_BITS or largest << bits >= 1 << _EXACT_BITS:

@@ -1,9 +1,9 @@
-"""The expected pairs: by a grid over the first attribute, sorted by the second.
+"""Computes the expected pairs, by a grid over the first attribute, sorted by the second.
 
-A tuple's partners are in its own cell of the grid and in the two beside it; in each, those within
-the band of the second attribute lie next to each other. What is looked at is little more than what
-matches, and all conditions are then tested as they stand. The grid is made for a chunk of the left
-side at a time, so that memory is bounded by the window, a block of pairs, and the answer.
+A tuple's partners are in its cell of the grid and the two next to it. Within a cell, those in the
+band of the second attribute are adjacent. The oracle tests all conditions on these candidates. It
+processes the left side in chunks, so memory is bounded by the window, a block of pairs, and the
+answer.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 
 BAND = 10
-"""Of both attributes, inclusive."""
+"""Maximum difference of both attributes, inclusive."""
 
 Side = dict[str, npt.NDArray[Any]]
 
@@ -69,21 +69,21 @@ def _matches(left: Side, right: Side, ws_ms: int, part: Chunk) -> tuple[IntArray
     place = place[order]
     lowest = np.searchsorted(values, y - BAND, side="left")
     highest = np.searchsorted(values, y + BAND, side="right")
-    found = []
-    for beside in (-1, 0, 1):
-        wanted = x // BAND + beside
-        index = np.searchsorted(cells, wanted)
+    pairs = []
+    for neighbour in (-1, 0, 1):
+        target = x // BAND + neighbour
+        index = np.searchsorted(cells, target)
         exists = index < len(cells)
-        exists[exists] = cells[index[exists]] == wanted[exists]
+        exists[exists] = cells[index[exists]] == target[exists]
         row = np.flatnonzero(exists)
         base = index[row] * (len(values) + 1)
         begin = np.searchsorted(place, base + lowest[row])
         end = np.searchsorted(place, base + highest[row])
-        for who, position in expand_ranges(begin, end):
-            one, other = row[who], order[position]
-            kept = np.abs(x[one] - a[other]) <= BAND
-            kept &= np.abs(y[one] - b[other]) <= BAND
-            gap = left["ts"][here][one] - right["ts"][near][other]
-            kept &= np.abs(gap) <= ws_ms
-            found.append((one[kept] + part.left_begin, other[kept] + part.right_begin))
-    return concatenate_pairs(found)
+        for source, position in expand_ranges(begin, end):
+            first, second = row[source], order[position]
+            matches = np.abs(x[first] - a[second]) <= BAND
+            matches &= np.abs(y[first] - b[second]) <= BAND
+            gap = left["ts"][here][first] - right["ts"][near][second]
+            matches &= np.abs(gap) <= ws_ms
+            pairs.append((first[matches] + part.left_begin, second[matches] + part.right_begin))
+    return concatenate_pairs(pairs)

@@ -1,11 +1,11 @@
-"""ScaleJoin's benchmark: all pairs within the window whose attributes lie in bands (STRETCH, 8.3).
+"""Joins all pairs in a window whose attributes lie within bands (STRETCH, 8.3).
 
-L(ts, x, y) and R(ts, a, b, c, d) match when |x - a| <= 10 and |y - b| <= 10; the result is the
+L(ts, x, y) and R(ts, a, b, c, d) match if |x - a| <= 10 and |y - b| <= 10; the output is the
 concatenation of both tuples. On the benchmark's values, uniform whole numbers in [1, 10000], about
-one pair of 227,000 does (the paper says 250,000).
+one pair in 227,000 matches (the paper says 250,000).
 
-y and b are compared in the precision in which an engine subtracts them: single in native code,
-double in plain Python. Both are exact for what the generator makes, see `generate`.
+Native code subtracts y and b in single precision, plain Python in double precision. Both are exact
+for generated values, see `generate`.
 """
 
 from typing import Any
@@ -23,8 +23,8 @@ OUTPUT = np.dtype([("ts", np.int64), *LEFT.descr, *RIGHT.descr])
 def match(left: Any, right: Any) -> Any:
     """Return whether both attributes of a pair lie within the band.
 
-    `&` leaves no branch, so that compiled code compares several pairs at a time; differences of the
-    benchmark's values fit 32 bits by far (`generate` bounds them to 24).
+    `&` avoids branches, so compiled code compares several pairs at a time. Differences of the
+    benchmark's values fit 32 bits (`generate` bounds them to 24).
     """
     return (abs(int32(left.x - right.a)) <= BAND) & (abs(left.y - right.b) <= BAND)
 
@@ -35,7 +35,7 @@ def emit(left: Any, right: Any, out: Any) -> None:
 
 
 def program(ws_ms: int, shares: int) -> Query:
-    """Return the join over a window of `ws_ms`, with tuples kept in `shares` shares."""
+    """Return the join over a window of `ws_ms`, with tuples stored in `shares` shares."""
     operator = join(
         name="scale_join",
         left=InputType(name="left", fields=LEFT),

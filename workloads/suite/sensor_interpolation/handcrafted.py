@@ -1,14 +1,14 @@
-"""The same by hand: one operator O+ with a window a plug, which advances from marker to marker.
+"""Averages loads by hand: one operator O+, whose windows advance from marker to marker.
 
-Filling in, averaging and sorting are one: of several readings of a second only the least and the
-greatest matter, so they wait as these two until the next second, or the end of the window.
+It interpolates and averages without sorting: only the least and the greatest reading of a second
+matter, so it keeps these two until the next second or the end of the window.
 """
 
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING
 from streamlab.workloads.model.operators.program import (
     SINGLE,
@@ -36,7 +36,7 @@ STATE = np.dtype(
         ("seconds", np.int64),
     ]
 )
-"""Where the next line begins; the readings of the second at hand; all values before it."""
+"""The begin of the next line, the readings of the current second, and sums of the values before."""
 
 
 def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
@@ -47,14 +47,14 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
             out.add(t.plug)
 
     def settle(s: Any) -> None:
-        """Draw the line to the second at hand, and begin the next line there."""
+        """Interpolate up to the current second, and begin the next line there."""
         seconds = s.this_ts - s.last_ts
         if s.seen == 0 or seconds > longest_gap_s:
             s.sum_mw += s.least_mw
             s.seconds += 1
         else:
             for i in range(1, seconds + 1):
-                s.sum_mw += between(s.load_mw, s.least_mw, i, seconds)
+                s.sum_mw += interpolate_load(s.load_mw, s.least_mw, i, seconds)
             s.seconds += seconds
         s.seen = 1
         s.last_ts = s.this_ts

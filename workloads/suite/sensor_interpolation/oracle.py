@@ -1,23 +1,23 @@
-"""The expected averages: running sums over the filled-in values, read off at the markers."""
+"""Computes the expected averages, by running sums over the filled-in values."""
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.gap_filling import fill, known_until, readings
+from streamlab.workloads.inputs.power_readings.gap_filling import fill, final_watermark, readings
 from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input, markers_s: int, longest_gap_s: int, most_watts: int) -> Columns:
     """Return (ts, plug, average_mw, seconds) by marker, then plug."""
-    given = readings(data)
-    kept = np.flatnonzero(np.less_equal(given["watts"], most_watts))
-    values = fill({name: column[kept] for name, column in given.items()}, longest_gap_s)
+    events = readings(data)
+    valid = np.flatnonzero(np.less_equal(events["watts"], most_watts))
+    values = fill({name: column[valid] for name, column in events.items()}, longest_gap_s)
     begins = np.flatnonzero(np.diff(values.plug, prepend=values.plug[:1] - 1))
     ends = np.append(begins[1:], len(values.plug))
     total = np.cumsum(values.load_mw)
     ts, plug, average, seconds = [], [], [], []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=False):
         first = int(values.known_ts[begin])
-        until = known_until(data, np.asarray(given["ts"]))
+        until = final_watermark(data, np.asarray(events["ts"]))
         markers = np.arange((first // markers_s + 1) * markers_s, until + 1, markers_s)
         upto = np.searchsorted(values.known_ts[begin:end], markers)
         summed = total[begin + upto - 1] - total[begin] + values.load_mw[begin]
@@ -26,9 +26,9 @@ def oracle(data: Input, markers_s: int, longest_gap_s: int, most_watts: int) -> 
         average.append((2 * summed + upto) // (2 * upto))
         seconds.append(upto)
     columns = {"ts": ts, "plug": plug, "average_mw": average, "seconds": seconds}
-    laid = {
+    table = {
         name: np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
         for name, parts in columns.items()
     }
-    order = np.lexsort((laid["plug"], laid["ts"]))
-    return {name: column[order] for name, column in laid.items()}
+    order = np.lexsort((table["plug"], table["ts"]))
+    return {name: column[order] for name, column in table.items()}

@@ -1,18 +1,18 @@
-"""Map, SORT, LI, AVG as a typed graph (Data-Trace Types, section 2, example 4.1 and table 2).
+"""Averages loads by a typed graph (Data-Trace Types, section 2, example 4.1 and table 2).
 
-Each stage is as in the paper, for a plug each: Map leaves out faults and all fields but the load,
-LI fills in one value a second, AVG gives the average of all values so far at each marker. SORT is
-what makes it sound to have several instances of Map.
+The graph is Map, SORT, LI, AVG, with stages as in the paper, keyed by plug. Map drops faults and
+all fields but the load. LI interpolates one value a second. AVG emits the average of all values so
+far at each marker. SORT allows several instances of Map.
 
-A value belongs to the block of the reading that it is filled in before: a marker's average holds
-the line to the last reading before the marker, and not the one to the next.
+A value belongs to the block of the reading that ends its line. A marker's average includes the line
+to the last reading before the marker, but not the line to the next reading.
 """
 
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING
 from streamlab.workloads.model.dataflow import (
     Dataflow,
@@ -30,7 +30,7 @@ LOAD = np.dtype([("ts", np.int64), ("load_mw", np.int64)])
 AVERAGE = np.dtype([("ts", np.int64), ("average_mw", np.int64), ("seconds", np.int64)])
 
 LAST = np.dtype([("seen", np.int8), ("ts", np.int64), ("load_mw", np.int64)])
-"""Whether the plug has been heard of, and its last reading."""
+"""Whether the plug has a reading, and its last reading."""
 
 SUM = np.dtype([("sum_mw", np.int64), ("seconds", np.int64)])
 
@@ -42,19 +42,19 @@ def take(a: Any, key: Any, value: Any) -> None:
 
 
 def combine(x: Any, y: Any, into: Any) -> None:
-    """Add up."""
+    """Add two sums."""
     into.sum_mw = x.sum_mw + y.sum_mw
     into.seconds = x.seconds + y.seconds
 
 
 def update_state(s: Any, agg: Any) -> None:
-    """Add a block to all before."""
+    """Add a block to the sums so far."""
     s.sum_mw += agg.sum_mw
     s.seconds += agg.seconds
 
 
-def give_average(s: Any, key: Any, m: Any, out: Any) -> None:
-    """Give the average, rounded to the nearest milliwatt, halves up."""
+def emit_average(s: Any, key: Any, m: Any, out: Any) -> None:
+    """Emit the average, rounded to the nearest milliwatt, halves up."""
     out.emit(key, m.ts, (2 * s.sum_mw + s.seconds) // (2 * s.seconds), s.seconds)
 
 
@@ -67,7 +67,7 @@ AVERAGE_SO_FAR = OpKeyedUnordered(
     take=take,
     combine=combine,
     update_state=update_state,
-    on_marker=give_average,
+    on_marker=emit_average,
 )
 
 
@@ -84,7 +84,7 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Dataflow:
             out.emit(key, value.ts, value.load_mw)
         else:
             for i in range(1, seconds + 1):
-                out.emit(key, s.ts + i, between(s.load_mw, value.load_mw, i, seconds))
+                out.emit(key, s.ts + i, interpolate_load(s.load_mw, value.load_mw, i, seconds))
         s.seen = 1
         s.ts = value.ts
         s.load_mw = value.load_mw

@@ -1,9 +1,9 @@
-"""Prediction of the loads of plugs, households and houses, two slices of time ahead."""
+"""Smart home: predicts the loads of plugs, households and houses, two slices of time ahead."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_of_a_house, unfit
-from streamlab.workloads.inputs.query_workload import declared
+from streamlab.workloads.inputs.homes import INPUT, LAYOUT, check_slice, plugs_per_house, unfit
+from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.suite.smart_home import generate
 from streamlab.workloads.suite.smart_home.oracle import oracle
@@ -11,20 +11,20 @@ from streamlab.workloads.suite.smart_home.program import LEVELS, program
 
 QUERY = LAYOUT | {
     "days": Parameter(
-        default=31, help="earlier days that are in the median at most", minimum=1, maximum=366
+        default=31, help="maximum number of earlier days in the median", minimum=1, maximum=366
     ),
 }
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed.
+    """Return the program and its oracle for query parameters.
 
     Raises:
         ModelError: slices do not divide a day.
     """
     check_slice(int(query["slice_s"]))
     slice_s, days = int(query["slice_s"]), int(query["days"])
-    household, house = int(query["plugs_per_household"]), plugs_of_a_house(query)
+    household, house = int(query["plugs_per_household"]), plugs_per_house(query)
     return Bound(
         program=program(slice_s, days, household, house),
         output=OutputType(
@@ -43,7 +43,7 @@ def bind(query: Params) -> Bound:
     )
 
 
-WORKLOAD = declared(
+WORKLOAD = declare_workload(
     generate,
     name="smart_home",
     title="Loads of plugs, households and houses, predicted at the end of each slice of time",

@@ -1,8 +1,8 @@
 """Generates loads as `power_readings` does, in streams of whole houses, and the ends of slices.
 
-House h is in stream h modulo the number of streams. All households have as many plugs, and all
-houses as many households. A slice ends at its last second, after the loads of that second; slices
-that the loads do not fill have no end.
+House h is in stream h modulo the number of streams. All households have the same number of plugs,
+and all houses the same number of households. A slice ends at its last second, after the loads of
+that second. An incomplete last slice has no end.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.homes import (
-    ENDS_OF,
+    END_KINDS,
     FIELDS,
     KINDS,
     LAYOUT,
     LOAD,
     check_slice,
-    plugs_of_a_house,
+    plugs_per_house,
 )
 from streamlab.workloads.inputs.power_readings import generate as power
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
@@ -27,7 +27,7 @@ PARAMETERS = (
     | {
         "ends": Parameter(
             default="all",
-            help="what an end of a slice concerns: all, every plug, or house, those of one",
+            help="plugs that the end of a slice affects: all, or house (the plugs of one house)",
         )
     }
     | {name: power.PARAMETERS[name] for name in ("device_types", "streams", "gaps", "gap_s")}
@@ -41,33 +41,35 @@ PARAMETERS = (
 
 def keys(params: Params) -> int:
     """Return the number of plugs."""
-    return int(params["houses"]) * plugs_of_a_house(params)
+    return int(params["houses"]) * plugs_per_house(params)
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams of loads, and the stream of ends; as many loads of each plug.
+    """Return the streams of loads and the stream of ends; all plugs have the same number of loads.
 
     Raises:
         ModelError: more streams than houses, a slice that does not divide a day, or an unknown
-            kind of ends.
+            value of `ends`.
     """
     houses, count = int(params["houses"]), int(params["streams"])
     slice_s, ends = int(params["slice_s"]), str(params["ends"])
     check_slice(slice_s)
-    if ends not in ENDS_OF:
-        raise ModelError(f"smart_home: ends is {ends!r}; give {' or '.join(ENDS_OF)}")
+    if ends not in END_KINDS:
+        raise ModelError(f"smart_home: ends is {ends!r}; give {' or '.join(END_KINDS)}")
     if count > houses:
-        raise ModelError(f"smart_home: {count} streams for {houses} houses; some have none")
+        raise ModelError(
+            f"smart_home: {count} streams for {houses} houses; give at most one stream a house"
+        )
     turns = -(-events // keys(params))
     slices = turns * int(params["period_s"]) // slice_s
-    kind = KINDS[ENDS_OF[ends]]
+    kind = KINDS[END_KINDS[ends]]
     return (
         *(
             StreamSpec(
                 name=f"load-{index}",
                 kinds=(KINDS[LOAD],),
                 fields=FIELDS,
-                events=turns * rows_of(houses, index, count) * plugs_of_a_house(params),
+                events=turns * rows_of(houses, index, count) * plugs_per_house(params),
             )
             for index in range(count)
         ),
@@ -86,25 +88,25 @@ def generate(
     """Return rows [begin, end) of one stream."""
     if specs[index].kinds != (KINDS[LOAD],):
         return _ends(params, begin, end)
-    count, per_house = int(params["streams"]), plugs_of_a_house(params)
+    count, per_house = int(params["streams"]), plugs_per_house(params)
 
     def plug_of(number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         house, plug = np.divmod(number, per_house)
         return (house * count + index) * per_house + plug
 
-    own = rows_of(int(params["houses"]), index, count) * per_house
-    found = power.loads(params, seed, index, begin, end, own=own, plug_of=plug_of)
-    columns: Columns = {"ts": found.ts, "load_mw": (found.watts * 1000).astype(np.int32)}
+    plugs = rows_of(int(params["houses"]), index, count) * per_house
+    drawn = power.loads(params, seed, index, begin, end, plugs=plugs, plug_of=plug_of)
+    columns: Columns = {"ts": drawn.ts, "load_mw": (drawn.watts * 1000).astype(np.int32)}
     if keys(params) == 1:
         return columns
-    return columns | {"tag": (LOAD + len(KINDS) * found.plug).astype(np.int32)}
+    return columns | {"tag": (LOAD + len(KINDS) * drawn.plug).astype(np.int32)}
 
 
 def _ends(params: Params, begin: int, end: int) -> Columns:
     slice_s, ends = int(params["slice_s"]), str(params["ends"])
-    each = int(params["houses"]) if ends == "house" else 1
-    number, house = np.divmod(np.arange(begin, end, dtype=np.int64), each)
+    ends_per_slice = int(params["houses"]) if ends == "house" else 1
+    number, house = np.divmod(np.arange(begin, end, dtype=np.int64), ends_per_slice)
     columns: Columns = {"ts": (number + 1) * slice_s - 1}
     if keys(params) == 1:
         return columns
-    return columns | {"tag": (ENDS_OF[ends] + len(KINDS) * house).astype(np.int32)}
+    return columns | {"tag": (END_KINDS[ends] + len(KINDS) * house).astype(np.int32)}

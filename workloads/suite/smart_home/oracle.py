@@ -1,6 +1,6 @@
-"""The expected predictions: a table of averages, a row for each plug and a column for each slice.
+"""Computes the expected predictions from a table of averages, plugs x slices.
 
-Shares nothing with the program: loads are summed by sorting, medians are taken of sorted columns.
+Shares no code with the program: it sums loads by sorting, and takes medians of sorted columns.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ NAMES = ("ts", "level", "id", "slice", "load_mw", "predicted_mw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What has been known so far: averages, and whether there are any; plugs x slices."""
+    """The averages so far, plugs x slices; `known` says whether a plug had a load in a slice."""
 
     average_mw: Ints
     known: Bools
@@ -30,7 +30,7 @@ class Table:
 def oracle(
     data: Input, slice_s: int, days: int, plugs_per_household: int, plugs_per_house: int
 ) -> Columns:
-    """Return the predictions, by end of a slice, then level, then number."""
+    """Return the predictions (`NAMES`), by end of a slice, then level, then id."""
     events = total_order(data, FIELDS)
     keys = np.arange(data.alphabet.keys, dtype=np.int64)
     ends = np.flatnonzero(events.kind != LOAD)
@@ -39,7 +39,7 @@ def oracle(
     shape = (len(keys), len(numbers))
     table = Table(average_mw=np.zeros(shape, np.int64), known=np.zeros(shape, np.bool_))
     averages = _averages(events, ends, plugs_per_house)
-    found: list[Columns] = []
+    parts: list[Columns] = []
     for turn, end in enumerate(ends.tolist()):
         number, ts = int(events.ts[end]) // slice_s, int(events.ts[end])
         plugs = keys
@@ -49,25 +49,25 @@ def oracle(
         table.average_mw[plug, column[number]] = average_mw
         table.known[plug, column[number]] = True
         earlier = [number + 2 - day * (SECONDS_A_DAY // slice_s) for day in range(1, days + 1)]
-        past = [column[one] for one in earlier if one in column]
+        past = [column[past_number] for past_number in earlier if past_number in column]
         for level, size in enumerate((1, plugs_per_household, plugs_per_house)):
-            which, rows = np.unique(plugs // size, return_inverse=True)
-            now_mw, any_now = _summed(table, plugs, [column[number]], rows, len(which))
-            past_mw, any_past = _summed(table, plugs, past, rows, len(which))
-            told = np.flatnonzero(any_now[:, 0])
-            load_mw = now_mw[told, 0]
-            values = (ts, level, which[told], number + 2, load_mw)
-            predicted_mw = _predicted(load_mw, past_mw[told], any_past[told])
-            found.append(
+            ids, rows = np.unique(plugs // size, return_inverse=True)
+            now_mw, any_now = _sum_averages(table, plugs, [column[number]], rows, len(ids))
+            past_mw, any_past = _sum_averages(table, plugs, past, rows, len(ids))
+            active = np.flatnonzero(any_now[:, 0])
+            load_mw = now_mw[active, 0]
+            values = (ts, level, ids[active], number + 2, load_mw)
+            predicted_mw = _predict(load_mw, past_mw[active], any_past[active])
+            parts.append(
                 {
-                    name: np.broadcast_to(value, len(told))
+                    name: np.broadcast_to(value, len(active))
                     for name, value in zip(NAMES, (*values, predicted_mw), strict=True)
                 }
             )
     types = {"level": np.int8, "id": np.int32}
     return {
         name: np.concatenate(
-            [np.empty(0, np.int64), *(np.asarray(part[name]) for part in found)]
+            [np.empty(0, np.int64), *(np.asarray(part[name]) for part in parts)]
         ).astype(types.get(name, np.int64))
         for name in NAMES
     }
@@ -76,24 +76,24 @@ def oracle(
 def _averages(
     events: Sequence, ends: Ints, plugs_per_house: int
 ) -> Callable[[int], tuple[Ints, Ints]]:
-    """Return a function from the number of an end to the plugs with loads since the one before.
+    """Return a function from an end's index to the plugs of its slice and their averages.
 
-    An end that a load waits for is the first behind it that concerns all, or the plug's house.
+    A load belongs to the first later end that affects all plugs or the plug's house.
     """
     loads = np.flatnonzero(events.kind == LOAD)
     plug = events.key[loads].astype(np.int64)
     turn = np.full(len(loads), len(ends))
     for kind in (SLICE_END, HOUSE_END):
-        its = np.flatnonzero(events.kind[ends] == kind)
-        house = events.key[ends[its]].astype(np.int64) if kind == HOUSE_END else its * 0
-        wanted = plug // plugs_per_house if kind == HOUSE_END else plug * 0
-        order = np.lexsort((ends[its], house))
+        of_kind = np.flatnonzero(events.kind[ends] == kind)
+        house = events.key[ends[of_kind]].astype(np.int64) if kind == HOUSE_END else of_kind * 0
+        plug_house = plug // plugs_per_house if kind == HOUSE_END else plug * 0
+        order = np.lexsort((ends[of_kind], house))
         stride = np.int64(len(events.ts) + 1)
-        places = house[order] * stride + ends[its][order]
-        at = np.searchsorted(places, wanted * stride + loads)
-        inside = np.flatnonzero(at < len(places))
-        inside = inside[house[order][at[inside]] == wanted[inside]]
-        turn[inside] = np.minimum(turn[inside], its[order][at[inside]])
+        places = house[order] * stride + ends[of_kind][order]
+        at = np.searchsorted(places, plug_house * stride + loads)
+        closed = np.flatnonzero(at < len(places))
+        closed = closed[house[order][at[closed]] == plug_house[closed]]
+        turn[closed] = np.minimum(turn[closed], of_kind[order][at[closed]])
     order = np.lexsort((plug, turn))
     turn, plug = turn[order], plug[order]
     load_mw = events.payload["load_mw"].astype(np.int64)[loads][order]
@@ -105,30 +105,30 @@ def _averages(
     average_mw = (2 * total_mw + count) // (2 * count)
     begins = np.searchsorted(turn[first], np.arange(len(ends) + 1))
 
-    def of(end: int) -> tuple[Ints, Ints]:
+    def averages(end: int) -> tuple[Ints, Ints]:
         part = slice(begins[end], begins[end + 1])
         return plug[first][part], average_mw[part]
 
-    return of
+    return averages
 
 
-def _summed(
+def _sum_averages(
     table: Table, plugs: Ints, columns: list[int], rows: Ints, count: int
 ) -> tuple[Ints, Bools]:
-    """Return sums of the averages of plugs by row, for some slices, and whether there are any."""
+    """Return the sums of the plugs' averages by row and slice, and whether any is known."""
     place = np.ix_(plugs, np.array(columns, np.int64))
     known = table.known[place]
     total = np.zeros((count, len(columns)), np.int64)
     np.add.at(total, rows, np.where(known, table.average_mw[place], 0))
-    found = np.zeros((count, len(columns)), np.bool_)
-    np.logical_or.at(found, rows, known)
-    return total, found
+    any_known = np.zeros((count, len(columns)), np.bool_)
+    np.logical_or.at(any_known, rows, known)
+    return total, any_known
 
 
-def _predicted(load_mw: Ints, past_mw: Ints, known: Bools) -> Ints:
-    """Return half the sum of loads and medians of what is known, or else the loads."""
-    count = known.sum(axis=1)
-    ordered = np.sort(np.where(known, past_mw, np.iinfo(np.int64).max), axis=1)
+def _predict(load_mw: Ints, past_mw: Ints, has_load: Bools) -> Ints:
+    """Return the means of loads and medians of known past loads; without past loads, the loads."""
+    count = has_load.sum(axis=1)
+    ordered = np.sort(np.where(has_load, past_mw, np.iinfo(np.int64).max), axis=1)
     row = np.flatnonzero(count)
     low, high = ordered[row, (count[row] - 1) // 2], ordered[row, count[row] // 2]
     result = load_mw.copy()

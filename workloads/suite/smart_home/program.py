@@ -1,15 +1,15 @@
-"""Prediction of loads by the slice of a day (DEBS 2014, query 1; DGS paper, appendix A.2).
+"""Predicts loads by the slice of a day (DEBS 2014, query 1; DGS paper, appendix A.2).
 
-Keyed by plug. Loads of a plug commute. The end of a slice concerns the plugs of a house, or all:
-it needs their averages together, for households and houses are sums of plugs, and it tells every
-plug that the next slice begins.
+The program is keyed by plug. Loads of a plug commute. The end of a slice affects all plugs, or the
+plugs of one house. It needs their averages together, since households and houses are sums of plugs,
+and it begins the next slice at each plug.
 
     prediction for slice i + 2 = (average of slice i + median of the averages of slice i + 2 of
     earlier days) / 2
 
-Of a household or a house the average is the sum of the averages of its plugs that had a load in the
-slice. A day in which none had one is not in the median; without any such day the prediction is the
-average. All of it is in whole milliwatts, rounded to the nearest, halves up.
+The average of a household or house is the sum of the averages of its plugs with a load in the
+slice. Days without such a plug are not in the median. If no day is left, the prediction is the
+average. All values are whole milliwatts, rounded to the nearest, halves up.
 """
 
 from typing import Any
@@ -32,8 +32,8 @@ OUTPUT = np.dtype(
         ("predicted_mw", np.int64),
     ]
 )
-"""Time, level and number of whom it is about, the predicted slice since 1970, the average of the
-slice that ended, and the prediction."""
+"""Time, level, id of the plug, household or house, number since 1970 of the predicted slice, average
+of the slice that ended, and prediction."""
 
 
 def depends(a: Tag, b: Tag) -> bool:
@@ -52,67 +52,67 @@ def update(plug: Any, event: Any, out: Any) -> None:
 
 
 def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: int) -> DGSProgram:
-    """Return the program which remembers so many days."""
+    """Return the program whose medians use up to `days` earlier days."""
     slices_a_day = SECONDS_A_DAY // slice_s
-    kept = slices_a_day * days
+    slots = slices_a_day * days
     sizes = (1, plugs_per_household, plugs_per_house)
 
     def close(plug: Any, number: Any) -> None:
         if plug.loads > 0:
-            plug.mark[number % kept] = 2 * number + 1  # never 0, which is nothing
-            plug.average_mw[number % kept] = (2 * plug.sum_mw + plug.loads) // (2 * plug.loads)
+            plug.mark[number % slots] = 2 * number + 1  # odd, so never the initial 0
+            plug.average_mw[number % slots] = (2 * plug.sum_mw + plug.loads) // (2 * plug.loads)
             plug.sum_mw = 0
             plug.loads = 0
 
-    def average(own: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
-        """Return whether any of some plugs had a load in a slice, and put the sum in `own`."""
-        own.sum_mw = 0
+    def average(work: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
+        """Store the sum of the plugs' averages in `work`; return whether any had a load."""
+        work.sum_mw = 0
         any_load = False
         for i in range(begin, end):
             plug = plugs[i]
-            if plug.mark[number % kept] == 2 * number + 1:
+            if plug.mark[number % slots] == 2 * number + 1:
                 any_load = True
-                own.sum_mw += plug.average_mw[number % kept]
+                work.sum_mw += plug.average_mw[number % slots]
         return any_load
 
-    def predict(own: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
-        """Return twice the median of earlier days for some plugs, or twice what `own` has."""
-        now_mw = own.sum_mw
+    def predict(work: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
+        """Return twice the median of earlier days, or twice the sum in `work` without any."""
+        now_mw = work.sum_mw
         count = 0
         for day in range(1, days + 1):
-            if average(own, plugs, begin, end, number - day * slices_a_day):
+            if average(work, plugs, begin, end, number - day * slices_a_day):
                 place = count
-                while place > 0 and own.past_mw[place - 1] > own.sum_mw:
-                    own.past_mw[place] = own.past_mw[place - 1]
+                while place > 0 and work.past_mw[place - 1] > work.sum_mw:
+                    work.past_mw[place] = work.past_mw[place - 1]
                     place -= 1
-                own.past_mw[place] = own.sum_mw
+                work.past_mw[place] = work.sum_mw
                 count += 1
         if count == 0:
             return 2 * now_mw
-        return own.past_mw[count // 2] + own.past_mw[(count - 1) // 2]
+        return work.past_mw[count // 2] + work.past_mw[(count - 1) // 2]
 
-    def end_slice(own: Any, plugs: Any, event: Any, out: Any) -> None:
+    def end_slice(work: Any, plugs: Any, event: Any, out: Any) -> None:
         number = event.ts // slice_s
         for level in range(3):
-            own.begin[level] = 0
+            work.begin[level] = 0
         for i in range(len(plugs)):
             close(plugs[i], number)
             for level in range(3):
-                of = plugs.key(i) // sizes[level]
-                if i + 1 == len(plugs) or plugs.key(i + 1) // sizes[level] != of:
-                    begin = own.begin[level]
-                    own.begin[level] = i + 1
-                    if average(own, plugs, begin, i + 1, number):
-                        load_mw = own.sum_mw
-                        twice_mw = predict(own, plugs, begin, i + 1, number + 2)
+                group = plugs.key(i) // sizes[level]
+                if i + 1 == len(plugs) or plugs.key(i + 1) // sizes[level] != group:
+                    begin = work.begin[level]
+                    work.begin[level] = i + 1
+                    if average(work, plugs, begin, i + 1, number):
+                        load_mw = work.sum_mw
+                        twice_mw = predict(work, plugs, begin, i + 1, number + 2)
                         predicted_mw = (2 * load_mw + twice_mw + 2) // 4
-                        out.emit(event.ts, level, of, number + 2, load_mw, predicted_mw)
+                        out.emit(event.ts, level, group, number + 2, load_mw, predicted_mw)
 
     def house_of(key: int) -> int:
         return key // plugs_per_house
 
-    # Of one prediction: a sum, those of earlier days in order, and where each level's plugs begin.
-    own = np.dtype(
+    # Working space of one prediction: a sum, sorted sums of earlier days, first plug of each level.
+    work = np.dtype(
         [("sum_mw", np.int64), ("past_mw", np.int64, (days,)), ("begin", np.int64, (3,))]
     )
     return DGSProgram(
@@ -128,8 +128,8 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
                     [
                         ("sum_mw", np.int64),
                         ("loads", np.int64),
-                        ("mark", np.int64, (kept,)),  # which slice an average is of
-                        ("average_mw", np.int32, (kept,)),
+                        ("mark", np.int64, (slots,)),  # the slice of each average
+                        ("average_mw", np.int32, (slots,)),
                     ]
                 ),
                 update=update,
@@ -143,7 +143,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
                 name="house",
                 kinds=("house_end",),
                 group=house_of,
-                state=own,
+                state=work,
                 update=end_slice,
                 max_outputs=0,
                 outputs_per_member=3,
@@ -151,7 +151,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
             Across(
                 name="homes",
                 kinds=("slice_end",),
-                state=own,
+                state=work,
                 update=end_slice,
                 max_outputs=0,
                 outputs_per_member=3,

@@ -1,14 +1,14 @@
-"""What types of devices will consume in the next ten minutes, for each second, by a tree."""
+"""Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree."""
 
 from functools import partial
 
-from streamlab.workloads.inputs.forms import form_of
+from streamlab.workloads.inputs.forms import choose_form
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
+    declare_power_workload,
     load_limit,
-    on_power_readings,
 )
-from streamlab.workloads.inputs.query_workload import for_each_key
+from streamlab.workloads.inputs.query_workload import output_per_key
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.smart_home_prediction import handcrafted, typed
 from streamlab.workloads.suite.smart_home_prediction.oracle import oracle
@@ -17,26 +17,26 @@ from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_t
 PARAMETERS = QUERY | {
     "device_types": Parameter(
         default=16,
-        help="types of devices that are retained: those with numbers below",
+        help="types of devices that are retained: those with numbers below this",
         minimum=1,
         maximum=2**15,
     ),
     "depth": Parameter(
         default=DEEPEST,
-        help="so many comparisons at most, from the root of the tree; what it costs",
+        help="maximum number of comparisons from the root of the tree; sets the cost",
         minimum=0,
         maximum=DEEPEST,
     ),
 }
-WANTED = ("markers_s", "longest_gap_s", "device_types", "depth")
-OUTPUT = for_each_key("prediction", key_field="device")
+ARGUMENTS = ("markers_s", "longest_gap_s", "device_types", "depth")
+OUTPUT = output_per_key("prediction", key_field="device")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these query parameters."""
-    markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in WANTED)
+    """Return the program and its oracle for query parameters."""
+    markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in ARGUMENTS)
     tree = read_tree()
-    make = form_of(query, typed=typed.program, handcrafted=handcrafted.program)
+    make = choose_form(query, typed=typed.program, handcrafted=handcrafted.program)
     return Bound(
         program=make(markers_s, longest_gap_s, device_types, tree, depth),
         output=OUTPUT,
@@ -48,11 +48,11 @@ def bind(query: Params) -> Bound:
             tree=tree,
             depth=depth,
         ),
-        limits=(load_limit("device", 1),),  # of each second; a minute has 60 averages
+        limits=(load_limit("device", 1),),  # a sum of one second; a minute adds only 60 averages
     )
 
 
-WORKLOAD = on_power_readings(
+WORKLOAD = declare_power_workload(
     name="smart_home_prediction",
     title="Consumption of types of devices in the next ten minutes, predicted for each second",
     paper="Data-Trace Types, section 6 and figure 5",

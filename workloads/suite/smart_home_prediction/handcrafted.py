@@ -1,17 +1,17 @@
-"""The same by hand: a query of two operators O+, by plug and by type of device.
+"""Predicts consumption by hand: a query of two operators O+, by plug and by type of device.
 
-The first keeps what is read in a window, by second: of several readings of one only the least and
-the greatest matter, so that nothing is sorted. It fills in when the window ends. (Did it forward
-records before, with the time of the window's end, the second would take that time for passed.) The
-second averages and predicts. Its windows are those of the first, whose records of one window it
-has when the next one ends.
+The first operator stores a window's readings by second. Only the least and the greatest reading of
+a second matter, so it need not sort. It interpolates when the window ends: earlier records, with
+the time of the window's end, would advance the watermark of the second operator too soon. The
+second operator averages and predicts. It has the same windows, and has received all records of a
+window when the next one ends.
 """
 
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
 from streamlab.workloads.model.operators.program import (
     SINGLE,
@@ -31,11 +31,11 @@ OUTPUT = np.dtype(
     + [(name, PREDICTION[name]) for name in (PREDICTION.names or ())[1:]]
 )
 LAST_READING = (("seen", np.int8), ("last_ts", np.int64), ("load_mw", np.int64))
-"""Whether the plug has been heard of, and where the next line begins."""
+"""Whether the plug has a reading, and the begin of the next line."""
 
 
 def filling(window: Window, longest_gap_s: int, device_types: int) -> Operator:
-    """Return what fills in the readings of each plug."""
+    """Return the operator that fills the gaps between readings of each plug."""
     period = window.size
 
     def keys(t: Any, out: Any) -> None:
@@ -68,7 +68,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int) -> Operator:
                 out.emit(device, second, least)
             else:
                 for i in range(1, seconds + 1):
-                    out.emit(device, s.last_ts + i, between(s.load_mw, least, i, seconds))
+                    out.emit(device, s.last_ts + i, interpolate_load(s.load_mw, least, i, seconds))
             s.heard[place] = 0
             s.seen = 1
             s.last_ts = second
@@ -97,7 +97,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int) -> Operator:
 
 
 def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Operator:
-    """Return what averages and predicts for each type of device."""
+    """Return the operator that averages and predicts for each type of device."""
     period = window.size
     held = 2 * period + longest_gap_s
     predict = predictor(tree, depth)

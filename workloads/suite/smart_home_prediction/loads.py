@@ -1,6 +1,6 @@
-"""The average load of each type of device at each second, and the minute before: by whole columns.
+"""Computes the load of each type of device, for the oracle and the training of the tree.
 
-What the oracle and the training of the tree share. It shares nothing with programs and engines.
+Shares no code with programs and engines.
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ MINUTE_S = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """One row for each type of device and second that has a value, by device, then second.
+    """One row for each type of device and second with a value, by device, then second.
 
     Attributes:
-        device: the type.
-        second: when.
-        load_mw: the average over the plugs that have a value then, rounded, halves up.
-        minute_mj: the energy of that second and the 59 before it; where there is no value, none.
+        device: type of device.
+        second: event time.
+        load_mw: the average over plugs with a value, rounded, halves up.
+        minute_mj: the energy of this second and the 59 seconds before; seconds without a value
+            count as 0.
     """
 
     device: Ints
@@ -32,9 +33,9 @@ class Loads:
     minute_mj: Ints
 
 
-def loads(given: Columns, longest_gap_s: int) -> Loads:
+def loads(columns: Columns, longest_gap_s: int) -> Loads:
     """Return the loads of readings (`ts` and fields, in any order)."""
-    values = fill(given, longest_gap_s)
+    values = fill(columns, longest_gap_s)
     order = np.lexsort((values.second, values.device))
     device, second = values.device[order], values.second[order]
     fresh = np.ones(len(order), np.bool_)
@@ -54,11 +55,11 @@ def loads(given: Columns, longest_gap_s: int) -> Loads:
     )
 
 
-def _since(device: Ints, second: Ints, wanted: Ints) -> Ints:
-    """Return, for each row, the first row of its device at or after a second."""
-    found = np.zeros(len(device), np.int64)
+def _since(device: Ints, second: Ints, start: Ints) -> Ints:
+    """Return, for each row, the first row of its device at or after second `start`."""
+    first = np.zeros(len(device), np.int64)
     begins = np.flatnonzero(np.diff(device, prepend=device[:1] - 1))
     for begin, end in zip(begins, np.append(begins[1:], len(device)), strict=False):
-        own = slice(begin, end)
-        found[own] = begin + np.searchsorted(second[own], wanted[own])
-    return found
+        rows = slice(begin, end)
+        first[rows] = begin + np.searchsorted(second[rows], start[rows])
+    return first

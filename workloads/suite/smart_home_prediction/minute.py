@@ -1,4 +1,4 @@
-"""The minute before: the loads of 60 seconds and their sum, in the state of a type of device."""
+"""Keeps the loads of the last 60 seconds and their sum, in the state of a type of device."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ MINUTE = np.dtype(
         ("by_second_mw", np.int64, (MINUTE_S,)),
     ]
 )
-"""Whether there was a second, the last one, the sum, and the loads, second s at s modulo 60."""
+"""Whether there was a second, the last second, the sum, and the load of second s at s modulo 60."""
 
 
 def remember(s: Any, second: Any, load_mw: Any) -> None:
-    """Add a second's load, and forget what is a minute old; seconds come in order."""
+    """Add a second's load, and remove loads a minute old; seconds come in order."""
     passed = second - s.last_second
     if s.seen == 0 or passed > MINUTE_S:
         passed = MINUTE_S

@@ -1,8 +1,8 @@
-"""The expected predictions: the loads of all seconds, then the tree, level by level."""
+"""Computes the expected predictions: the loads of all seconds, then the tree, level by level."""
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.gap_filling import known_until, readings
+from streamlab.workloads.inputs.power_readings.gap_filling import final_watermark, readings
 from streamlab.workloads.inputs.power_readings.schema import SECONDS_A_DAY
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
@@ -12,31 +12,31 @@ from streamlab.workloads.suite.smart_home_prediction.tree import Tree
 def oracle(
     data: Input, markers_s: int, longest_gap_s: int, device_types: int, tree: Tree, depth: int
 ) -> Columns:
-    """Return the output's columns by marker, then device, then second."""
-    given = readings(data)
-    device = np.asarray(given["device"]).astype(np.int64)
-    kept = np.flatnonzero((device >= 0) & (device < device_types))
-    found = loads({name: column[kept] for name, column in given.items()}, longest_gap_s)
-    marker = -(-(found.second + longest_gap_s) // markers_s) * markers_s + markers_s
+    """Return (ts, device, second, loads, prediction) by marker, then device, then second."""
+    events = readings(data)
+    device = np.asarray(events["device"]).astype(np.int64)
+    retained = np.flatnonzero((device >= 0) & (device < device_types))
+    seconds = loads({name: column[retained] for name, column in events.items()}, longest_gap_s)
+    marker = -(-(seconds.second + longest_gap_s) // markers_s) * markers_s + markers_s
     columns = {
         "ts": marker,
-        "device": found.device,
-        "second": found.second,
-        "load_mw": found.load_mw,
-        "minute_mj": found.minute_mj,
-        "next_10_min_j": predicted(found, tree, depth),
+        "device": seconds.device,
+        "second": seconds.second,
+        "load_mw": seconds.load_mw,
+        "minute_mj": seconds.minute_mj,
+        "next_10_min_j": apply_tree(seconds, tree, depth),
     }
-    known = np.empty(0, np.int64)
-    if len(kept):
-        known = np.flatnonzero(marker <= known_until(data, np.asarray(given["ts"])))
-    order = known[np.lexsort((found.second[known], found.device[known], marker[known]))]
+    final = np.empty(0, np.int64)
+    if len(retained):
+        final = np.flatnonzero(marker <= final_watermark(data, np.asarray(events["ts"])))
+    order = final[np.lexsort((seconds.second[final], seconds.device[final], marker[final]))]
     return {name: column[order] for name, column in columns.items()}
 
 
-def predicted(found: Loads, tree: Tree, depth: int) -> Ints:
-    """Return what the tree says, cut at a depth."""
-    features = np.stack([found.second % SECONDS_A_DAY, found.load_mw, found.minute_mj])
-    node = np.zeros(len(found.second), np.int64)
+def apply_tree(seconds: Loads, tree: Tree, depth: int) -> Ints:
+    """Return the predictions of a tree, truncated at a depth, in joules."""
+    features = np.stack([seconds.second % SECONDS_A_DAY, seconds.load_mw, seconds.minute_mj])
+    node = np.zeros(len(seconds.second), np.int64)
     rows = np.arange(len(node))
     for _ in range(depth):
         feature = tree.feature[node]

@@ -1,12 +1,13 @@
 """Trains the tree: `python -m streamlab.workloads.suite.smart_home_prediction.train DATASET`.
 
-It has been trained on the first four days of tracebase's week (2012-01-16 to 19), all 30 types of
-devices together, on every 30th second for which the next ten minutes are known: by scikit-learn,
-least squares, at most 12 levels, at least 200 examples a leaf. WEKA's REPTree, which the paper
-takes, would prune it by held-out examples; here the size of leaves keeps it from learning by heart.
+The tree in `tree.csv` was trained on the first four days of tracebase's week (2012-01-16 to 19).
+The examples are of all 30 types of devices, at every 30th second with known next ten minutes.
+scikit-learn fits the tree by least squares, with at most 12 levels and at least 200 examples a
+leaf. The paper's REPTree (WEKA) is pruned by held-out examples; here the minimum size of leaves
+prevents overfitting.
 Contains information from the tracebase data set, made available under the Open Database License.
 
-Whoever trains another one (`--to FILE`) has another workload: answers change.
+Another tree (`--to FILE`) changes the workload and its answers.
 """
 
 from pathlib import Path
@@ -21,71 +22,74 @@ from streamlab.workloads.inputs.power_readings.declaration import QUERY
 from streamlab.workloads.inputs.power_readings.gap_filling import readings
 from streamlab.workloads.inputs.power_readings.schema import INPUT, SECONDS_A_DAY
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
-from streamlab.workloads.suite.smart_home_prediction.oracle import predicted
+from streamlab.workloads.suite.smart_home_prediction.oracle import apply_tree
 from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, PATH, Tree, write_tree
 
 AHEAD_S = 600
 EVERY_S = 30
 DAYS = 4
 FEWEST = 200
-"""Examples of a leaf."""
+"""Minimum number of examples of a leaf."""
 
 
-def examples(found: Loads) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.float64]]:
-    """Return which rows are examples, the features of all rows, and the joules of ten minutes."""
-    rows = np.arange(len(found.second))
+def examples(seconds: Loads) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.float64]]:
+    """Return a mask of example rows, the features of all rows, and the joules of ten minutes."""
+    rows = np.arange(len(seconds.second))
     last = np.minimum(rows + AHEAD_S, len(rows) - 1)
-    whole = (found.device[last] == found.device) & (found.second[last] == found.second + AHEAD_S)
-    upto = np.cumsum(found.load_mw)
-    features = np.stack([found.second % SECONDS_A_DAY, found.load_mw, found.minute_mj], axis=1)
-    return whole & (found.second % EVERY_S == 0), features, (upto[last] - upto) / 1000
+    second, device = seconds.second, seconds.device
+    complete = (device[last] == device) & (second[last] == second + AHEAD_S)
+    upto = np.cumsum(seconds.load_mw)
+    features = np.stack([second % SECONDS_A_DAY, seconds.load_mw, seconds.minute_mj], axis=1)
+    return complete & (second % EVERY_S == 0), features, (upto[last] - upto) / 1000
 
 
 def train(features: Ints, joules: npt.NDArray[np.float64]) -> Tree:
-    """Return the tree for some examples."""
+    """Fit a tree to examples."""
     from sklearn.tree import DecisionTreeRegressor
 
     model: Any = DecisionTreeRegressor(
         max_depth=DEEPEST, min_samples_leaf=FEWEST, random_state=0
     ).fit(features, joules)
-    made = model.tree_
-    inner = made.children_left >= 0
-    # Features are whole numbers: up to a threshold is up to the whole number below.
+    fitted = model.tree_
+    inner = fitted.children_left >= 0
+    # Features are whole numbers, so thresholds can be rounded down.
     return Tree(
-        feature=np.where(inner, made.feature, -1).astype(np.int64),
-        threshold=np.where(inner, np.floor(made.threshold), 0).astype(np.int64),
-        left=np.where(inner, made.children_left, 0).astype(np.int64),
-        right=np.where(inner, made.children_right, 0).astype(np.int64),
-        next_10_min_j=np.floor(made.value[:, 0, 0] + 0.5).astype(np.int64),
+        feature=np.where(inner, fitted.feature, -1).astype(np.int64),
+        threshold=np.where(inner, np.floor(fitted.threshold), 0).astype(np.int64),
+        left=np.where(inner, fitted.children_left, 0).astype(np.int64),
+        right=np.where(inner, fitted.children_right, 0).astype(np.int64),
+        next_10_min_j=np.floor(fitted.value[:, 0, 0] + 0.5).astype(np.int64),
     )
 
 
 @click.command()
 @click.argument("dataset")
-@click.option("--days", default=DAYS, help="So many days are trained on, the others tested.")
+@click.option("--days", default=DAYS, help="Days for training; the later ones are for testing.")
 @click.option("--to", default=PATH, type=click.Path(path_type=Path), help="The file to write.")
 def main(dataset: str, days: int, to: Path) -> None:
-    """Train the tree on a dataset of the catalogue, and say how good it is on the days behind."""
-    found_by = Catalog.default().get(dataset)
-    if found_by.workload != INPUT:
-        raise click.UsageError(f"dataset {dataset} is of {found_by.workload}, not of {INPUT}")
-    found = loads(readings(found_by.load()), int(QUERY["longest_gap_s"].default))
-    chosen, features, joules = examples(found)
-    day = (found.second - found.second.min() // SECONDS_A_DAY * SECONDS_A_DAY) // SECONDS_A_DAY
-    learnt, tested = chosen & (day < days), chosen & (day >= days)
-    tree = train(features[learnt], joules[learnt])
+    """Train the tree on a dataset of the catalogue, and print its errors on the later days."""
+    entry = Catalog.default().get(dataset)
+    if entry.workload != INPUT:
+        raise click.UsageError(
+            f"dataset {dataset} is of {entry.workload}; give a dataset of {INPUT}"
+        )
+    seconds = loads(readings(entry.load()), int(QUERY["longest_gap_s"].default))
+    selected, features, joules = examples(seconds)
+    day = seconds.second // SECONDS_A_DAY - seconds.second.min() // SECONDS_A_DAY
+    training, testing = selected & (day < days), selected & (day >= days)
+    tree = train(features[training], joules[training])
     write_tree(tree, to)
-    click.echo(f"{np.count_nonzero(learnt):,} examples, {len(tree.feature)} nodes: {to}")
+    click.echo(f"{np.count_nonzero(training):,} examples, {len(tree.feature)} nodes: {to}")
     guesses = {
-        "the tree": predicted(found, tree, DEEPEST),
-        "ten times the last minute": found.minute_mj / 100,
-        "the load as it is": found.load_mw * AHEAD_S / 1000,
+        "the tree": apply_tree(seconds, tree, DEEPEST),
+        "ten times the last minute": seconds.minute_mj / 100,
+        "the current load": seconds.load_mw * AHEAD_S / 1000,
     }
     for name, guess in guesses.items():
-        wrong = (guess - joules)[tested]
-        spread = joules[tested] - joules[tested].mean()
-        explained = 1 - np.sum(wrong**2) / np.sum(spread**2)
-        click.echo(f"{name}: R2 {explained:.3f}, mean error {np.abs(wrong).mean():,.0f} J")
+        errors = (guess - joules)[testing]
+        spread = joules[testing] - joules[testing].mean()
+        r2 = 1 - np.sum(errors**2) / np.sum(spread**2)
+        click.echo(f"{name}: R2 {r2:.3f}, mean error {np.abs(errors).mean():,.0f} J")
 
 
 if __name__ == "__main__":

@@ -1,25 +1,27 @@
-"""JFM, SORT, LI, Map, SORT, AVG, Predict as a typed graph (Data-Trace Types, section 6, figure 5).
+"""Predicts consumption by a typed graph (Data-Trace Types, section 6, figure 5).
 
-- JFM retains types of devices by a table, and makes the plug the key. The type stands in the
-  reading (`schema`), where the paper joins a table of plugs.
-- LI fills in one value a second for each plug, on the line between two readings. A line over a gap
-  reaches into seconds before the last marker, by less than the longest gap.
-- AVG has, for each type, the sums of the seconds that lines may still reach, and gives at each
-  marker the averages of those that none can: with a period P of markers and a longest gap G, the
-  marker at m gives the seconds up to m - P - G. (From m - G on lines may come; the paper does not
-  say what becomes of them. One more period lets operators behind one another, each of which knows
-  a block only at its end, give the same.) So there is exactly one value for a type and second, and
-  the answer does not depend on how blocks are cut, but for when it is given.
-- Predict knows time of day, load, and energy of the last minute, and asks the tree (`tree.py`).
+The graph is JFM, SORT, LI, Map, SORT, AVG, Predict.
 
-Outputs have the time of the marker that gives them, and say for which second they are.
+- JFM retains some types of devices and makes the plug the key. Readings carry the type (`schema`);
+  the paper joins a table of plugs instead.
+- LI interpolates one value a second for each plug between two readings. A line over a gap reaches
+  into seconds before the last marker, by less than the longest gap.
+- AVG has, for each type, the sums of the seconds that lines may still reach. At each marker it
+  emits the averages of the seconds that no line can reach any more. With marker period P and
+  longest gap G, the marker at m emits the seconds up to m - P - G. Lines may still reach seconds
+  from m - G on; the paper does not define their effect. The extra period P lets the handcrafted
+  form, whose operators know a block only at its end, give the same answer. So each type and second
+  has exactly one value, and the cut into blocks affects only its time.
+- Predict applies the tree (`tree.py`) to the time of day, the load, and the last minute's energy.
+
+Outputs have the time of the marker that emits them, and the second that they are for.
 """
 
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import between
+from streamlab.workloads.inputs.power_readings.lines import interpolate_load
 from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
 from streamlab.workloads.model.dataflow import (
     Dataflow,
@@ -48,11 +50,11 @@ PREDICTION = np.dtype(
 )
 
 LAST = np.dtype([("seen", np.int8), ("ts", np.int64), ("load_mw", np.int64)])
-"""Whether the plug has been heard of, and its last reading."""
+"""Whether the plug has a reading, and its last reading."""
 
 
 def to_device(key: Any, value: Any, out: Any) -> None:
-    """Project the plug to its type of device."""
+    """Make the type of device the key."""
     out.emit(value.device, value.ts, value.load_mw)
 
 
@@ -62,7 +64,7 @@ MAP = OpStateless(
 
 
 def join_filter_map(device_types: int) -> OpStateless:
-    """Return JFM, which retains the types of devices below a number."""
+    """Return JFM, which retains types of devices below a number."""
     retained = np.ones(device_types, np.bool_)
 
     def on_item(key: Any, value: Any, out: Any) -> None:
@@ -75,7 +77,7 @@ def join_filter_map(device_types: int) -> OpStateless:
 
 
 def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
-    """Return LI, which fills no gap that is longer."""
+    """Return LI, which fills gaps up to a length."""
 
     def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
         seconds = value.ts - s.ts
@@ -83,7 +85,7 @@ def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
             out.emit(key, value.ts, value.load_mw, value.device)
         else:
             for i in range(1, seconds + 1):
-                load_mw = between(s.load_mw, value.load_mw, i, seconds)
+                load_mw = interpolate_load(s.load_mw, value.load_mw, i, seconds)
                 out.emit(key, s.ts + i, load_mw, value.device)
         s.seen = 1
         s.ts = value.ts
@@ -100,9 +102,9 @@ def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
 
 
 def average(markers_s: int, longest_gap_s: int) -> OpKeyedOrdered:
-    """Return AVG: one value for each second, once no line can reach it any more."""
+    """Return AVG, which emits one value for each second when no line can reach it any more."""
     held = 2 * markers_s + longest_gap_s
-    given_after = markers_s + longest_gap_s
+    delay_s = markers_s + longest_gap_s
 
     def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
         slot = value.ts % held
@@ -110,7 +112,7 @@ def average(markers_s: int, longest_gap_s: int) -> OpKeyedOrdered:
         s.plugs[slot] += 1
 
     def on_marker(s: Any, key: Any, m: Any, out: Any) -> None:
-        for second in range(m.ts - held + 1, m.ts - given_after + 1):
+        for second in range(m.ts - held + 1, m.ts - delay_s + 1):
             slot = second % held
             plugs = s.plugs[slot]
             if plugs > 0:
@@ -130,7 +132,7 @@ def average(markers_s: int, longest_gap_s: int) -> OpKeyedOrdered:
 
 
 def prediction(tree: Tree, depth: int) -> OpKeyedOrdered:
-    """Return Predict, by so many comparisons at most."""
+    """Return Predict, which makes at most `depth` comparisons."""
     predict = predictor(tree, depth)
 
     def on_item(s: Any, key: Any, value: Any, out: Any) -> None:

@@ -1,6 +1,6 @@
-"""What each user has done so far, given at each marker (Yahoo query II)."""
+"""User activity: counts each user's actions so far, at each marker (Yahoo query II)."""
 
-from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
+from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.user_activity import handcrafted, typed
@@ -11,11 +11,11 @@ QUERY = {**MARKERS, **PERSIST, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    """Return the program and its oracle for query parameters."""
+    return bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="user_activity",
     title="Views, clicks and purchases of each user so far, at each marker",
     paper="Data-Trace Types, section 6, query II",

@@ -1,4 +1,4 @@
-"""Query II by hand: an operator O+ with a window of each user that never forgets."""
+"""Query II by hand: an operator O+ whose windows keep their state when they advance."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ import numpy as np
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from streamlab.workloads.model import InputType, Operator, Params, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
-from streamlab.workloads.suite.user_activity.persist import keeper
+from streamlab.workloads.suite.user_activity.persist import row_store
 
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
 ACTIVITY = np.dtype([("ts", np.int64), ("user", np.int64), *COUNTS])
 
 
 def keys(t: Any, out: Any) -> None:
-    """Give the user."""
+    """Add the user as key."""
     out.add(t.user)
 
 
 def update(w: Any, t: Any, out: Any) -> None:
-    """Count an event as what it is."""
+    """Count an event by its type."""
     if t.type == VIEW:
         w[0].views += 1
     elif t.type == CLICK:
@@ -32,19 +32,19 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 
 def slide(w: Any) -> None:
-    """Keep the counts."""
+    """Keep the counts; reset the flag of changes."""
     w[0].changed = 0
 
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    markers_ms, keep = int(query["markers_ms"]), keeper(query)
+    markers_ms, store = int(query["markers_ms"]), row_store(query)
 
     def expire(w: Any, out: Any) -> None:
         here = w[0]
         if here.changed != 0:
             end = here.left + markers_ms
-            if keep(here.key, end, here.views, here.clicks, here.purchases) == 0:
+            if store(here.key, end, here.views, here.clicks, here.purchases) == 0:
                 out.emit(here.key, here.views, here.clicks, here.purchases)
 
     counting = Operator(

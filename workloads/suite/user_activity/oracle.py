@@ -1,4 +1,4 @@
-"""The expected counts: running sums over each user's blocks."""
+"""Computes the expected counts, by running sums over each user's blocks."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ COLUMNS = ("views", "clicks", "purchases")
 def oracle(data: Input, query: Params) -> Columns:
     """Return (ts, user, views, clicks, purchases) by marker, then user."""
     events = closed_blocks(data, int(query["markers_ms"]))
-    known = events[events["type"].between(0, len(TYPES) - 1)]
-    counted = known.groupby(["marker", "user", "type"]).size().unstack(fill_value=0)
+    valid = events[events["type"].between(0, len(TYPES) - 1)]
+    counted = valid.groupby(["marker", "user", "type"]).size().unstack(fill_value=0)
     counted = counted.reindex(columns=range(len(TYPES)), fill_value=0)
     sums = counted.groupby(level="user").cumsum()
     return {

@@ -1,8 +1,8 @@
-"""Where the counts of query II are kept at each marker."""
+"""Stores the counts of query II in a database at each marker, if the query says so."""
 
 from streamlab.workloads.inputs.ads.databases.duckdb_store import duckdb_store
 from streamlab.workloads.inputs.ads.databases.sqlite_store import sqlite_store
-from streamlab.workloads.inputs.ads.databases.store import Keep
+from streamlab.workloads.inputs.ads.databases.store import StoreRow
 from streamlab.workloads.model import ModelError, Parameter, Params
 
 TABLE = "user_activity"
@@ -12,28 +12,28 @@ NOWHERE, SQLITE, DUCKDB = "none", "sqlite", "duckdb"
 PERSIST = {
     "persist": Parameter(
         default=NOWHERE,
-        help=f"where counts are kept at each marker: {NOWHERE}, or a database: {SQLITE}, {DUCKDB}",
+        help=f"where counts are stored at each marker: {NOWHERE}, or a database: {SQLITE}, {DUCKDB}",
     )
 }
 
 
-def keeper(query: Params) -> Keep:
-    """Return what keeps a user's counts (`COLUMNS`); 0 when it has.
+def row_store(query: Params) -> StoreRow:
+    """Return a function that stores a user's counts (`COLUMNS`) and returns 0 on success.
 
     Raises:
-        ModelError: there is no such place, or no database can be there.
+        ModelError: query parameter `persist` is unknown, or the database cannot be made.
     """
-    where = query["persist"]
-    if where == SQLITE:
+    system = query["persist"]
+    if system == SQLITE:
         return sqlite_store(TABLE, COLUMNS)
-    if where == DUCKDB:
+    if system == DUCKDB:
         return duckdb_store(TABLE, COLUMNS)
-    if where != NOWHERE:
+    if system != NOWHERE:
         raise ModelError(
-            f"query parameter persist is {where!r}; give {NOWHERE}, {SQLITE} or {DUCKDB}"
+            f"query parameter persist is {system!r}; give {NOWHERE}, {SQLITE} or {DUCKDB}"
         )
-    return _keep_nothing
+    return _store_nothing
 
 
-def _keep_nothing(user: int, ts: int, views: int, clicks: int, purchases: int) -> int:
+def _store_nothing(user: int, ts: int, views: int, clicks: int, purchases: int) -> int:
     return 0

@@ -1,6 +1,6 @@
-"""Query II, typed: a user's events of a block are added up, and then added to those before.
+"""Query II, typed: sums a user's events of a block, and adds them to the counts so far.
 
-Counts are given once they have been kept; one that cannot be is missing in the answer.
+Counts are emitted after they are stored. Counts that cannot be stored are missing in the answer.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from streamlab.workloads.model import Dataflow, Params
 from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
-from streamlab.workloads.suite.user_activity.persist import keeper
+from streamlab.workloads.suite.user_activity.persist import row_store
 
 ACTION = U("user", np.dtype([("ts", np.int64), ("type", np.int8)]))
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
@@ -23,7 +23,7 @@ def by_user(key: int, value: Any, out: Any) -> None:
 
 
 def take(a: Any, key: int, value: Any) -> None:
-    """Count an event as what it is."""
+    """Count an event by its type."""
     a.views = value.type == VIEW
     a.clicks = value.type == CLICK
     a.purchases = value.type == PURCHASE
@@ -37,7 +37,7 @@ def combine(x: Any, y: Any, into: Any) -> None:
 
 
 def update_state(s: Any, agg: Any) -> None:
-    """Add the counts of a block, and note whether there were any."""
+    """Add the counts of a block, and set whether there were any."""
     s.views += agg.views
     s.clicks += agg.clicks
     s.purchases += agg.purchases
@@ -46,10 +46,10 @@ def update_state(s: Any, agg: Any) -> None:
 
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
-    keep = keeper(query)
+    store = row_store(query)
 
     def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
-        if s.changed and keep(key, m.ts, s.views, s.clicks, s.purchases) == 0:
+        if s.changed and store(key, m.ts, s.views, s.clicks, s.purchases) == 0:
             out.emit(key, m.ts, s.views, s.clicks, s.purchases)
 
     flow = Flow("user_activity", markers=int(query["markers_ms"]))

@@ -1,9 +1,9 @@
-"""Each location's users in clusters, by what they have done (Yahoo query VI)."""
+"""User clusters: clusters each location's users by their actions (Yahoo query VI)."""
 
 from dataclasses import replace
 
-from streamlab.workloads.inputs.ads.declaration import MARKERS, in_form, on_ads
-from streamlab.workloads.inputs.ads.tables import OF_USERS
+from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
 from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit, group_by_field
@@ -11,7 +11,7 @@ from streamlab.workloads.suite.user_clusters import handcrafted, typed
 from streamlab.workloads.suite.user_clusters.oracle import oracle
 
 QUERY = {
-    **OF_USERS,
+    **USER_TABLE_PARAMETERS,
     **MARKERS,
     "period_ms": Parameter(
         default=5000,
@@ -28,7 +28,7 @@ QUERY = {
 ACTIVITY = Limit(
     field=None,
     what="the number of events of a user",
-    remedy="take a shorter part of the input, as squared distances must fit 64 bits",
+    remedy="take a shorter part of the input; squared distances must fit 64 bits",
     highest=2**22 - 1,
     reads=("user",),
     groups=group_by_field("user"),
@@ -36,12 +36,12 @@ ACTIVITY = Limit(
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters."""
-    found = in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
-    return replace(found, limits=(ACTIVITY,))
+    """Return the program and its oracle for query parameters."""
+    bound = bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+    return replace(bound, limits=(ACTIVITY,))
 
 
-WORKLOAD = on_ads(
+WORKLOAD = declare_ads_workload(
     name="user_clusters",
     title="Clusters of each location's users by what they have done (a look-up each, k-means)",
     paper="Data-Trace Types, section 6, query VI",

@@ -1,7 +1,7 @@
-"""Query VI by hand: one operator O+ by location, whose window has a row for each of its users.
+"""Query VI by hand: one operator O+ by location, whose window has a row for each user.
 
-The three stages are one: a user's events go straight to the user's place in the location's table,
-so that nothing is keyed twice and nothing sorted.
+It merges the three stages of the typed form. Events update the user's row in the location's table
+directly, without a second key and without sorting.
 """
 
 from typing import Any
@@ -31,10 +31,12 @@ OUTPUT = np.dtype(
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    location_of = location_of_user(query).of
+    location_of = location_of_user(query).values
     find = find_location(query)
     room = np.bincount(location_of)
-    place_of = np.empty(len(location_of), dtype=np.int32)  # among the users of the location, by id
+    place_of = np.empty(
+        len(location_of), dtype=np.int32
+    )  # rank of the id among the location's users
     for location in range(len(room)):
         place_of[location_of == location] = np.arange(room[location])
     places = int(room.max())
@@ -61,11 +63,11 @@ def program(query: Params) -> Query:
                     here.points[count * DIMENSIONS + d] = here.counts[place * KINDS + d]
                 count += 1
         if count > 0:
-            of = here.centroids
-            found = cluster(here.points, count, k, iterations, of, here.sizes, here.sums)
-            for c in range(found):
+            means = here.centroids
+            clustered = cluster(here.points, count, k, iterations, means, here.sizes, here.sums)
+            for c in range(clustered):
                 at = c * DIMENSIONS
-                out.emit(here.key, c, here.sizes[c], of[at], of[at + 1], of[at + 2])
+                out.emit(here.key, c, here.sizes[c], means[at], means[at + 1], means[at + 2])
 
     def slide(w: Any) -> None:
         for place in range(places):

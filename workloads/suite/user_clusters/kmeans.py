@@ -1,10 +1,10 @@
-"""k-means (Lloyd's algorithm) in whole numbers, so that the answer is a function of the points.
+"""Computes k-means (Lloyd's algorithm) in whole numbers, so the answer depends only on the points.
 
-Centroids have 8 fractional bits, cut down: the mean of coordinates x is floor(256 sum(x) / n).
-The first centroids are the points at places 0, n/k, 2n/k, ... (cut down) of the n points given;
-where there are fewer points than k, each is one. A point belongs to the nearest centroid, of
-several to the first; a centroid without points stays where it is. The number of iterations is
-fixed. Squared distances fit 64 bits while coordinates are below 2^22.
+Centroids have 8 fractional bits: the mean of coordinates x is floor(256 sum(x) / n). The first
+centroids are the points at positions floor(i n / k) of n points; with fewer points than k, each
+point is one. A point belongs to the nearest centroid, in a tie to the first. A centroid without
+points does not move. The number of iterations is fixed. Squared distances fit 64 bits if
+coordinates are below 2^22.
 """
 
 from typing import Any
@@ -17,41 +17,41 @@ ONE = 256
 def cluster(
     points: Any, count: int, k: int, iterations: int, centroids: Any, sizes: Any, sums: Any
 ) -> int:
-    """Fill `centroids` and `sizes`, and return how many clusters there are.
+    """Fill `centroids` and `sizes`, and return the number of clusters.
 
     Args:
-        points: coordinates, those of a point next to each other.
+        points: coordinates, `DIMENSIONS` for each point.
         count: number of points, at least 1.
-        k: most clusters.
-        iterations: at least 1.
-        centroids: of k clusters, as points are; filled.
-        sizes: of k clusters, by the last iteration; filled.
-        sums: room for k points.
+        k: maximum number of clusters.
+        iterations: number of iterations, at least 1.
+        centroids: output, coordinates of k clusters.
+        sizes: output, sizes of k clusters in the last iteration.
+        sums: working space for k points.
     """
-    found = min(k, count)
-    for c in range(found):
+    clusters = min(k, count)
+    for c in range(clusters):
         for d in range(DIMENSIONS):
-            centroids[c * DIMENSIONS + d] = points[c * count // found * DIMENSIONS + d] * ONE
+            centroids[c * DIMENSIONS + d] = points[c * count // clusters * DIMENSIONS + d] * ONE
     for _ in range(iterations):
-        for c in range(found):
+        for c in range(clusters):
             sizes[c] = 0
             for d in range(DIMENSIONS):
                 sums[c * DIMENSIONS + d] = 0
         for p in range(count):
             nearest, least = 0, -1
-            for c in range(found):
+            for c in range(clusters):
                 square = 0
                 for d in range(DIMENSIONS):
-                    away = points[p * DIMENSIONS + d] * ONE - centroids[c * DIMENSIONS + d]
-                    square += away * away
+                    offset = points[p * DIMENSIONS + d] * ONE - centroids[c * DIMENSIONS + d]
+                    square += offset * offset
                 if least < 0 or square < least:
                     nearest, least = c, square
             sizes[nearest] += 1
             for d in range(DIMENSIONS):
                 sums[nearest * DIMENSIONS + d] += points[p * DIMENSIONS + d]
-        for c in range(found):
+        for c in range(clusters):
             if sizes[c] > 0:
                 for d in range(DIMENSIONS):
                     at = c * DIMENSIONS + d
                     centroids[at] = sums[at] * ONE // sizes[c]
-    return found
+    return clusters

@@ -1,8 +1,8 @@
-"""Query VI, typed: look up the location, add up each user's events, cluster each location's users.
+"""Query VI, typed: looks up locations, sums each user's events, clusters each location's users.
 
-Clustered, every `period_ms`, are the users who did something since the last time, by all that they
-have done since the beginning. They come to the last stage at the marker that closes the period, and
-SORT puts them in order of their ids, so that k-means begins alike everywhere.
+Every `period_ms` it clusters the users who were active in the period, by their actions since the
+beginning. They reach the last stage at the marker that closes the period. SORT orders them by id,
+so k-means begins with the same points everywhere.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ CLUSTERS = O(
 )
 HISTORY = np.dtype([("location", np.int32), ("last_ts", np.int64), *_COUNTS])
 LONG_AGO, NOWHERE = -(2**62), -(2**31)
-"""Below all times and locations: neutral for the greater of two."""
+"""Below all times and locations: the identities of max."""
 
 
 def take(a: Any, key: int, value: Any) -> None:
@@ -55,7 +55,7 @@ def take(a: Any, key: int, value: Any) -> None:
 
 
 def nothing(a: Any) -> None:
-    """Make the history of no event."""
+    """Make the identity: the history of no event."""
     a.location = NOWHERE
     a.last_ts = LONG_AGO
 
@@ -81,7 +81,7 @@ def update_state(s: Any, agg: Any) -> None:
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
     find = find_location(query)
-    room = int(np.bincount(location_of_user(query).of).max())
+    room = int(np.bincount(location_of_user(query).values).max())
     period_ms = blocks_in(query, "period_ms") * int(query["markers_ms"])
     k, iterations = int(query["clusters"]), int(query["iterations"])
 
@@ -90,7 +90,7 @@ def program(query: Params) -> Dataflow:
         if location != NONE:
             out.emit(value.user, value.ts, location, value.type)
 
-    def give_features(s: Any, key: int, m: Any, out: Any) -> None:
+    def emit_features(s: Any, key: int, m: Any, out: Any) -> None:
         if m.ts % period_ms == 0 and s.last_ts >= m.ts - period_ms:
             out.emit(s.location, m.ts, key, s.views, s.clicks, s.purchases)
 
@@ -100,13 +100,13 @@ def program(query: Params) -> Dataflow:
         s.points[s.count * DIMENSIONS + 2] = value.purchases
         s.count += 1
 
-    def give_clusters(s: Any, key: int, m: Any, out: Any) -> None:
+    def emit_clusters(s: Any, key: int, m: Any, out: Any) -> None:
         if s.count > 0:
-            found = cluster(s.points, s.count, k, iterations, s.centroids, s.sizes, s.sums)
-            for c in range(found):
+            clustered = cluster(s.points, s.count, k, iterations, s.centroids, s.sizes, s.sums)
+            for c in range(clustered):
                 at = c * DIMENSIONS
-                of = s.centroids
-                out.emit(key, m.ts, c, s.sizes[c], of[at], of[at + 1], of[at + 2])
+                means = s.centroids
+                out.emit(key, m.ts, c, s.sizes[c], means[at], means[at + 1], means[at + 2])
             s.count = 0
 
     flow = Flow("user_clusters", markers=int(query["markers_ms"]))
@@ -126,7 +126,7 @@ def program(query: Params) -> Dataflow:
             initial_state=nothing,
             combine=combine,
             update_state=update_state,
-            on_marker=give_features,
+            on_marker=emit_features,
         ),
         located,
     )
@@ -144,7 +144,7 @@ def program(query: Params) -> Dataflow:
             ]
         ),
         on_item=add_user,
-        on_marker=give_clusters,
+        on_marker=emit_clusters,
         max_outputs=k,
     )
     return flow.gives(flow.add(clusters, flow.sort(features)))

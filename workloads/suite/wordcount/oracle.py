@@ -1,4 +1,4 @@
-"""The expected word counts."""
+"""Computes the expected word counts."""
 
 import numpy as np
 
@@ -14,5 +14,5 @@ def oracle(data: Input, wa_ms: int, ws_ms: int, *, bag: bool = False) -> Columns
     def keys(begin: int, end: int) -> ListColumn:
         return words[begin:end] if bag else as_sets(words[begin:end])
 
-    found = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
-    return {"ts": found.right, "word": found.key.astype(np.int32), "count": found.value}
+    counts = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
+    return {"ts": counts.right, "word": counts.key.astype(np.int32), "count": counts.value}

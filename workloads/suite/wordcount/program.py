@@ -1,7 +1,7 @@
-"""How many tweets hold each word, over sliding windows: an A+ (STRETCH, Operator 14).
+"""Counts the tweets with each word over sliding windows, by an A+ (STRETCH, Operator 14).
 
-f_MK gives the *set* of a tweet's words, so that a word twice in a tweet counts once, unless a bag
-is asked for: the Flink form of the paper (Algorithm 11) counts it twice.
+f_MK gives the set of a tweet's words, so repeated words count once. With `bag` they count each
+time, as in the paper's Flink program (Algorithm 11).
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ OUTPUT = np.dtype([("ts", np.int64), ("word", np.int32), ("count", np.int64)])
 
 
 def keys(t: Any, out: Any) -> None:
-    """Give the words of a tweet."""
+    """Add the words of a tweet as keys."""
     for word in t.words:
         out.add(word)
 
@@ -26,12 +26,12 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 
 def expire(w: Any, out: Any) -> None:
-    """Forward the word and its count."""
+    """Emit the word and its count."""
     out.emit(w[0].key, w[0].count)
 
 
 def program(wa_ms: int, ws_ms: int, *, bag: bool = False) -> Query:
-    """Return the query for windows of this advance and size."""
+    """Return the query for a window advance and size."""
     counting = Operator(
         name="wordcount",
         inputs=(TWEET,),

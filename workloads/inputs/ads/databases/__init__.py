@@ -1,1 +1,1 @@
-"""Tables in embedded databases: looked up for each event, and written at markers."""
+"""Tables in embedded databases, with a look-up for each event or a write at each marker."""

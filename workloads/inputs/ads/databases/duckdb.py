@@ -1,8 +1,8 @@
-"""DuckDB's C library: the one in the environment of its own that engine duckdb has.
+"""Loads DuckDB's C library from the separate environment of engine duckdb.
 
-That is the extension module of DuckDB's Python package, which exports the C interface, at the
-version that the engine is pinned to. Functions that take a structure by value are left alone: Numba
-cannot call them, and results are read by `duckdb_value_int64`, which takes a pointer.
+The library is the extension module of DuckDB's Python package, which exports the C interface, at
+the engine's pin_bytes version. Numba cannot call functions that take a structure by value, so results
+are read by `duckdb_value_int64`, which takes a pointer.
 """
 
 import ctypes
@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any, Self
 
 from streamlab.workloads.environments import command, folder, missing_message
-from streamlab.workloads.inputs.ads.databases.native import WORD, called
+from streamlab.workloads.inputs.ads.databases.native import WORD, c_function
 from streamlab.workloads.model import ModelError
 
 NAME = "duckdb"
 RESULT_WORDS = 6
-"""Of a `duckdb_result`."""
-_ALONE = {"threads": "1", "async_threads": "0"}
-"""DuckDB works in the threads that ask: threads of its own would take cores from the workers."""
+"""Size of a `duckdb_result` in words."""
+_NO_THREADS = {"threads": "1", "async_threads": "0"}
+"""DuckDB runs in the calling threads; its own threads would take cores from the workers."""
 
 
 class DuckdbError(ModelError):
-    """DuckDB refused; the message is the first line of its own."""
+    """An error of DuckDB; the message is the first line of DuckDB's message."""
 
-    def __init__(self, said: bytes | None) -> None:
-        first, _, _ = (said or b"").decode(errors="replace").partition("\n")
+    def __init__(self, message: bytes | None) -> None:
+        first, _, _ = (message or b"").decode(errors="replace").partition("\n")
         super().__init__(first.rstrip("."))
 
 
@@ -35,7 +35,7 @@ def library() -> Any:
     """Return DuckDB's library.
 
     Raises:
-        ModelError: the engine's environment is not made, or for another Python.
+        ModelError: the engine's environment is missing, or belongs to another Python version.
     """
     missing = missing_message(NAME)
     path = folder(NAME) / f"_duckdb{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -54,39 +54,39 @@ def library() -> Any:
 
 
 def config(**options: str) -> int:
-    """Return a configuration, which lives as long as the process.
+    """Return the address of a configuration, which lives as long as the process.
 
     Raises:
         ModelError: as `library`.
-        DuckdbError: there is no such option.
+        DuckdbError: DuckDB has no such option or value.
     """
-    duckdb, made = library(), WORD()
-    duckdb.duckdb_create_config(ctypes.byref(made))
-    for name, value in {**_ALONE, **options}.items():
-        if duckdb.duckdb_set_config(made, name.encode(), value.encode()):
-            raise DuckdbError(f"there is no option {name}={value}".encode())
-    return made.value
+    duckdb, configuration = library(), WORD()
+    duckdb.duckdb_create_config(ctypes.byref(configuration))
+    for name, value in {**_NO_THREADS, **options}.items():
+        if duckdb.duckdb_set_config(configuration, name.encode(), value.encode()):
+            raise DuckdbError(f"DuckDB refuses option {name}={value}".encode())
+    return configuration.value
 
 
 class Database:
     """An open database with a connection, for Python; `with` closes both.
 
     Args:
-        path: of the file.
-        configured: by `config`.
+        path: path of the file.
+        configuration: address from `config`.
 
     Raises:
-        DuckdbError: it cannot be opened.
+        DuckdbError: the database cannot be opened.
     """
 
-    def __init__(self, path: Path, configured: int) -> None:
+    def __init__(self, path: Path, configuration: int) -> None:
         self._library, self._database, self._connection = library(), WORD(), WORD()
-        said = ctypes.c_char_p()
+        message = ctypes.c_char_p()
         if self._library.duckdb_open_ext(
-            bytes(path), ctypes.byref(self._database), WORD(configured), ctypes.byref(said)
+            bytes(path), ctypes.byref(self._database), WORD(configuration), ctypes.byref(message)
         ):
-            error = DuckdbError(said.value)
-            self._library.duckdb_free(said)
+            error = DuckdbError(message.value)
+            self._library.duckdb_free(message)
             raise error
         self._library.duckdb_connect(self._database, ctypes.byref(self._connection))
 
@@ -96,21 +96,22 @@ class Database:
         return self._database.value
 
     def execute(self, statement: str) -> tuple[int, ...]:
-        """Execute a statement, and return the first row of what it answers, of whole numbers.
+        """Execute a statement and return the first row of its result, of whole numbers.
 
         Raises:
-            DuckdbError: it failed.
+            DuckdbError: the statement failed.
         """
         result = (WORD * RESULT_WORDS)()
         at = ctypes.addressof(result)
         try:
             if self._library.duckdb_query(self._connection, statement.encode(), result):
-                said = called(self._library, "duckdb_result_error", 1, ctypes.c_char_p)(at)
-                raise DuckdbError(said)
-            if called(self._library, "duckdb_row_count", 1, WORD)(at) == 0:
+                raise DuckdbError(
+                    c_function(self._library, "duckdb_result_error", 1, ctypes.c_char_p)(at)
+                )
+            if c_function(self._library, "duckdb_row_count", 1, WORD)(at) == 0:
                 return ()
-            value = called(self._library, "duckdb_value_int64", 3, WORD)
-            columns = called(self._library, "duckdb_column_count", 1, WORD)(at)
+            value = c_function(self._library, "duckdb_value_int64", 3, WORD)
+            columns = c_function(self._library, "duckdb_column_count", 1, WORD)(at)
             return tuple(value(at, column, 0) for column in range(columns))
         finally:
             self._library.duckdb_destroy_result(result)

@@ -1,4 +1,4 @@
-"""Look-ups in DuckDB: one database, opened to be read, and a connection of it for each thread."""
+"""Looks up ids in DuckDB: one read-only database, with a connection for each thread."""
 
 import tempfile
 from functools import lru_cache
@@ -20,18 +20,18 @@ from streamlab.workloads.inputs.ads.databases.lookup import (
     Find,
     System,
     Table,
-    damaged,
-    locked,
-    per_thread,
-    unreadable,
+    damaged_error,
+    locked_error,
+    per_thread_lookup,
+    unreadable_error,
 )
 from streamlab.workloads.inputs.ads.databases.native import (
     ALIVE,
     WORD,
     WORD_BYTES,
-    called,
-    kept,
-    system,
+    c_function,
+    c_library,
+    pin_bytes,
 )
 from streamlab.workloads.inputs.ads.schema import NONE
 
@@ -51,73 +51,73 @@ def _write(path: Path, table: Table) -> None:
 
 
 def _count(path: Path) -> tuple[int, int]:
-    with _opened(path) as database:
+    with _open(path) as database:
         try:
             rows, total = database.execute(COUNT)
         except DuckdbError as error:
-            raise damaged(path, error) from error
+            raise damaged_error(path, error) from error
     return rows, total
 
 
-def _opened(path: Path) -> Database:
-    configured = config(access_mode="READ_ONLY")
+def _open(path: Path) -> Database:
+    configuration = config(access_mode="READ_ONLY")
     try:
-        return Database(path, configured)
+        return Database(path, configuration)
     except DuckdbError as error:
         if "Could not set lock" in str(error):
-            raise locked(path) from error
-        raise unreadable(path, error) from error
+            raise locked_error(path) from error
+        raise unreadable_error(path, error) from error
 
 
 @lru_cache(maxsize=8)
 def _find(path: Path) -> Find:
-    duckdb, database = library(), _opened(path)
+    duckdb, database = library(), _open(path)
     ALIVE.append(database)
-    open_connection = called(duckdb, "duckdb_connect", 2)
-    prepare = called(duckdb, "duckdb_prepare", 3)
-    bind = called(duckdb, "duckdb_bind_int64", 3)
-    execute = called(duckdb, "duckdb_execute_prepared", 2)
-    row_count = called(duckdb, "duckdb_row_count", 1, WORD)
-    value = called(duckdb, "duckdb_value_int64", 3, WORD)
-    destroy_result = called(duckdb, "duckdb_destroy_result", 1, None)
-    destroy_statement = called(duckdb, "duckdb_destroy_prepare", 1, None)
-    disconnect = called(duckdb, "duckdb_disconnect", 1, None)
-    allocate = called(system(), "calloc", 2, WORD)
-    free = called(system(), "free", 1, None)
-    copy = called(system(), "memcpy", 3, WORD)
-    opened, select, word = database.address, kept(SELECT), WORD_BYTES
+    open_connection = c_function(duckdb, "duckdb_connect", 2)
+    prepare = c_function(duckdb, "duckdb_prepare", 3)
+    bind = c_function(duckdb, "duckdb_bind_int64", 3)
+    execute = c_function(duckdb, "duckdb_execute_prepared", 2)
+    row_count = c_function(duckdb, "duckdb_row_count", 1, WORD)
+    value = c_function(duckdb, "duckdb_value_int64", 3, WORD)
+    destroy_result = c_function(duckdb, "duckdb_destroy_result", 1, None)
+    destroy_statement = c_function(duckdb, "duckdb_destroy_prepare", 1, None)
+    disconnect = c_function(duckdb, "duckdb_disconnect", 1, None)
+    allocate = c_function(c_library(), "calloc", 2, WORD)
+    free = c_function(c_library(), "free", 1, None)
+    copy = c_function(c_library(), "memcpy", 3, WORD)
+    address, select, word = database.address, pin_bytes(SELECT), WORD_BYTES
     words = 2 + RESULT_WORDS  # connection, statement, result
 
     def connect() -> int:
-        mine = allocate(words, word)
-        if mine == 0:
+        block = allocate(words, word)
+        if block == 0:
             return 0
-        held = np.zeros(1, dtype=np.intp)
-        if open_connection(opened, mine) == 0:
-            copy(held.ctypes.data, mine, word)
-            if prepare(held[0], select, mine + word) == 0:
-                return mine  # type: ignore[no-any-return]  # of ctypes
-        destroy_statement(mine + word)
-        disconnect(mine)
-        free(mine)
+        connection = np.zeros(1, dtype=np.intp)
+        if open_connection(address, block) == 0:
+            copy(connection.ctypes.data, block, word)
+            if prepare(connection[0], select, block + word) == 0:
+                return block  # type: ignore[no-any-return]  # of ctypes
+        destroy_statement(block + word)
+        disconnect(block)
+        free(block)
         return 0
 
-    def ask(mine: int, of: int) -> int:
-        statement, result = np.zeros(1, dtype=np.intp), mine + 2 * word
-        copy(statement.ctypes.data, mine + word, word)
-        bind(statement[0], 1, of)
-        found = NONE
+    def query(block: int, key: int) -> int:
+        statement, result = np.zeros(1, dtype=np.intp), block + 2 * word
+        copy(statement.ctypes.data, block + word, word)
+        bind(statement[0], 1, key)
+        answer = NONE
         if execute(statement[0], result) == 0 and row_count(result) != 0:
-            found = value(result, 0, 0)
+            answer = value(result, 0, 0)
         destroy_result(result)
-        return found
+        return answer
 
-    def leave(mine: int) -> None:
-        destroy_statement(mine + word)
-        disconnect(mine)
-        free(mine)
+    def close(block: int) -> None:
+        destroy_statement(block + word)
+        disconnect(block)
+        free(block)
 
-    return per_thread(connect, ask, leave)
+    return per_thread_lookup(connect, query, close)
 
 
 DUCKDB = System(name=NAME, write=_write, count=_count, find=_find, error=DuckdbError)

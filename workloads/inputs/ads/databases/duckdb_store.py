@@ -1,7 +1,7 @@
-"""Rows kept in DuckDB; nobody waits for the operating system (`fsync_mode = NONE`).
+"""Stores rows in DuckDB, without waiting for the disk (`fsync_mode = NONE`).
 
-What has not been moved into the database when the process ends is in a second file, `<file>.wal`,
-which belongs to it: DuckDB reads both.
+Rows that are not yet in the database file when the process ends are in its log, `<file>.wal`.
+DuckDB reads both.
 """
 
 from functools import lru_cache
@@ -10,46 +10,56 @@ from pathlib import Path
 import numpy as np
 
 from streamlab.workloads.inputs.ads.databases.duckdb import NAME, RESULT_WORDS, config, library
-from streamlab.workloads.inputs.ads.databases.native import WORD_BYTES, called, kept, system
-from streamlab.workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
+from streamlab.workloads.inputs.ads.databases.native import (
+    WORD_BYTES,
+    c_function,
+    c_library,
+    pin_bytes,
+)
+from streamlab.workloads.inputs.ads.databases.store import (
+    Columns,
+    StoreRow,
+    prepare_database,
+    shared_store,
+)
 
 
-def duckdb_store(table: str, columns: Columns) -> Keep:
-    """Return what keeps a row in the DuckDB database of a table.
+def duckdb_store(table: str, columns: Columns) -> StoreRow:
+    """Return a function that stores a row in the DuckDB database of a table.
 
     Raises:
-        ModelError: there is no place for the database, or engine duckdb's environment is not made.
+        ModelError: the folder cannot be made, or engine duckdb's environment is missing.
     """
-    return _keep(place(table, NAME), table, columns)
+    return _store(prepare_database(table, NAME), table, columns)
 
 
 @lru_cache(maxsize=8)
-def _keep(path: Path, table: str, columns: Columns) -> Keep:
+def _store(path: Path, table: str, columns: Columns) -> StoreRow:
     duckdb = library()
-    open_ext = called(duckdb, "duckdb_open_ext", 4)
-    connect = called(duckdb, "duckdb_connect", 2)
-    query = called(duckdb, "duckdb_query", 3)
-    prepare = called(duckdb, "duckdb_prepare", 3)
-    bind = called(duckdb, "duckdb_bind_int64", 3)
-    execute = called(duckdb, "duckdb_execute_prepared", 2)
-    destroy_result = called(duckdb, "duckdb_destroy_result", 1, None)
-    disconnect = called(duckdb, "duckdb_disconnect", 1, None)
-    close = called(duckdb, "duckdb_close", 1, None)
-    unlink = called(system(), "unlink", 1)
+    open_ext = c_function(duckdb, "duckdb_open_ext", 4)
+    connect = c_function(duckdb, "duckdb_connect", 2)
+    query = c_function(duckdb, "duckdb_query", 3)
+    prepare = c_function(duckdb, "duckdb_prepare", 3)
+    bind = c_function(duckdb, "duckdb_bind_int64", 3)
+    execute = c_function(duckdb, "duckdb_execute_prepared", 2)
+    destroy_result = c_function(duckdb, "duckdb_destroy_result", 1, None)
+    disconnect = c_function(duckdb, "duckdb_disconnect", 1, None)
+    close = c_function(duckdb, "duckdb_close", 1, None)
+    unlink = c_function(c_library(), "unlink", 1)
 
     key, *rest = (f'"{column}" BIGINT' for column in columns)
-    file, log = kept(bytes(path)), kept(bytes(path) + b".wal")
-    create = kept(f"CREATE TABLE {table}({key} PRIMARY KEY, {', '.join(rest)})".encode())
-    replace = kept(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
-    configured, word = config(fsync_mode="NONE"), WORD_BYTES
-    result = kept(bytes(RESULT_WORDS * word))
+    file, log = pin_bytes(bytes(path)), pin_bytes(bytes(path) + b".wal")
+    create = pin_bytes(f"CREATE TABLE {table}({key} PRIMARY KEY, {', '.join(rest)})".encode())
+    replace = pin_bytes(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
+    configuration, word = config(fsync_mode="NONE"), WORD_BYTES
+    result = pin_bytes(bytes(RESULT_WORDS * word))
 
     def begin() -> int:
         unlink(file)
         unlink(log)
         opened = np.zeros(3, dtype=np.intp)  # database, connection, statement
         at = opened.ctypes.data
-        failed = open_ext(file, at, configured, 0)
+        failed = open_ext(file, at, configuration, 0)
         if failed == 0:
             failed = connect(opened[0], at + word)
         if failed == 0:
@@ -67,4 +77,4 @@ def _keep(path: Path, table: str, columns: Columns) -> Keep:
         destroy_result(result)
         return failed
 
-    return in_turn(begin, bind, insert)
+    return shared_store(begin, bind, insert)

@@ -1,16 +1,16 @@
-"""A table in a database, looked up by compiled functions and by plain Python alike.
+"""Looks up ids in a database table, from compiled code and from plain Python.
 
-What programs call is a C function (by `ctypes`, which Numba calls without Python): a point query,
-by a prepared statement, on a connection of the calling thread's own. It is the database's own
-library that answers, so that the look-up costs what it costs an application in C.
+Programs call a C function (through `ctypes`, which Numba calls without Python). It runs a prepared
+point query on a connection of the calling thread, in the database's own library. A look-up
+therefore costs the same as in a C application.
 
-The database is a file in the catalogue, beside the datasets:
+The database is a file in the catalogue:
 
     <root>/lookups/<table>-<hash of its values>.<system>    lookup(id BIGINT PRIMARY KEY, value)
 
-It is made when it is missing, compared with the table whenever a program is made, and only read
-while it runs, so that nobody waits for a lock. What goes wrong from then on (no memory or no file
-descriptor is left) is found as a wrong answer: an id without a value.
+The lab creates it if it is missing and compares it with the table whenever it makes a program.
+Running programs only read it, so they never wait for a lock. A look-up that fails later (no memory
+or file descriptor left) returns no value, which the judge finds as a wrong answer.
 """
 
 import ctypes
@@ -25,7 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.default_folders import catalogue
-from streamlab.workloads.inputs.ads.databases.native import WORD, called, compiled, system
+from streamlab.workloads.inputs.ads.databases.native import (
+    WORD,
+    c_function,
+    c_library,
+    compile_c_function,
+)
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError
 
@@ -43,12 +48,12 @@ class System:
     """A database system.
 
     Attributes:
-        name: by which it is asked for; files end with it.
-        write: makes a database of a table.
-        count: returns a database's number of rows and the sum of its values; raises `locked`,
-            `unreadable` or `damaged`.
-        find: returns what looks an id up in a database.
-        error: what `write` raises.
+        name: value of query parameter `lookup`, and suffix of files.
+        write: creates a database from a table.
+        count: returns a database's number of rows and the sum of its values; raises `locked_error`,
+            `unreadable_error` or `damaged_error`.
+        find: returns a function that looks up an id in a database.
+        error: the exception that `write` raises.
     """
 
     name: str
@@ -58,89 +63,88 @@ class System:
     error: type[Exception]
 
 
-def look_up(of: System, name: str, table: Table) -> Find:
-    """Return what looks an id up in the database of a table; `NONE` for one that is not in it.
+def look_up(database: System, name: str, table: Table) -> Find:
+    """Return a function that looks up an id in the database of a table, or returns `NONE`.
 
     Raises:
-        ModelError: the database cannot be made or read, is locked, or does not hold the table, or
-            the system's library is not there.
+        ModelError: the database cannot be made or read, is locked, or does not hold the table; or
+            the system's library is missing.
     """
     digest = hashlib.sha256(table.tobytes()).hexdigest()[:16]
-    path = (catalogue().path / FOLDER / f"{name}-{digest}.{of.name}").absolute()
+    path = (catalogue().path / FOLDER / f"{name}-{digest}.{database.name}").absolute()
     if not path.exists():
-        _make(of, path, table)
-    if of.count(path) != (len(table), int(table.sum(dtype=np.int64))):
-        raise damaged(path, "it does not hold the table that its name says")
-    return of.find(path)
+        _make(database, path, table)
+    if database.count(path) != (len(table), int(table.sum(dtype=np.int64))):
+        raise damaged_error(path, "its content differs from the table of its name")
+    return database.find(path)
 
 
-def locked(path: Path) -> ModelError:
+def locked_error(path: Path) -> ModelError:
     """Return the error of a database that another process writes to."""
     return ModelError(
-        f"database {path} is locked: another process writes to it, which nothing of the lab does; "
-        "end that process"
+        f"database {path} is locked: another process writes to it (not the lab); end that process"
     )
 
 
-def unreadable(path: Path, why: object) -> ModelError:
-    """Return the error of a file that is no database of this system."""
+def unreadable_error(path: Path, why: object) -> ModelError:
+    """Return the error of a file that is not a database of this system."""
     return ModelError(f"database {path} cannot be read: {why}; {_remedy(path)}")
 
 
-def damaged(path: Path, why: object) -> ModelError:
-    """Return the error of a database that does not hold what it should."""
+def damaged_error(path: Path, why: object) -> ModelError:
+    """Return the error of a database with wrong content."""
     return ModelError(f"database {path} is damaged: {why}; {_remedy(path)}")
 
 
 def _remedy(path: Path) -> str:
-    return f"remove {path}, and it is made anew"
+    return f"remove {path}, and the lab makes it anew"
 
 
-def _make(of: System, path: Path, table: Table) -> None:
-    """Write the database whole or not at all."""
+def _make(database: System, path: Path, table: Table) -> None:
+    """Write the database atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".making-") as folder:
             new = Path(folder) / path.name
-            of.write(new, table)
+            database.write(new, table)
             new.replace(path)
-    except (OSError, of.error) as error:
+    except (OSError, database.error) as error:
         raise ModelError(
             f"database {path} cannot be made: {error}; give query parameter lookup=memory, or "
             "another catalogue (LAB_DATA)"
         ) from error
 
 
-def per_thread(
-    connect: Callable[[], int], ask: Callable[[int, int], int], leave: Callable[[int], None]
+def per_thread_lookup(
+    connect: Callable[[], int], query: Callable[[int, int], int], close: Callable[[int], None]
 ) -> Find:
-    """Return a look-up, compiled, whose threads have connections of their own.
+    """Return a compiled look-up with a connection for each thread.
 
     Args:
-        connect: returns the address of a connection, or 0.
-        ask: given a connection and an id, returns its value.
-        leave: ends a connection, when its thread ends.
+        connect: returns the address of a new connection, or 0.
+        query: returns the value of an id, by a connection and the id.
+        close: closes a connection; called when its thread ends.
     """
     from numba import njit  # heavy
 
-    connecting: Any = njit(connect)
-    asking: Any = njit(ask)
-    get = called(system(), "pthread_getspecific", 1, WORD)
-    put = called(system(), "pthread_setspecific", 2)
-    end = compiled(leave, takes=1, gives=False)
+    compiled_connect: Any = njit(connect)
+    compiled_query: Any = njit(query)
+    get = c_function(c_library(), "pthread_getspecific", 1, WORD)
+    put = c_function(c_library(), "pthread_setspecific", 2)
+    end = compile_c_function(close, takes=1, gives=False)
     key = ctypes.c_uint()
-    if system().pthread_key_create(ctypes.byref(key), ctypes.c_void_p(end.address)):
-        raise ModelError("this process has no room for another thread-local value")
-    mine = int(key.value)
+    if c_library().pthread_key_create(ctypes.byref(key), ctypes.c_void_p(end.address)):
+        raise ModelError("this process cannot create another thread-local key; give lookup=memory")
+    slot = int(key.value)
 
-    def find(of: int) -> int:
-        connection = get(mine)
+    def find(key: int) -> int:
+        connection = get(slot)
         if connection == 0:
-            connection = connecting()
+            connection = compiled_connect()
             if connection == 0:
                 return NONE
-            put(mine, connection)
-        return asking(connection, of)  # type: ignore[no-any-return]  # of Numba
+            put(slot, connection)
+        return compiled_query(connection, key)  # type: ignore[no-any-return]  # of Numba
 
-    function: Find = compiled(find, takes=1).ctypes
+    function: Find = compile_c_function(find, takes=1).ctypes
     return function

@@ -1,4 +1,4 @@
-"""C functions as compiled Python calls them, and what they point to."""
+"""Makes C functions callable from compiled Python, and keeps their data alive."""
 
 import ctypes
 from collections.abc import Callable
@@ -8,33 +8,33 @@ WORD = ctypes.c_ssize_t
 WORD_BYTES = ctypes.sizeof(WORD)
 
 ALIVE: list[object] = []
-"""What C code points to: it lives as long as the process."""
+"""Objects that C code points to; they live as long as the process."""
 
 
-def called(of: Any, name: str, arguments: int, gives: Any = ctypes.c_int) -> Any:
-    """Return a C function as Numba calls it: of words, which pointers are too."""
-    function = of[name]
-    function.restype = gives
+def c_function(library: Any, name: str, arguments: int, result: Any = ctypes.c_int) -> Any:
+    """Return a C function that Numba can call; its arguments are words, also for pointers."""
+    function = library[name]
+    function.restype = result
     function.argtypes = [WORD] * arguments
     return function
 
 
-def system() -> Any:
+def c_library() -> Any:
     """Return the C library."""
     return ctypes.CDLL(None)
 
 
-def kept(text: bytes) -> int:
-    """Return the address of a text that stays where it is."""
+def pin_bytes(text: bytes) -> int:
+    """Copy a text to memory that is never freed, and return its address."""
     buffer = ctypes.create_string_buffer(text)
     ALIVE.append(buffer)
     return ctypes.addressof(buffer)
 
 
-def compiled(function: Callable[..., Any], *, takes: int, gives: bool = True) -> Any:
-    """Return a function of whole numbers as C has it, which lives as long as the process."""
+def compile_c_function(function: Callable[..., Any], *, takes: int, gives: bool = True) -> Any:
+    """Compile a function of `takes` whole numbers to a C function that is never freed."""
     from numba import cfunc, types  # heavy
 
-    made = cfunc((types.int64 if gives else types.void)(*[types.int64] * takes))(function)
-    ALIVE.append(made)
-    return made
+    native = cfunc((types.int64 if gives else types.void)(*[types.int64] * takes))(function)
+    ALIVE.append(native)
+    return native

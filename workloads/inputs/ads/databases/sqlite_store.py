@@ -1,11 +1,11 @@
-"""Rows kept in SQLite; nobody waits for the operating system (`synchronous = OFF`)."""
+"""Stores rows in SQLite, without waiting for the disk (`synchronous = OFF`)."""
 
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from streamlab.workloads.inputs.ads.databases.native import called, kept, system
+from streamlab.workloads.inputs.ads.databases.native import c_function, c_library, pin_bytes
 from streamlab.workloads.inputs.ads.databases.sqlite import (
     CREATE,
     DONE,
@@ -15,37 +15,42 @@ from streamlab.workloads.inputs.ads.databases.sqlite import (
     library,
     uri,
 )
-from streamlab.workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
+from streamlab.workloads.inputs.ads.databases.store import (
+    Columns,
+    StoreRow,
+    prepare_database,
+    shared_store,
+)
 
 
-def sqlite_store(table: str, columns: Columns) -> Keep:
-    """Return what keeps a row in the SQLite database of a table.
+def sqlite_store(table: str, columns: Columns) -> StoreRow:
+    """Return a function that stores a row in the SQLite database of a table.
 
     Raises:
-        ModelError: there is no place for the database, or no library of SQLite.
+        ModelError: the folder cannot be made, or SQLite's library is not installed.
     """
-    return _keep(place(table, "sqlite"), table, columns)
+    return _store(prepare_database(table, "sqlite"), table, columns)
 
 
 @lru_cache(maxsize=8)
-def _keep(path: Path, table: str, columns: Columns) -> Keep:
+def _store(path: Path, table: str, columns: Columns) -> StoreRow:
     sqlite = library()
-    open_v2 = called(sqlite, "sqlite3_open_v2", 4)
-    execute = called(sqlite, "sqlite3_exec", 5)
-    prepare = called(sqlite, "sqlite3_prepare_v2", 5)
-    bind = called(sqlite, "sqlite3_bind_int64", 3)
-    step = called(sqlite, "sqlite3_step", 1)
-    reset = called(sqlite, "sqlite3_reset", 1)
-    close = called(sqlite, "sqlite3_close", 1)
-    unlink = called(system(), "unlink", 1)
+    open_v2 = c_function(sqlite, "sqlite3_open_v2", 4)
+    execute = c_function(sqlite, "sqlite3_exec", 5)
+    prepare = c_function(sqlite, "sqlite3_prepare_v2", 5)
+    bind = c_function(sqlite, "sqlite3_bind_int64", 3)
+    step = c_function(sqlite, "sqlite3_step", 1)
+    reset = c_function(sqlite, "sqlite3_reset", 1)
+    close = c_function(sqlite, "sqlite3_close", 1)
+    unlink = c_function(c_library(), "unlink", 1)
 
     key, *rest = columns
-    file, name = kept(bytes(path)), kept(uri(path, "mode=rwc").encode())
-    create = kept(
+    file, name = pin_bytes(bytes(path)), pin_bytes(uri(path, "mode=rwc").encode())
+    create = pin_bytes(
         "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; "
         f"CREATE TABLE {table}({key} INTEGER PRIMARY KEY, {', '.join(rest)})".encode()
     )
-    replace = kept(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
+    replace = pin_bytes(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
     flags = READ_WRITE | CREATE | URI | NO_MUTEX
 
     def begin() -> int:
@@ -67,4 +72,4 @@ def _keep(path: Path, table: str, columns: Columns) -> Keep:
         reset(statement)
         return failed
 
-    return in_turn(begin, bind, insert)
+    return shared_store(begin, bind, insert)

@@ -1,12 +1,12 @@
-"""A table in a database that compiled functions write to, and plain Python alike.
+"""Stores rows in a database table, from compiled code and from plain Python.
 
     <catalogue>/persisted/<table>.<system>       <table>(<key> PRIMARY KEY, <columns>)
 
-A row replaces the one of its key, in a transaction of its own, when it is kept. What is kept
-outlives the process, but not the machine: the operating system is not waited for. The file is that
-of the last run: the first row that a process keeps begins a new one, so that whoever only makes a
-program leaves the results of the last one as they are. A row that cannot be kept, for want of room,
-is told by the return value, and its database is not whole.
+A stored row replaces the row of its key, in its own transaction. Rows survive the process, but not
+a crash of the machine, since writes do not wait for the disk. The file holds the last run: the
+first row that a process stores begins a new file, so making a program alone does not delete the
+results of the last run. If a row cannot be stored (disk full), the function returns an error and
+the database is incomplete.
 """
 
 from collections.abc import Callable
@@ -19,79 +19,83 @@ from streamlab.workloads.default_folders import catalogue
 from streamlab.workloads.inputs.ads.databases.native import (
     WORD,
     WORD_BYTES,
-    called,
-    compiled,
-    kept,
-    system,
+    c_function,
+    c_library,
+    compile_c_function,
+    pin_bytes,
 )
 from streamlab.workloads.model import ModelError
 
 FOLDER = "persisted"
 
-Keep = Callable[[int, int, int, int, int], int]
-"""Keeps a row of five whole numbers, the first of which is the key; 0 when it has been."""
+StoreRow = Callable[[int, int, int, int, int], int]
+"""Stores a row of five whole numbers, key first; returns 0 on success."""
 Columns = tuple[str, str, str, str, str]
 
 _MUTEX_BYTES = 256
-"""More than any system's `pthread_mutex_t`; zeroed it is a mutex that is free, on Linux."""
+"""More than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
 
 
-def stored(table: str, name: str) -> Path:
-    """Return where the database of a table is, of a system, once a row has been kept."""
+def database_path(table: str, name: str) -> Path:
+    """Return the path of a table's database; `name` is the database system."""
     return (catalogue().path / FOLDER / f"{table}.{name}").absolute()
 
 
-def place(table: str, name: str) -> Path:
-    """Return the same, in a folder that is there.
+def prepare_database(table: str, name: str) -> Path:
+    """Return the path of a table's database, and make its folder.
 
     Raises:
         ModelError: the folder cannot be made.
     """
-    path = stored(table, name)
+    path = database_path(table, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ModelError(
-            f"{path.parent} cannot be made, in which results are to be kept: {error.strerror}; "
-            "give query parameter persist=none, or another catalogue (LAB_DATA)"
+            f"folder {path.parent} for stored results cannot be made: {error.strerror}; give query "
+            "parameter persist=none, or another catalogue (LAB_DATA)"
         ) from error
     return path
 
 
-def in_turn(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> Keep:
-    """Return what keeps a row, compiled: one connection, which threads take in turn.
+def shared_store(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> StoreRow:
+    """Return a compiled function that stores a row; threads share one connection by a lock.
 
     Args:
         begin: begins a new database and returns the address of its statement, or 0.
-        bind: the C function that sets a parameter of a statement: its number, from 1, and value.
-        execute: executes the statement; returns 0 when the row is kept.
+        bind: the C function that sets a parameter of a statement, by number (from 1) and value.
+        execute: executes the statement; returns 0 on success.
     """
     from numba import njit  # heavy
 
-    beginning: Any = njit(begin)
-    executing: Any = njit(execute)
-    lock = called(system(), "pthread_mutex_lock", 1)
-    unlock = called(system(), "pthread_mutex_unlock", 1)
-    copy = called(system(), "memcpy", 3, WORD)
-    mutex, statement_at, word = kept(bytes(_MUTEX_BYTES)), kept(bytes(WORD_BYTES)), WORD_BYTES
+    compiled_begin: Any = njit(begin)
+    compiled_execute: Any = njit(execute)
+    lock = c_function(c_library(), "pthread_mutex_lock", 1)
+    unlock = c_function(c_library(), "pthread_mutex_unlock", 1)
+    copy = c_function(c_library(), "memcpy", 3, WORD)
+    mutex, statement_at, word = (
+        pin_bytes(bytes(_MUTEX_BYTES)),
+        pin_bytes(bytes(WORD_BYTES)),
+        WORD_BYTES,
+    )
 
-    def keep(a: int, b: int, c: int, d: int, e: int) -> int:
+    def store(a: int, b: int, c: int, d: int, e: int) -> int:
         lock(mutex)
-        held = np.zeros(1, dtype=np.intp)
-        copy(held.ctypes.data, statement_at, word)
-        if held[0] == 0:
-            held[0] = beginning()
-            copy(statement_at, held.ctypes.data, word)
+        statement = np.zeros(1, dtype=np.intp)
+        copy(statement.ctypes.data, statement_at, word)
+        if statement[0] == 0:
+            statement[0] = compiled_begin()
+            copy(statement_at, statement.ctypes.data, word)
         failed = 1
-        if held[0] != 0:
-            bind(held[0], 1, a)
-            bind(held[0], 2, b)
-            bind(held[0], 3, c)
-            bind(held[0], 4, d)
-            bind(held[0], 5, e)
-            failed = executing(held[0])
+        if statement[0] != 0:
+            bind(statement[0], 1, a)
+            bind(statement[0], 2, b)
+            bind(statement[0], 3, c)
+            bind(statement[0], 4, d)
+            bind(statement[0], 5, e)
+            failed = compiled_execute(statement[0])
         unlock(mutex)
         return failed
 
-    function: Keep = compiled(keep, takes=5).ctypes
+    function: StoreRow = compile_c_function(store, takes=5).ctypes
     return function
