@@ -1,4 +1,4 @@
-"""Variant `dataflow`."""
+"""Defines the variant `dataflow`, which runs typed dataflow graphs."""
 
 from streamlab.engines.multicore.dataflow.options import DataflowOptions
 from streamlab.engines.multicore.dataflow.run import DataflowRun

@@ -24,25 +24,27 @@ from streamlab.workloads.model.dataflow.plan import (
 from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
-"""How the core compares fields, by their NumPy kind."""
+"""The core's comparison of fields, by NumPy kind."""
 _ROUTES = {
     Route.FORWARD: "forward",
     Route.ROUND_ROBIN: "deal",
     Route.HASH: "hash",
     Route.MERGED: "hash",
 }
-"""What the core calls them; of one instance HASH is MRG."""
-UNSOUND = "soundness = none leaves out what the graph's types ask for; give soundness = typed"
+"""The core's names of routes; with one instance HASH is the same as MRG."""
+UNSOUND = (
+    "soundness = none ignores the order that the graph's types require; give soundness = typed"
+)
 
 
 class DataflowRun(CoreRun):
-    """One run of a typed dataflow graph.
+    """Runs a typed dataflow graph once.
 
     Args:
-        flow: what to compute.
-        data: on which input.
-        settings: how the run goes; a worker without a stream or a key has nothing to do.
-        options: see `DataflowOptions`.
+        flow: the graph.
+        data: its input.
+        settings: settings of the run; a worker without a stream or a key is idle.
+        options: options of the variant; None means the defaults.
 
     Raises:
         UnsupportedError: the core cannot run this graph on this input.
@@ -98,7 +100,7 @@ class DataflowRun(CoreRun):
         """Process the whole input.
 
         Raises:
-            EngineCrashError: an operator failed; the message says which and how.
+            EngineCrashError: an operator failed; the message names it and its error.
         """
         self._run_core()
         plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
@@ -131,7 +133,7 @@ class DataflowRun(CoreRun):
 
 
 def _kind(unit: Unit) -> str:
-    """Return what the core calls what a unit does."""
+    """Return the core's name for the kind of a unit."""
     if unit.vertex.is_source:
         return "source"
     if unit.vertex.is_sort:
@@ -147,41 +149,37 @@ def refused(flow: Dataflow, data: Input) -> str | None:
         for name in vertex.type.fields:
             dtype = vertex.type.value[name]
             if dtype.subdtype is not None or dtype.kind not in _FIELDS:
-                return (
-                    f"{vertex.name} gives {name}, which is {dtype}; the core takes single numbers"
-                )
+                return f"{vertex.name} emits field {name} of type {dtype}; use a single number"
     for stream in data.streams:
         if len(stream.kinds) != 1:
-            return (
-                f"stream {stream.name} has several kinds; a dataflow's source reads streams of one"
-            )
+            return f"stream {stream.name} has several kinds; split it into streams of one kind each"
         for name in flow.event.names or ():
             if isinstance(stream.payload.get(name), ListColumn):
-                return f"stream {stream.name}: column {name} holds lists, the graph reads one"
+                return (
+                    f"stream {stream.name}: column {name} holds lists, but the graph reads numbers"
+                )
     _, count = _markers(flow, data)
     if count > MOST_MARKERS:
-        return (
-            f"the input has {count:,} markers, one every {flow.markers}: give them a longer period"
-        )
+        return f"the input has {count:,} markers, one every {flow.markers}: give a longer period"
     return None
 
 
 def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> float | None:
-    """Return how long it is on average from a marker to the next, as a load has its events due."""
+    """Return the mean time in ns from one marker to the next under a load; None without a load."""
     if load is None:
         return None
     pairs = zip(data.streams, load.due_ns, strict=True)
-    there = [(stream.ts, due) for stream, due in pairs if len(stream)]
-    if not there:
+    filled = [(stream.ts, due) for stream, due in pairs if len(stream)]
+    if not filled:
         return None
-    first = min((int(ts[0]), int(due[0])) for ts, due in there)
-    last = max((int(ts[-1]), int(due[-1])) for ts, due in there)
+    first = min((int(ts[0]), int(due[0])) for ts, due in filled)
+    last = max((int(ts[-1]), int(due[-1])) for ts, due in filled)
     span = last[0] - first[0]
     return flow.markers * (last[1] - first[1]) / span if span else None
 
 
 def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
-    """Return the time of the first marker of an input, and how many there are; 0 without one."""
+    """Return the time of an input's first marker, and the number of markers; (0, 0) if there are none."""
     times = [stream.ts for stream in data.streams if len(stream)]
     if not times:
         return 0, 0
@@ -189,5 +187,5 @@ def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
     last = max(int(ts[-1]) for ts in times)
     if data.until_ts is not None:
         last = max(last, data.until_ts - 1)
-    # The first may be due beyond the end of time.
+    # The first marker may lie beyond the last event.
     return (first, (last - first) // flow.markers + 1) if first <= last else (0, 0)
