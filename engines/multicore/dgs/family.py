@@ -1,4 +1,4 @@
-"""Variant `dgs`."""
+"""Defines the variant `dgs`, which runs DGS programs."""
 
 from dataclasses import dataclass, replace
 
@@ -12,10 +12,10 @@ from streamlab.workloads.model import DGSProgram
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DgsFamily(Family):
-    """Puts checkpoints that are nobody's to go on from into the trial's own folder."""
+    """Writes checkpoints to the trial's scratch folder unless the task names a folder."""
 
     def prepare(self, task: Task) -> Prepared:
-        """Load a task's input and make the run; see `EngineAdapter.prepare`."""
+        """Load a task's input and create the run; see `EngineAdapter.prepare`."""
         options = DgsOptions.of(task.options)
         if options.checkpoint_every and not options.checkpoint_folder:
             options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))

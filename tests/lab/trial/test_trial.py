@@ -72,7 +72,7 @@ def test_workers_that_a_plan_by_cost_does_without_are_said(trial_here):
     assert row["status"] == "ok", row["reason"]
     used = json.loads(row["counters"])["workers_used"]
     assert 1 <= used <= 2  # as many as there are streams of values
-    assert "of 64 workers, and only these run" in row["reason"]
+    assert "of 64 workers: the optimizer predicts" in row["reason"]
     assert f"it uses {used:.0f} of 64 workers" in row["plan"]
 
 
