@@ -1,4 +1,4 @@
-"""Variant `layers`."""
+"""Defines the variant `layers`, which runs pipelines and queries as query graphs."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from streamlab.engines.protocol import Prepared, Task
 from streamlab.workloads.model import Pipeline, Query
 
 
-def _run(program: Pipeline | Query, *given: Any) -> Prepared:
+def _run(program: Pipeline | Query, *arguments: Any) -> Prepared:
     if isinstance(program, Pipeline):
-        return LayersRun(program, *given)
-    return LayersQueryRun(program, *given)
+        return LayersRun(program, *arguments)
+    return LayersQueryRun(program, *arguments)
 
 
 def _unsupported(task: Task, options: LayersOptions) -> str | None:

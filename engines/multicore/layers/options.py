@@ -1,4 +1,4 @@
-"""How query graphs are run: the options of variant `layers`, their defaults, what is wrong."""
+"""Defines the options of the variant `layers`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ TIME, TURN = _core.DEALINGS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayersOptions(OwnOptions):
-    """Options of a run.
+    """Options of a query graph.
 
     Attributes:
-        determinism: where what comes from several producers is put in order: by `communication`,
-            the channels, or `operator`, operators of their own; or `none`, nowhere.
-        channels: of layer communication: `log`, merged in runs, or, as Viper publishes them,
-            `scalegate`, a skip list of tuples with flow control by watermark tuples.
-        merge_unit: of layer operator: a merge-sorting operator takes and hands over a `run` of
-            tuples at once, or, as Viper publishes it, a `tuple`.
-        dealing: how records without a key find an instance: by `time`, so that ties stay
-            together, or in `turn`, as in Viper's evaluation.
-        channel_rows: records between two threads, rounded up to a power of two. Tests take fewer;
-            a task cannot.
+        determinism: layer that orders the tuples of several producers: `communication` (the
+            channels), `operator` (separate merge-sorting operators) or `none`.
+        channels: channels of layer `communication`: `log`, merged in runs; or `scalegate`, a skip
+            list of tuples with flow control by watermark tuples, as Viper publishes it.
+        merge_unit: unit of a merge-sorting operator of layer `operator`: a `run` of tuples, or a
+            `tuple` as Viper publishes it.
+        dealing: how records without a key are dealt to instances: by `time`, so that ties stay
+            together, or in `turn` as in Viper's evaluation.
+        channel_rows: capacity of a channel in records, rounded up to a power of two. Tests lower
+            it; a task cannot set it.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -44,7 +44,7 @@ class LayersOptions(OwnOptions):
     channel_rows: int = 4096
 
     def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
+        """Return why a value is invalid, or None."""
         return (
             wrong_name("determinism", _core.DETERMINISMS, self.determinism)
             or wrong_name("channels", _core.CHANNELS, self.channels)
@@ -54,7 +54,7 @@ class LayersOptions(OwnOptions):
 
     @property
     def in_words(self) -> str:
-        """Who puts in order, in a few words."""
+        """The means of ordering, as text."""
         if self.determinism == COMMUNICATION:
             return "ordered logs as channels" if self.channels == LOG else "ScaleGate as channels"
         if self.determinism == OPERATOR:

@@ -1,4 +1,4 @@
-"""Variant `ordered`."""
+"""Defines the variant `ordered`, which runs ordered pipelines."""
 
 from streamlab.engines.multicore.ordered.options import OrderedOptions
 from streamlab.engines.multicore.ordered.run import OrderedRun

@@ -17,22 +17,22 @@ from streamlab.workloads.model import Input, Pipeline
 from streamlab.workloads.model.pipeline.program import PARTITIONED
 
 PROCESSING = (
-    "from when the first operator took a unit until all that followed from it was out, waiting in "
-    "between included, waiting for the first operator not; at full speed, sampled"
+    "from when the first operator took a unit until all its outputs were out, including waiting "
+    "between operators, but not for the first; at full speed, sampled"
 )
 
 
 class OrderedRun(CoreRun):
-    """One run of an ordered pipeline.
+    """Runs an ordered pipeline once.
 
     Args:
-        pipeline: what to compute.
-        data: on which input; all its streams are of the pipeline's one kind.
-        settings: how the run goes; `batch` is records of a unit, and above 65,536 counts as that.
-        options: how operators are scheduled and their outputs put in order.
+        pipeline: the pipeline.
+        data: its input; all streams have the pipeline's only kind.
+        settings: settings of the run; `batch` is the size of a unit in records, at most 65,536.
+        options: options of the variant; None means the defaults.
 
     Raises:
-        UnsupportedError: the core cannot run this pipeline on this input, or not this way.
+        UnsupportedError: the core cannot run this pipeline on this input, or with these options.
         EngineError: a function does not compile, or an option is out of range.
     """
 
@@ -78,7 +78,7 @@ class OrderedRun(CoreRun):
         """Process the whole input.
 
         Raises:
-            EngineCrashError: an operator failed; the message says which and how.
+            EngineCrashError: an operator failed; the message names it and its error.
         """
         duration_ns = self._run_core()
         return self._measured(self._plan(), self._counters(duration_ns))
@@ -122,7 +122,7 @@ class OrderedRun(CoreRun):
 def refusal(
     pipeline: Pipeline, data: Input, options: OrderedOptions, workers: int, window: int
 ) -> str | None:
-    """Return why the core cannot run a pipeline on an input in this way, or None."""
+    """Return why the core cannot run a pipeline on an input with these options, or None."""
     reason = refused_fields(pipeline, data)
     if reason is not None:
         return reason
@@ -131,23 +131,23 @@ def refusal(
         partitions = options.partitions_of(stage, workers)
         if units * partitions > _core.MOST_GROUPS:
             return (
-                f"operator {stage.name}: {partitions} partitions by a window of {units} units is "
-                f"more than {_core.MOST_GROUPS} groups; give fewer partitions or a smaller window"
+                f"operator {stage.name}: {partitions} partitions times a window of {units} units "
+                f"exceed {_core.MOST_GROUPS} groups; give fewer partitions or a smaller window"
             )
     return None
 
 
-def _quantiles(found: Histogram) -> dict[str, float]:
-    """Return the mean, p50 and p99 of a histogram's processing latencies; nothing when empty."""
-    total = int(found.counts.sum())
+def _quantiles(latencies: Histogram) -> dict[str, float]:
+    """Return mean, p50 and p99 of processing latencies; empty if there are none."""
+    total = int(latencies.counts.sum())
     if total == 0:
         return {}
-    below = np.cumsum(found.counts)
+    below = np.cumsum(latencies.counts)
     values = {
         f"processing_p{percent}_ns": float(
-            found.values_ns[int(np.searchsorted(below, percent / 100 * total))]
+            latencies.values_ns[int(np.searchsorted(below, percent / 100 * total))]
         )
         for percent in (50, 99)
     }
-    mean = float(np.dot(found.values_ns, found.counts)) / total
+    mean = float(np.dot(latencies.values_ns, latencies.counts)) / total
     return {"processing_mean_ns": mean, **values}

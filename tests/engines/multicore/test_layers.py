@@ -455,7 +455,7 @@ def test_answers_that_depend_on_ties_between_instances_are_refused(task):
         "two", keyed(remember), stateful(name="after", output=COUNTED, state=SEEN, apply=running)
     )
     refused = depends_on_ties(two_keyed, BY_KEY, 2)
-    assert refused is not None and refused.startswith("operator after keeps a state")
+    assert refused is not None and refused.startswith("operator after has a state")
     assert depends_on_ties(PIPELINES["keys first"][0], STRICT, 2) is not None
     for asked, output in PIPELINES.values():
         assert depends_on_ties(asked, output, 4) is None
@@ -486,7 +486,7 @@ def test_dealing_in_turn_is_refused_where_an_answer_hangs_on_ties():
 
     assert refused("stateless", TIME) is None  # of strict output
     assert "outputs of different keys depend on each other" in refused("stateless", TURN)
-    assert "operator running keeps a state" in refused("a total of some", TURN)
+    assert "operator running has a state" in refused("a total of some", TURN)
     assert depends_on_ties(*PIPELINES["stateless"], 1, TURN) is None
     toll = workload("linear_road_toll")
     assert depends_on_ties(toll.program, toll.output, 4, TURN) is None
@@ -494,4 +494,4 @@ def test_dealing_in_turn_is_refused_where_an_answer_hangs_on_ties():
     remembers = replace(toll.program.stages[2], ties_commute=False)
     stages = (*toll.program.stages[:2], remembers, toll.program.stages[3])
     reason = depends_on_ties(replace(toll.program, stages=stages), toll.output, 2)
-    assert reason is not None and "operator count keeps a state" in reason
+    assert reason is not None and "operator count has a state" in reason

@@ -262,5 +262,5 @@ def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
     assert "needs an order" in str(no_graph(JOIN, 2, NONE))
     assert no_graph(JOIN, 63, COMMUNICATION) is None
     assert no_graph(RANDOM["tumbling"], 2, NONE) is None
-    with pytest.raises(UnsupportedError, match="use vsn"):
+    with pytest.raises(UnsupportedError, match="use variant vsn"):
         run(chain, two_streams_apart(9), workers=2)

@@ -1,4 +1,4 @@
-"""Who says when a plan changes to which: by measured rates, or by a script."""
+"""Decides when the plan changes, and to which plan: by measured rates or by a script."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,44 +14,44 @@ from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs
 
 FIRST_CHANGE_NS = 2e6
-"""What a change is taken to cost before one was made: 1.7 ms were measured on two cores."""
+"""Assumed cost of the first change; 1.7 ms were measured on two cores."""
 MARGIN = 0.1
-"""By which share another plan must be predicted to be quicker: twice what the optimizer `cost` asks
-of a further worker, since a change takes milliseconds."""
+"""Predicted gain that another plan needs: twice that of the optimizer `cost` for a further worker, since
+a change takes milliseconds."""
 MOST_SPARED = 7
-"""Looks in a row without a plan."""
+"""Maximum number of successive checks that skip planning."""
 
 
 class Decider(Protocol):
-    """Decides in one run; may keep what it saw."""
+    """Proposes plan changes in one run."""
 
     period_s: float
-    """Between two looks."""
+    """Time between two checks."""
     at_once: bool
-    """Whether it is asked right after a change as well."""
+    """Whether to ask again right after a change."""
 
     def look(self, plan: Plan, decided: int) -> Wish | None:
-        """Return the change that is wanted, or None. Called at most once a period.
+        """Return a change to make, or None. Called at most once a period.
 
         Args:
-            plan: the running one.
-            decided: cuts to which a mailbox has come.
+            plan: the running plan.
+            decided: number of cuts that a mailbox has reached.
         """
 
     def changed(self, took_ns: int) -> None:
-        """Learn that the change was made, and what it took."""
+        """Take note of a completed change and its duration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapting:
-    """What `ByRates` goes by.
+    """Settings of `ByRates`.
 
     Attributes:
-        period_s: between two looks.
-        margin: by which share another plan must be predicted to be quicker.
-        chosen: the plan for measured rates.
-        costs: of the program's steps.
-        whole: the profile of the whole input, for which tags there are, no more.
+        period_s: time between two checks.
+        chosen: returns the optimizer's plan for measured rates.
+        costs: costs of the program's steps.
+        whole: profile of the complete input; only its set of tags is used.
+        margin: predicted gain that another plan needs, as a share.
     """
 
     period_s: float
@@ -62,16 +62,16 @@ class Adapting:
 
 
 class ByRates:
-    """Goes by the rates of the latest period and predicted durations.
+    """Proposes changes by the rates of the latest period and the durations predicted from them.
 
-    To plan takes longer than to measure rates, on a core that the workers lack. So none is made for
-    rates like those for which none better was found, but for one look in `MOST_SPARED` + 1: what
-    may be chance, and what an optimizer says of rates a little different, is not put off for ever.
+    Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
+    similar to those for which no better plan was found. At most `MOST_SPARED` successive checks skip it, since the
+    similarity may be chance, and an optimizer may react to small differences.
 
     Args:
-        how: see there.
-        data: what the run processes.
-        cuts: of it.
+        how: settings.
+        data: input that the run processes.
+        cuts: cuts of that input.
     """
 
     at_once = False
@@ -103,7 +103,7 @@ class ByRates:
         return self._patience.worth(found, self._change_ns)
 
     def _better(self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float) -> Wish | None:
-        # Where no tag's share differs by more, no quotient of two durations does by the margin.
+        # If no tag's share differs by more than this, no ratio of durations differs by the margin.
         within = 1 - (1 + self._how.margin) ** -0.5
         settled = self._settled if self._spared < MOST_SPARED else None
         if settled is not None and alike(settled, rates, within):
@@ -121,16 +121,17 @@ class ByRates:
         return found
 
     def changed(self, took_ns: int) -> None:
-        """See `Decider.changed`: a change is taken to cost what the last one did."""
+        """Use the duration of the change as the cost of the next one."""
         self._change_ns = took_ns
         self._since_ns = time.monotonic_ns()
 
 
 class Script:
-    """Follows a script, whatever the load: for tests.
+    """Proposes the changes of a script, for tests.
 
     Args:
-        steps: `(cut, plan)`, cuts ascending: at that one, or the next to which nobody has come.
+        steps: `(cut, plan)` in ascending order of cuts. A change happens at its cut, or at the next that no mailbox
+            has reached.
     """
 
     period_s = 3600.0
@@ -147,4 +148,4 @@ class Script:
         return Wish(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
 
     def changed(self, took_ns: int) -> None:
-        """Nothing is learnt."""
+        """Do nothing."""

@@ -113,7 +113,7 @@ def test_with_checkpoints_outputs_are_written_once_and_a_run_goes_on(name, tmp_p
     assert is_right(name, EVENTS, answer)
     max((tmp_path / "checkpoints").glob("checkpoint-*")).unlink()
     measured, answer = run(name, script, options)
-    assert "went on from checkpoint" in " ".join(measured.notices)
+    assert "resumed from checkpoint" in " ".join(measured.notices)
     assert is_right(name, EVENTS, answer)
 
 

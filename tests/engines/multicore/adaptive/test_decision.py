@@ -108,7 +108,7 @@ def test_a_change_is_made_once_as_much_was_missed_as_it_takes_and_no_sooner():
     assert patience.worth(found, change_ns) is None
     made = patience.worth(found, change_ns)
     assert made.plan is found.plan
-    assert "were missed, and to change takes" in made.why
+    assert "of savings were missed, and a change takes" in made.why
     # It begins anew after a change, and where the running plan is the better one again.
     assert patience.worth(found, 1.5 * found.saved_ns) is None
     assert patience.worth(None, change_ns) is None

@@ -37,7 +37,7 @@ def test_it_reads_what_it_wrote():
 
 @given(st.integers(0, len(DATA) - 1))
 def test_a_truncated_one_is_refused(length):
-    with pytest.raises(RefusedError, match="cut off") as refused:
+    with pytest.raises(RefusedError, match="truncated") as refused:
         decode(DATA[:length], OURS)
     assert not refused.value.foreign
 

@@ -87,7 +87,7 @@ def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path
     assert is_right(name, EVENTS, answer)
     assert 0 < measured.events < data.events
     before = data.events - measured.events
-    assert measured.notices[-1].startswith("went on from checkpoint 0 of ")
+    assert measured.notices[-1].startswith("resumed from checkpoint 0 of ")
     assert f"at event {before} of {data.events}: " in measured.notices[-1]
     measured, answer = run(name, EVENTS, tmp_path, workers=later)
     assert is_right(name, EVENTS, answer)
@@ -105,7 +105,7 @@ def test_a_checkpoint_that_is_refused_is_told(tmp_path, monkeypatch):
     measured, answer = run("event_window", EVENTS, tmp_path)
     assert is_right("event_window", EVENTS, answer)
     assert "checkpoint-00000001 is refused: its checksum is wrong" in measured.notices[0]
-    assert "went on from checkpoint 0" in measured.notices[1]
+    assert "resumed from checkpoint 0" in measured.notices[1]
 
 
 def test_another_program_or_input_is_refused_before_the_run(tmp_path):
