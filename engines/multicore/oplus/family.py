@@ -1,4 +1,4 @@
-"""Variants `vsn`, `sn` and `sn-map`."""
+"""Defines the variants `vsn`, `sn` and `sn-map`, which run queries of operators O+."""
 
 from dataclasses import replace
 
@@ -15,17 +15,17 @@ def _unsupported(task: Task, options: OplusOptions) -> str | None:
     return wrong_streams(task.dataset) or wrong_number(task.workers, options)
 
 
-def _unshared(task: Task, options: OplusOptions) -> str | None:
+def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
     if isinstance(query, Query) and options.fuses(query.operators[0]):
         return (
-            f"{task.workload.name} is a join of all pairs over the columns of a shared log, of "
-            'which shared-nothing instances have none; give join_form = "operator10"'
+            f"{task.workload.name} is a join of all pairs over the columns of a shared log, which "
+            'shared-nothing instances do not have; give join_form = "operator10"'
         )
     return _unsupported(task, options)
 
 
-def _unmapped(task: Task, options: OplusOptions) -> str | None:
+def _unsupported_sn_map(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
     return (
         wrong_streams(task.dataset)
@@ -54,12 +54,12 @@ SN = replace(
     run=lambda query, data, settings, options: OplusRun(
         query, data, settings, replace(options, shared_nothing=True)
     ),
-    unsupported=_unshared,
+    unsupported=_unsupported_sn,
 )
 SN_MAP = replace(
     VSN,
     name="sn-map",
     summary="shared-nothing with a map stage: a tuple for each key, routed by it; operators O+",
-    unsupported=_unmapped,
+    unsupported=_unsupported_sn_map,
     own=MapStageOptions,
 )

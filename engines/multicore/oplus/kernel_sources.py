@@ -1,12 +1,11 @@
-"""What the kernels of an operator O+ are written in: templates that `kernels` fills.
+"""Holds the source templates of an operator O+'s kernels, which `kernels` fills.
 
-Each is the source of one function of core/oplus/kernel.h. What counts begins with `int64(0)`: to
-the compiler a plain 0 is of a type of its own, and when a loop widens it all types are found again.
+Each template is one function of core/oplus/kernel.h.
+Counters start with `int64(0)`: a plain 0 has a literal type, and Numba repeats type inference when a loop widens it.
 """
 
-# In three passes over the places: the keys of all of them, the cache lines that they will need, the
-# updates. Only tuples with keys of our own are noted for the last: to find out there would be a
-# branch that no processor predicts.
+# Three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
+# visits only tuples with keys of this instance; a check there would be an unpredictable branch.
 PROCESS = """\
 open_out, room, close_out = open_emitter(OUTPUT)
 open_keys, close_keys = open_key_set(KEYS)
@@ -50,7 +49,7 @@ def process(view, begin, end, out_address):
             prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
     out = open_out(out_address)
     left = load(view, 10, int64)
-    last = left  # window of the tuple
+    last = left  # begin of the tuple's latest window
     made = int64(0)
     k = int64(0)
     p = int64(0)
@@ -73,7 +72,7 @@ def process(view, begin, end, out_address):
     return known + 1
 """
 
-# What becomes of tuple t at place i, with keys [k, keys_end), whose earliest window begins at
+# Updates the windows of tuple t at place i, with keys [k, keys_end); its earliest window begins at
 # `first`.
 UPDATE = """\
         for j in range(k, keys_end):
@@ -97,10 +96,10 @@ UPDATE = """\
                     make_windows(found, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
             if {due}:
 {updates}
-{behind_all}
+{after_keys}
 """
 
-# Of operators that store tuples: the core makes room for one more in each deque beforehand.
+# For operators that store tuples: the core makes room for one more tuple in each deque beforehand.
 OPEN_STORED = """\
     reserve = pointer_at(view, 13)
     compared = int64(0)
@@ -117,10 +116,10 @@ AT_STORED = """\
                     break
 """
 
-# An update of a join may emit for each stored tuple of the other input. Where there is no room for
-# that, the tuple is taken up again, and the keys that are done are known by their stamps: that
-# key loses its own.
-AT_KNOWN_OF_JOIN = """\
+# An update of a join may emit a record for each stored tuple of the other input. Without room for
+# all of them the kernel stops, and a later call repeats the tuple. Stamps mark the finished keys, so
+# the kernel removes the stamp of the unfinished one.
+CHECK_JOIN_ROOM = """\
                 wanted = len(deque_at(offset(found, {other}), DEQUE)) * {max_outputs}
                 if room(out) < wanted:
                     store_word(offset(found, -HEAD), 0, NO_STAMP)
@@ -128,11 +127,11 @@ AT_KNOWN_OF_JOIN = """\
                     break
 """
 
-BEHIND_OF_JOIN = """\
+COUNT_COMPARED = """\
                 compared += len(deque_at(offset(found, {other}), DEQUE))
 """
 
-BEHIND_ALL_OF_JOIN = """\
+STOP_WITHOUT_ROOM = """\
         if lacking > 0:
             break
 """
@@ -148,22 +147,21 @@ ONE_WINDOW = """\
 """
 
 UPDATE_ONE = """\
-{at_known}
+{check_room}
 {at_stored}
                 set_stamp(out, first + SIZE)
 {at_touch}
                 user({windows}, t, out)
-{behind}
+{after_update}
 """
 
-# Of single windows that leave no trace none is the earliest: that of a key is where it was touched
-# last.
+# For single windows that expire without a trace: each key's window is where its last tuple moved it.
 LAZY_WINDOW = """\
         first = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
 {update}
 """
 
-# The earliest is given, and the slot of its tables.
+# The core passes the begin of the earliest window, and its slot in the tables.
 OVERLAPPING_WINDOWS = """\
         if t.ts >= last + ADVANCE:
             last = floor(t.ts, ADVANCE) * ADVANCE
@@ -239,8 +237,8 @@ def expire(entries, begin, end, left, out_address):
     return i + 1
 """
 
-# Four probes at a time share the loads of the kept tuples. Whether any pair matches is a vector
-# loop over masks.
+# Four probes at a time share the loads of the stored tuples. The test whether any pair matches is a
+# vector loop over masks.
 MATCH = """\
 @kernel
 def match(probes, begin, end, others, first, last, pairs, capacity):

@@ -1,7 +1,7 @@
 """Runs queries of operators O+ on the native core.
 
-Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues of tuples or
-behind a map stage, over queues of a tuple for each key.
+Virtual shared-nothing instances read ordered logs. Shared-nothing instances read queues of tuples or, with a map
+stage, queues with one tuple per key.
 """
 
 import time
@@ -37,16 +37,16 @@ IntArray = npt.NDArray[np.int64]
 
 
 class OplusRun(CoreRun):
-    """One run of a query.
+    """Runs a query once.
 
     Args:
-        query: what to compute.
-        data: on which input.
-        settings: how the run goes; workers are the instances that are active at the start.
-        options: how instances share, and whether their number changes.
+        query: the query.
+        data: its input.
+        settings: settings of the run; `workers` instances are active at the start.
+        options: options of the variant; None means the defaults.
 
     Raises:
-        UnsupportedError: the core cannot run this query on this input, or not this way.
+        UnsupportedError: the core cannot run this query on this input, or with these options.
         EngineError: a function does not compile, or an option is out of range.
     """
 
@@ -70,9 +70,9 @@ class OplusRun(CoreRun):
         if reason is None and self._maps:
             reason = map_stage.refused(query) or map_stage.wrong_maps(self._maps, data)
             if most != instances or controller is not None:
-                reason = "the number of instances behind a map stage is fixed"
+                reason = "with a map stage the number of instances is fixed; remove the controller"
         if reason is None and controller is not None and not settings.measure:
-            reason = "a controller decides by what is measured; leave out measure = false"
+            reason = "a controller needs measurements; remove the option measure = false"
         if reason is not None:
             raise UnsupportedError(reason)
         self._operators = query.operators
@@ -84,18 +84,18 @@ class OplusRun(CoreRun):
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
         self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
-        # With a map stage: what reads the tuples that it emits.
-        self._aggregate, self._behind = self._operator, self._kernels[0]
+        # With a map stage, the aggregate reads the mapped tuples.
+        self._aggregate, self._aggregate_kernels = self._operator, self._kernels[0]
         if self._maps:
             self._aggregate = map_stage.aggregate_behind(self._operator)
-            self._behind = OperatorKernels(self._aggregate, bounds=settings.bounds)
+            self._aggregate_kernels = OperatorKernels(self._aggregate, bounds=settings.bounds)
         with set_up():
             self._core = _core.OplusRun(
                 settings.for_core(query.output, threads=most + options.downstream),
                 spec=spec_of(
                     self._aggregate,
-                    # What is stored are mapped tuples; else windows expire alike.
-                    self._behind if self._operator.stores else self._kernels[0],
+                    # Windows differ only if they store tuples, which are then mapped ones.
+                    self._aggregate_kernels if self._operator.stores else self._kernels[0],
                     self._layouts(),
                     fused=self._fused,
                     bag=self._operator.bag,
@@ -121,7 +121,7 @@ class OplusRun(CoreRun):
         """Process the whole input.
 
         Raises:
-            EngineCrashError: an instance failed; the message says how.
+            EngineCrashError: an instance failed; the message names its error.
         """
         core = self._open()
         if self._loop is not None:
@@ -155,7 +155,7 @@ class OplusRun(CoreRun):
 
     @property
     def mapping(self) -> IntArray:
-        """The instance of each bucket of the first operator, int64[buckets]."""
+        """Instance of each bucket of the first operator, int64[buckets]."""
         return self._mappings[0]
 
     def reconfigure(
@@ -164,12 +164,13 @@ class OplusRun(CoreRun):
         """Change the number of instances of all operators during `run`; see `ElasticOperator`.
 
         Args:
-            instances: of each operator.
-            mapping: of the first operator.
-            behind: of each further one; None: as few buckets move as make them balanced.
+            instances: new number of instances of each operator.
+            mapping: new mapping of the first operator, int64[buckets].
+            behind: new mappings of the further operators; None balances them with the fewest moves.
 
         Returns:
-            The switch of the first operator, once all have switched.
+            The switch of the first operator, once all operators have switched; None if the input
+            ended before.
         """
         core = self._open()
         if behind is None:
@@ -178,10 +179,10 @@ class OplusRun(CoreRun):
                 for operator, now in zip(self._operators[1:], self._mappings[1:], strict=True)
             ]
         mappings = [mapping, *behind]
-        # All are called for before any is waited for: a thread is of use where all have switched.
+        # Request all switches before waiting: a thread needs the switches of all operators.
         numbers = [
-            core.reconfigure(instances, one.astype(np.int32).tolist(), op)
-            for op, one in enumerate(mappings)
+            core.reconfigure(instances, table.astype(np.int32).tolist(), op)
+            for op, table in enumerate(mappings)
         ]
         switched = [
             None if number < 0 else core.await_switch(number, op)
@@ -195,10 +196,10 @@ class OplusRun(CoreRun):
 
     def snapshot(self) -> RawSnapshot | None:
         """Read the counters; see `ElasticOperator`."""
-        seen = self._open().snapshot()
-        if seen is None:
+        counters = self._open().snapshot()
+        if counters is None:
             return None
-        time_ns, instances, busy_ns, processed, windows, compared = seen
+        time_ns, instances, busy_ns, processed, windows, compared = counters
         join = self._operator.join is not None
         return RawSnapshot(
             time_ns=time_ns,
@@ -206,7 +207,7 @@ class OplusRun(CoreRun):
             busy_ns=tuple(busy_ns),
             processed=tuple(processed),
             arrived=self._arrived(time_ns),
-            # Of its queues an instance with a state of its own does not know the windows.
+            # A shared-nothing instance does not know the windows of its queues.
             windows=tuple(windows) if join and not self._shared_nothing else None,
             comparisons=compared if join else None,
         )
@@ -219,7 +220,7 @@ class OplusRun(CoreRun):
         return [layout_of(self._operator, stream) for stream in self._data.streams]
 
     def _add_operators(self) -> None:
-        """Add the operators behind the first: each reads all fields that the one before emits."""
+        """Add the operators after the first; each reads all fields that its predecessor emits."""
         for operator, kernels in zip(self._operators[1:], self._kernels[1:], strict=True):
             layout = TupleLayout(input=0, fields=operator.fields.names or (), lists=())
             self._core.add_operator(
@@ -230,7 +231,7 @@ class OplusRun(CoreRun):
 
     def _add_streams(self) -> None:
         operator, kernels = self._operator, self._kernels[0]
-        # Of several instances that read one log each is spared the tuples without a key of its own.
+        # Instances that share a log skip the tuples without a key of theirs.
         routed = self._shared_nothing or (not self._fused and self._most > 1)
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
@@ -244,13 +245,13 @@ class OplusRun(CoreRun):
             self._add_stream(index, stream, columns, layout.input, process, route, shapes)
 
     def _add_mapped(self, index: int, stream: Stream, columns: object, layout: TupleLayout) -> None:
-        behind = map_stage.layout_behind(self._aggregate, layout)
+        mapped = map_stage.layout_behind(self._aggregate, layout)
         self._add_stream(
             index,
             stream,
             columns,
             layout.input,
-            self._behind.process(behind),
+            self._aggregate_kernels.process(mapped),
             self._kernels[0].map(layout),
             map_stage.carried_columns(self._operator, self._aggregate, layout),
             add=self._core.add_mapped_stream,
@@ -269,7 +270,7 @@ class OplusRun(CoreRun):
         )
 
     def _window_s(self) -> float:
-        """Return the window's size on the clock of the run: event time as fast as it is offered."""
+        """Return the window's size in seconds of the run, by the ratio of due time to event time."""
         if self._settings.load is None or self._operator.join is None:
             return 0.0
         due = np.concatenate(self._settings.load.due_ns)

@@ -27,7 +27,7 @@ from tests.examples import examples
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 LAYERS = (COMMUNICATION, OPERATOR)
-SEVERAL = "carries several inputs; give each input streams of its own"
+SEVERAL = "carries several inputs; give each input separate streams"
 
 
 def layer(determinism, **given_):

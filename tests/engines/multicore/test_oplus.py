@@ -39,7 +39,7 @@ SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": 
 SN = Setting(variant="sn", workers=3, batch=7)
 BY_KEY = {"join_form": "operator10"}
 JOINS = ["scale_join", "nyse_hedge"]
-SEVERAL = "carries several inputs; give each input streams of its own"
+SEVERAL = "carries several inputs; give each input separate streams"
 
 
 @pytest.mark.pairwise
@@ -240,7 +240,7 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
         ),
     )
     reason = refusal(stored, _nothing(stored), fused=False)
-    assert reason is not None and "stores tuples that have the lists ['ids']" in reason
+    assert reason is not None and "stores tuples with the lists ['ids']" in reason
 
 
 def _nothing(query):

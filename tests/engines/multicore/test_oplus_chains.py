@@ -348,7 +348,7 @@ SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}
 
 def test_chains_that_share_nothing_are_refused_with_a_reason():
     settings = RunSettings(workers=2, ring_blocks=4)
-    with pytest.raises(UnsupportedError, match="shared-nothing instances run one: use vsn"):
+    with pytest.raises(UnsupportedError, match="variant sn runs queries of one operator"):
         OplusRun(
             QUERIES["aggregate twice"],
             readings(9, 1, 0),
@@ -371,7 +371,7 @@ def test_the_windows_of_all_operators_count_for_the_range_of_event_times():
 
 def test_a_controller_needs_what_measuring_gives():
     one = query("one", SLIDING)
-    with pytest.raises(UnsupportedError, match="leave out measure = false"):
+    with pytest.raises(UnsupportedError, match="remove the option measure = false"):
         OplusRun(
             one,
             readings(9, 1, 0),

@@ -27,7 +27,7 @@ from tests.engines.multicore.test_oplus_chains import QUERIES as CHAINS
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
 
-SEVERAL = "carries several inputs; give each input streams of its own"
+SEVERAL = "carries several inputs; give each input separate streams"
 MAPPED = {
     name: asked for name, asked in (RANDOM | STORED).items() if asked.operators[0].join is None
 }
@@ -223,7 +223,7 @@ def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
     assert "may read the lists" in handed
     assert "is a join" in map_stage.refused(workload("scale_join").program)
     chain = map_stage.refused(next(iter(CHAINS.values())))
-    assert "behind a map stage is one: use vsn" in chain
+    assert "variant sn-map runs queries of one operator" in chain
     assert map_stage.refused(words) is None
     data = ordinary_input(workload("wordcount"))
     for maps in (-1, 33):
