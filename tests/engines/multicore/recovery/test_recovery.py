@@ -122,7 +122,7 @@ def test_under_a_load_a_run_writes_checkpoints_and_cannot_go_on_from_one(tmp_pat
     load = small_load([stream.ts for stream in data.streams], due_ns)
     _, answer = run("event_window", EVENTS, tmp_path, load=load)
     assert is_right("event_window", EVENTS, answer)
-    assert "cannot: its events are due from the start" in refused(
+    assert "cannot resume from one: its events are due from the start" in refused(
         "event_window", EVENTS, tmp_path, load=load
     )
 
