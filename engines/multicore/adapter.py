@@ -14,7 +14,7 @@ from streamlab.engines.multicore.layers.family import LAYERS
 from streamlab.engines.multicore.oplus.family import SN, SN_MAP, VSN
 from streamlab.engines.multicore.ordered.family import ORDERED
 from streamlab.engines.multicore.run.family import Family
-from streamlab.engines.multicore.run.settings import wrong_under_load
+from streamlab.engines.multicore.run.settings import check_load
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
@@ -62,10 +62,10 @@ class MulticoreEngine:
         if family is None:
             return f"no variant {task.variant!r}; choose one of {', '.join(FAMILIES)}"
         return (
-            _wrong_model(task, family)
+            _check_model(task, family)
             or family.wrong_options(task.options)
-            or wrong_under_load(task)
-            or family.unsupported(task, family.own.of(task.options))
+            or check_load(task)
+            or family.unsupported(task, family.options_type.from_task(task.options))
         )
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
@@ -90,7 +90,7 @@ class MulticoreEngine:
         return FAMILIES[task.variant].prepare(task)
 
 
-def _wrong_model(task: Task, family: Family) -> str | None:
+def _check_model(task: Task, family: Family) -> str | None:
     """Return a message that names a fitting variant if this one does not run the task's model."""
     program = task.workload.program
     if isinstance(program, family.models):

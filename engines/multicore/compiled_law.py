@@ -90,7 +90,7 @@ def _output(program: Program) -> OutputType:
 
 def _run(family: Family, program: Program, data: Input) -> Columns:
     settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
-    run = family.run(program, data, settings, family.own())
+    run = family.run(program, data, settings, family.options_type())
     try:
         run.run()
         return run.answer()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 
 ALWAYS, NEVER = "always", "never"
 COMBINES = [ALWAYS, NEVER]
@@ -13,7 +13,7 @@ SOUNDNESSES = [TYPED, NONE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataflowOptions(OwnOptions):
+class DataflowOptions(VariantOptions):
     """Options of a dataflow run.
 
     Attributes:
@@ -35,8 +35,8 @@ class DataflowOptions(OwnOptions):
     soundness: str = TYPED
     link_rows: int = 1 << 14
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
-        return wrong_name("combine", COMBINES, self.combine) or wrong_name(
+        return check_name("combine", COMBINES, self.combine) or check_name(
             "soundness", SOUNDNESSES, self.soundness
         )

@@ -62,7 +62,7 @@ class DataflowRun(CoreRun):
     ) -> None:
         super().__init__(flow.output, settings)
         options = options or DataflowOptions()
-        reason = refused(flow, data)
+        reason = check_flow(flow, data)
         if reason is not None:
             raise UnsupportedError(reason)
         self._deployed = deploy(
@@ -143,7 +143,7 @@ def _kind(unit: Unit) -> str:
     return "stateless" if is_stateless(unit.vertex) else "keyed"
 
 
-def refused(flow: Dataflow, data: Input) -> str | None:
+def check_flow(flow: Dataflow, data: Input) -> str | None:
     """Return why the core cannot run a graph on an input, or None."""
     for vertex in flow.vertices:
         for name in vertex.type.fields:

@@ -16,7 +16,7 @@ class _DgsFamily(Family):
 
     def prepare(self, task: Task) -> Prepared:
         """Load a task's input and create the run; see `EngineAdapter.prepare`."""
-        options = DgsOptions.of(task.options)
+        options = DgsOptions.from_task(task.options)
         if options.checkpoint_every and not options.checkpoint_folder:
             options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))
         return self.run(task.workload.program, task.dataset.load(), settings_of(task), options)
@@ -27,7 +27,7 @@ DGS = _DgsFamily(
     summary="synchronization plans over shared memory; programs with DGS",
     models=(DGSProgram,),
     run=DgsRun,
-    own=DgsOptions,
+    options_type=DgsOptions,
     properties=properties(
         "the program does not mention the number of workers",
         "the plan, not the program, maps streams to workers",

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.workloads.optimizers import DEFAULT, names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DgsOptions(OwnOptions):
+class DgsOptions(VariantOptions):
     """Options of a DGS run.
 
     Attributes:
@@ -62,12 +62,12 @@ class DgsOptions(OwnOptions):
     checkpoint_ms: int = 100
     checkpoint_folder: str = ""
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
         return (
-            wrong_name("handover", _core.HANDOVERS, self.handover)
-            or wrong_name("mailbox", _core.MAILBOXES, self.mailbox)
-            or wrong_name("optimizer", names(), self.optimizer)
+            check_name("handover", _core.HANDOVERS, self.handover)
+            or check_name("mailbox", _core.MAILBOXES, self.mailbox)
+            or check_name("optimizer", names(), self.optimizer)
             or self._check_adapting()
             or self._check_checkpoints()
         )

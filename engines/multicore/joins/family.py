@@ -1,7 +1,13 @@
 """Defines the variants `adhoc`, `1t` and `indexed`, which run hand-written band joins."""
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.joins.run import ADHOC, SUMMARIES, JoinsOptions, JoinsRun, no_join
+from streamlab.engines.multicore.joins.run import (
+    ADHOC,
+    SUMMARIES,
+    JoinsOptions,
+    JoinsRun,
+    check_join,
+)
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.workloads.model import Query
 
@@ -23,8 +29,8 @@ def _family(kind: str) -> Family:
             kind, query, data, settings, options.join_form
         ),
         compiles=False,
-        unsupported=lambda task, options: no_join(task.workload, kind, task.workers, options),
-        own=JoinsOptions,
+        unsupported=lambda task, options: check_join(task.workload, kind, task.workers, options),
+        options_type=JoinsOptions,
         properties=_VIOLATED if kind == ADHOC else properties(*[_ONE_THREAD] * 3),
     )
 

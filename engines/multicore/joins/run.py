@@ -16,7 +16,7 @@ import numpy as np
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.run.core_run import CoreRun, set_up
-from streamlab.engines.multicore.run.settings import OwnOptions, RunSettings, wrong_name
+from streamlab.engines.multicore.run.settings import RunSettings, VariantOptions, check_name
 from streamlab.engines.protocol import Measured
 from streamlab.workloads.model import Input, Query, Workload
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
@@ -39,7 +39,9 @@ _PLANS = {
 }
 
 
-def no_join(workload: Workload, variant: str, workers: int, options: "JoinsOptions") -> str | None:
+def check_join(
+    workload: Workload, variant: str, workers: int, options: "JoinsOptions"
+) -> str | None:
     """Return why a variant cannot run a workload with these workers and options, or None."""
     if workload.name != WORKLOAD or not isinstance(workload.program, Query):
         return (
@@ -54,7 +56,7 @@ def no_join(workload: Workload, variant: str, workers: int, options: "JoinsOptio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinsOptions(OwnOptions):
+class JoinsOptions(VariantOptions):
     """Options of a hand-written join.
 
     Attributes:
@@ -66,9 +68,9 @@ class JoinsOptions(OwnOptions):
 
     join_form: str = TILES
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
-        return wrong_name("join_form", _core.JOIN_FORMS, self.join_form)
+        return check_name("join_form", _core.JOIN_FORMS, self.join_form)
 
 
 class JoinsRun(CoreRun):
@@ -92,7 +94,7 @@ class JoinsRun(CoreRun):
         self, kind: str, query: Query, data: Input, settings: RunSettings, form: str = TILES
     ) -> None:
         window = query.operators[0].window.size
-        reason = _not_two_streams(data, window)
+        reason = _check_two_streams(data, window)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(query.output, settings)
@@ -123,7 +125,7 @@ class JoinsRun(CoreRun):
             self._add_stream(index, stream, columns)
 
 
-def _not_two_streams(data: Input, window: int) -> str | None:
+def _check_two_streams(data: Input, window: int) -> str | None:
     kinds = [stream.kinds for stream in data.streams]
     if kinds != [(0,), (1,)] or any(stream.tag is not None for stream in data.streams):
         return (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 
 COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
 LOG, SCALEGATE = _core.CHANNELS
@@ -14,7 +14,7 @@ TIME, TURN = _core.DEALINGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LayersOptions(OwnOptions):
+class LayersOptions(VariantOptions):
     """Options of a query graph.
 
     Attributes:
@@ -43,13 +43,13 @@ class LayersOptions(OwnOptions):
     dealing: str = TIME
     channel_rows: int = 4096
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
         return (
-            wrong_name("determinism", _core.DETERMINISMS, self.determinism)
-            or wrong_name("channels", _core.CHANNELS, self.channels)
-            or wrong_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
-            or wrong_name("dealing", _core.DEALINGS, self.dealing)
+            check_name("determinism", _core.DETERMINISMS, self.determinism)
+            or check_name("channels", _core.CHANNELS, self.channels)
+            or check_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
+            or check_name("dealing", _core.DEALINGS, self.dealing)
         )
 
     @property

@@ -7,9 +7,9 @@ from streamlab.engines.multicore.run.core_run import set_up
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import (
     add_stage,
+    check_fields,
     columns_of,
     partitions_of,
-    refused_fields,
 )
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.workloads.model import Input, OutputType, Pipeline, Tag
@@ -38,7 +38,7 @@ class LayersRun(GraphRun):
         options: LayersOptions | None = None,
     ) -> None:
         super().__init__(pipeline.output, settings, options)
-        reason = refused_fields(pipeline, data)
+        reason = check_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
         self._pipeline = pipeline
@@ -62,7 +62,7 @@ class LayersRun(GraphRun):
         return parts
 
 
-def depends_on_ties(
+def check_ties(
     pipeline: Pipeline, output: OutputType, workers: int, dealing: str = TIME
 ) -> str | None:
     """Return why the answer depends on the order of instances among records of one time, or None.

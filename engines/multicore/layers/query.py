@@ -9,7 +9,7 @@ from streamlab.engines.multicore.layers.options import NONE, LayersOptions
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
 from streamlab.engines.multicore.oplus.operator_spec import spec_of
-from streamlab.engines.multicore.oplus.refusal import refusal
+from streamlab.engines.multicore.oplus.refusal import check_query
 from streamlab.engines.multicore.run.core_run import set_up
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.workloads.model import Input, Query
@@ -39,7 +39,7 @@ class LayersQueryRun(GraphRun):
         super().__init__(query.output, settings, options)
         workers = settings.workers
         compares = query.operators[0].join is not None
-        reason = no_graph(query, workers, self._options.determinism) or refusal(
+        reason = check_graph(query, workers, self._options.determinism) or check_query(
             query, data, fused=compares, states=workers
         )
         if query.operators[0].stores and not compares:
@@ -77,7 +77,7 @@ class LayersQueryRun(GraphRun):
         return [f"{operator.name} ({method}) x {workers}, {operator.buckets} buckets of keys"]
 
 
-def no_graph(query: Query, workers: int, determinism: str) -> str | None:
+def check_graph(query: Query, workers: int, determinism: str) -> str | None:
     """Return why a query cannot run as a graph with this many instances and this layer, or None."""
     if workers > _core.MOST_LAYER_INSTANCES:
         return (

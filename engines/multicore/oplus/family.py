@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions, wrong_number
-from streamlab.engines.multicore.oplus.refusal import wrong_streams
+from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions, check_instances
+from streamlab.engines.multicore.oplus.refusal import check_streams
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.protocol import Task
@@ -12,7 +12,7 @@ from streamlab.workloads.model import Query
 
 
 def _unsupported(task: Task, options: OplusOptions) -> str | None:
-    return wrong_streams(task.dataset) or wrong_number(task.workers, options)
+    return check_streams(task.dataset) or check_instances(task.workers, options)
 
 
 def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
@@ -28,9 +28,9 @@ def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
 def _unsupported_sn_map(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
     return (
-        wrong_streams(task.dataset)
-        or (map_stage.refused(query) if isinstance(query, Query) else None)
-        or map_stage.wrong_maps(options.maps(task.workers), task.dataset)
+        check_streams(task.dataset)
+        or (map_stage.check_query(query) if isinstance(query, Query) else None)
+        or map_stage.check_maps(options.maps(task.workers), task.dataset)
     )
 
 
@@ -40,7 +40,7 @@ VSN = Family(
     models=(Query,),
     run=OplusRun,
     unsupported=_unsupported,
-    own=OplusOptions,
+    options_type=OplusOptions,
     properties=properties(
         "the operator does not mention its instances",
         "the mapping of buckets, not the operator, does",
@@ -61,5 +61,5 @@ SN_MAP = replace(
     name="sn-map",
     summary="shared-nothing with a map stage: a tuple for each key, routed by it; operators O+",
     unsupported=_unsupported_sn_map,
-    own=MapStageOptions,
+    options_type=MapStageOptions,
 )

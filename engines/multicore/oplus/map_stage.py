@@ -68,7 +68,7 @@ def carried_columns(
     ]
 
 
-def refused(query: Query) -> str | None:
+def check_query(query: Query) -> str | None:
     """Return why a query cannot run behind a map stage, or None."""
     if len(query.operators) > 1:
         return (
@@ -96,7 +96,7 @@ def refused(query: Query) -> str | None:
     return None
 
 
-def wrong_maps(maps: int, data: Input | Dataset) -> str | None:
+def check_maps(maps: int, data: Input | Dataset) -> str | None:
     """Return why the number of map instances is invalid for an input, or None."""
     most = _core.MOST_STREAMS // max(1, len(data.streams))
     if 1 <= maps <= most:

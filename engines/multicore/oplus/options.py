@@ -7,14 +7,14 @@ from typing import ClassVar
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.elastic.controller import Settings, make
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.workloads.model import Operator
 
 FUSED, OPERATOR10 = JOIN_FORMS = ("fused", "operator10")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OplusOptions(OwnOptions):
+class OplusOptions(VariantOptions):
     """Options of a run of operators O+.
 
     Attributes:
@@ -80,16 +80,16 @@ class OplusOptions(OwnOptions):
             return workers
         return max(workers, settings.maximum)
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
         try:
             self.settings()
         except UnsupportedError as error:
             return str(error)
         return (
-            wrong_downstream(self.downstream)
-            or wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
-            or wrong_name("join_form", JOIN_FORMS, self.join_form)
+            check_downstream(self.downstream)
+            or check_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
+            or check_name("join_form", JOIN_FORMS, self.join_form)
         )
 
 
@@ -106,14 +106,14 @@ class MapStageOptions(OplusOptions):
     map_instances: int | None = 0
 
 
-def wrong_downstream(readers: int) -> str | None:
+def check_downstream(readers: int) -> str | None:
     """Return why the number of downstream readers is invalid, or None."""
     if 0 <= readers <= _core.MOST_DOWNSTREAM:
         return None
     return f"downstream must be between 0 and {_core.MOST_DOWNSTREAM}, got {readers}"
 
 
-def wrong_number(workers: int, options: OplusOptions) -> str | None:
+def check_instances(workers: int, options: OplusOptions) -> str | None:
     """Return why the initial or the maximum number of instances is invalid, or None."""
     most = options.threads(workers)
     if not workers <= most <= _core.MOST_WORKERS:

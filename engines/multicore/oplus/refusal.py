@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.oplus.tables import too_many_windows
+from streamlab.engines.multicore.oplus.tables import check_windows
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, ListColumn, Operator, Query
 
 
-def wrong_streams(data: Input | Dataset) -> str | None:
+def check_streams(data: Input | Dataset) -> str | None:
     """Return why the core cannot read an input's streams, or None.
 
     It refuses too many streams, and streams with tuples of several inputs.
@@ -24,14 +24,14 @@ def wrong_streams(data: Input | Dataset) -> str | None:
     return None
 
 
-def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str | None:
+def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> str | None:
     """Return why the core cannot run a query on an input, or None.
 
     Args:
         query: the query.
         data: its input.
         fused: whether its first operator is a join that runs over columns.
-        states: number of states of each operator, see `too_many_windows`.
+        states: number of states of each operator, see `check_windows`.
     """
     for operator in query.operators:
         if operator.stores and operator.lists and not (fused and operator.join is not None):
@@ -49,7 +49,7 @@ def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str |
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
     keyed = query.operators[1:] if fused else query.operators
-    reason = too_many_windows(keyed, states) or wrong_streams(data)
+    reason = check_windows(keyed, states) or check_streams(data)
     if reason is not None:
         return reason
     for stream in data.streams:
@@ -58,7 +58,7 @@ def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str |
                 f"stream {stream.name}: event times plus the windows' sizes exceed 2^61; use "
                 "smaller times"
             )
-        reason = _mistyped(operator, stream.name, stream.payload)
+        reason = _check_columns(operator, stream.name, stream.payload)
         if reason is not None:
             return reason
     if fused:
@@ -72,7 +72,7 @@ def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str |
     return None
 
 
-def _mistyped(operator: Operator, where: str, payload: Mapping[str, Any]) -> str | None:
+def _check_columns(operator: Operator, where: str, payload: Mapping[str, Any]) -> str | None:
     for name, column in payload.items():
         lists = isinstance(column, ListColumn)
         declared = operator.lists if lists else dict(_scalars(operator))
@@ -94,7 +94,7 @@ def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
     return [(name, operator.fields[name]) for name in operator.fields.names or ()]
 
 
-def unshared(query: Query) -> str | None:
+def check_shared_nothing(query: Query) -> str | None:
     """Return why shared-nothing instances cannot run a query, or None: they run one operator."""
     count = len(query.operators)
     if count == 1:

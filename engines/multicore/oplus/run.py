@@ -26,7 +26,7 @@ from streamlab.engines.multicore.oplus.kernels import (
 )
 from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.refusal import refusal, unshared
+from streamlab.engines.multicore.oplus.refusal import check_query, check_shared_nothing
 from streamlab.engines.multicore.run.core_run import CoreRun, set_up
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
@@ -64,11 +64,11 @@ class OplusRun(CoreRun):
         self._maps = options.maps(instances)
         states = most if options.shared_nothing or self._maps else 1
         self._fused = options.fuses(query.operators[0])
-        reason = refusal(query, data, fused=self._fused, states=states)
+        reason = check_query(query, data, fused=self._fused, states=states)
         if reason is None and options.shared_nothing:
-            reason = unshared(query)
+            reason = check_shared_nothing(query)
         if reason is None and self._maps:
-            reason = map_stage.refused(query) or map_stage.wrong_maps(self._maps, data)
+            reason = map_stage.check_query(query) or map_stage.check_maps(self._maps, data)
             if most != instances or controller is not None:
                 reason = "with a map stage the number of instances is fixed; remove the controller"
         if reason is None and controller is not None and not settings.measure:

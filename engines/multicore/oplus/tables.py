@@ -22,7 +22,7 @@ def windows_alive(operator: Operator) -> int:
     return 1 if window.type == SINGLE else -(-window.size // window.advance)
 
 
-def too_many_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
+def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
     """Return why a run's operators have too many windows, or None.
 
     The core has a table for each bucket of keys, whose entries hold all windows of a key.

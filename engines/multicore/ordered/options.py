@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.engines.multicore.stages.columns import partitions_of
 from streamlab.workloads.model.pipeline.program import Stage
 
@@ -28,7 +28,7 @@ _NUMBERS = ("partitions", "window", "ct_window_us", "qst_capacity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderedOptions(OwnOptions):
+class OrderedOptions(VariantOptions):
     """Options of an ordered pipeline.
 
     Attributes:
@@ -96,13 +96,13 @@ class OrderedOptions(OwnOptions):
         units = min(RECORDS_UNDER_WAY // batch, DEFAULT_MOST_WINDOW)
         return max(LEAST_WINDOW, 4 * workers, units)
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
         reason = (
-            wrong_name("scheduler", _core.SCHEDULERS, self.scheduler)
-            or wrong_name("serials", _core.SERIALS, self.serials)
-            or wrong_name("worklist", _core.WORKLISTS, self.queue)
-            or wrong_name("reordering", _core.REORDERINGS, self.reordering)
+            check_name("scheduler", _core.SCHEDULERS, self.scheduler)
+            or check_name("serials", _core.SERIALS, self.serials)
+            or check_name("worklist", _core.WORKLISTS, self.queue)
+            or check_name("reordering", _core.REORDERINGS, self.reordering)
         )
         if reason is not None:
             return reason

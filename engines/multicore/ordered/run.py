@@ -10,7 +10,7 @@ from streamlab.engines.multicore.ordered.options import BY_OPERATOR, OrderedOpti
 from streamlab.engines.multicore.run.core_run import CoreRun, set_up
 from streamlab.engines.multicore.run.results import histogram
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.multicore.stages.columns import add_stage, columns_of, refused_fields
+from streamlab.engines.multicore.stages.columns import add_stage, check_fields, columns_of
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.engines.protocol import Histogram, Measured
 from streamlab.workloads.model import Input, Pipeline
@@ -47,7 +47,7 @@ class OrderedRun(CoreRun):
         options = options or OrderedOptions()
         workers = settings.workers
         window = options.window_for(workers, settings.batch)
-        reason = refusal(pipeline, data, options, workers, window)
+        reason = check_pipeline(pipeline, data, options, workers, window)
         if reason is not None:
             raise UnsupportedError(reason)
         self._pipeline = pipeline
@@ -119,11 +119,11 @@ class OrderedRun(CoreRun):
         return {"latency": histogram(core.processing(), PROCESSING)}
 
 
-def refusal(
+def check_pipeline(
     pipeline: Pipeline, data: Input, options: OrderedOptions, workers: int, window: int
 ) -> str | None:
     """Return why the core cannot run a pipeline on an input with these options, or None."""
-    reason = refused_fields(pipeline, data)
+    reason = check_fields(pipeline, data)
     if reason is not None:
         return reason
     units = options.units_for(window)

@@ -8,7 +8,7 @@ from streamlab.engines.conditions import BLOCK, MEMORY, Conditions
 from streamlab.engines.multicore.run.settings import (
     COMPILED_OPTIONS,
     OPTIONS,
-    OwnOptions,
+    VariantOptions,
     settings_of,
 )
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
@@ -27,7 +27,7 @@ class Family:
             the variant's own options.
         properties: whether PIP1 to PIP3 hold, with reasons.
         unsupported: returns why a task with valid options cannot run, or None.
-        own: type of the options that other variants do not have.
+        options_type: type of the options that other variants do not have.
         compiles: whether the variant compiles users' functions.
     """
 
@@ -37,7 +37,7 @@ class Family:
     run: Callable[..., Prepared]
     properties: Mapping[str, Property]
     unsupported: Callable[[Task, Any], str | None] = lambda task, options: None
-    own: type[OwnOptions] = OwnOptions
+    options_type: type[VariantOptions] = VariantOptions
     compiles: bool = True
 
     def variant(self) -> Variant:
@@ -54,18 +54,22 @@ class Family:
 
     def wrong_options(self, options: Mapping[str, object]) -> str | None:
         """Return why options are invalid for any task of the variant, or None."""
-        types = {**OPTIONS, **(COMPILED_OPTIONS if self.compiles else {}), **self.own.KINDS}
+        types = {
+            **OPTIONS,
+            **(COMPILED_OPTIONS if self.compiles else {}),
+            **self.options_type.KINDS,
+        }
         for option, value in options.items():
             if option not in types:
                 return f"variant {self.name} has no option {option!r}; it has {', '.join(types)}"
             if type(value) is not types[option]:
                 return f"option {option} takes {types[option].__name__}, got {value!r}"
-        return self.own.of(options).wrong()
+        return self.options_type.from_task(options).check()
 
     def prepare(self, task: Task) -> Prepared:
         """Load a task's input and create the run; see `EngineAdapter.prepare`."""
         program, data = task.workload.program, task.dataset.load()
-        return self.run(program, data, settings_of(task), self.own.of(task.options))
+        return self.run(program, data, settings_of(task), self.options_type.from_task(task.options))
 
 
 def properties(*why: str, holds: bool = True) -> Mapping[str, Property]:

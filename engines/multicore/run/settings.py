@@ -99,18 +99,18 @@ class RunSettings:
         return min(rows, most_reserved_bytes() // output.itemsize)
 
 
-class OwnOptions:
+class VariantOptions:
     """Base of the options that only one variant has; subclasses are frozen dataclasses with defaults."""
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {}
     """Types of the options that a task may set, by name."""
 
     @classmethod
-    def of(cls, options: Mapping[str, object]) -> Self:
+    def from_task(cls, options: Mapping[str, object]) -> Self:
         """Create the options from all options of a task, whose types are valid."""
         return cls(**{name: value for name, value in options.items() if name in cls.KINDS})
 
-    def wrong(self) -> str | None:
+    def check(self) -> str | None:
         """Return why a value is invalid, or None."""
         return None
 
@@ -130,7 +130,7 @@ def settings_of(task: Task) -> RunSettings:
     )
 
 
-def wrong_under_load(task: Task) -> str | None:
+def check_load(task: Task) -> str | None:
     """Return which option conflicts with the task's offered load, or None."""
     if task.load is not None and not task.options.get("measure", True):
         return "measure = false works only without a load; remove the option or the load"
@@ -142,7 +142,7 @@ def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
     return [dtype[name].itemsize for name in dtype.names or ()]
 
 
-def wrong_name(option: str, names: Sequence[str], value: object) -> str | None:
+def check_name(option: str, names: Sequence[str], value: object) -> str | None:
     """Return a message if an option's value is not one of its names, or None."""
     if value in names:
         return None

@@ -21,7 +21,7 @@ def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]
     values = stream.payload.get(name)
     if values is None:
         return np.zeros(len(stream), dtype=dtype)
-    assert not isinstance(values, ListColumn), "refused_fields refuses lists"
+    assert not isinstance(values, ListColumn), "check_fields refuses lists"
     return np.ascontiguousarray(values, dtype=dtype)
 
 
@@ -59,7 +59,7 @@ def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -
     )
 
 
-def refused_fields(pipeline: Pipeline, data: Input) -> str | None:
+def check_fields(pipeline: Pipeline, data: Input) -> str | None:
     """Return why the core cannot take an input or a field of a pipeline, or None."""
     if len(data.streams) > _core.MOST_STREAMS:
         return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"

@@ -248,7 +248,7 @@ def of_values(xs, asked):
 def run(variant, asked, data, *, workers=2, bounds=True):
     family = FAMILIES[variant]
     settings = RunSettings(workers=workers, batch=4, pin=False, bounds=bounds)
-    made = family.run(asked, data, settings, family.own())
+    made = family.run(asked, data, settings, family.options_type())
     try:
         made.run()
         return made.answer()

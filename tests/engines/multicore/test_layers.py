@@ -13,7 +13,7 @@ from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
-from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from streamlab.engines.multicore.layers.pipeline import LayersRun, check_ties
 from streamlab.engines.protocol import Task, default_variant
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
@@ -454,11 +454,11 @@ def test_answers_that_depend_on_ties_between_instances_are_refused(task):
     two_keyed = pipeline(
         "two", keyed(remember), stateful(name="after", output=COUNTED, state=SEEN, apply=running)
     )
-    refused = depends_on_ties(two_keyed, BY_KEY, 2)
+    refused = check_ties(two_keyed, BY_KEY, 2)
     assert refused is not None and refused.startswith("operator after has a state")
-    assert depends_on_ties(PIPELINES["keys first"][0], STRICT, 2) is not None
+    assert check_ties(PIPELINES["keys first"][0], STRICT, 2) is not None
     for asked, output in PIPELINES.values():
-        assert depends_on_ties(asked, output, 4) is None
+        assert check_ties(asked, output, 4) is None
 
 
 def test_plan_and_counters_tell_the_published_forms():
@@ -482,16 +482,16 @@ def test_plan_and_counters_tell_the_published_forms():
 
 def test_dealing_in_turn_is_refused_where_an_answer_hangs_on_ties():
     def refused(name, dealing):
-        return depends_on_ties(*PIPELINES[name], 2, dealing)
+        return check_ties(*PIPELINES[name], 2, dealing)
 
     assert refused("stateless", TIME) is None  # of strict output
     assert "outputs of different keys depend on each other" in refused("stateless", TURN)
     assert "operator running has a state" in refused("a total of some", TURN)
-    assert depends_on_ties(*PIPELINES["stateless"], 1, TURN) is None
+    assert check_ties(*PIPELINES["stateless"], 1, TURN) is None
     toll = workload("linear_road_toll")
-    assert depends_on_ties(toll.program, toll.output, 4, TURN) is None
-    assert depends_on_ties(toll.program, toll.output, 4, TIME) is None
+    assert check_ties(toll.program, toll.output, 4, TURN) is None
+    assert check_ties(toll.program, toll.output, 4, TIME) is None
     remembers = replace(toll.program.stages[2], ties_commute=False)
     stages = (*toll.program.stages[:2], remembers, toll.program.stages[3])
-    reason = depends_on_ties(replace(toll.program, stages=stages), toll.output, 2)
+    reason = check_ties(replace(toll.program, stages=stages), toll.output, 2)
     assert reason is not None and "operator count has a state" in reason

@@ -217,14 +217,16 @@ def reads_words(w, t, out):
 def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
     words = workload("wordcount").program
     (operator,) = words.operators
-    listed = map_stage.refused(Query(name="q", operators=(replace(operator, update=reads_words),)))
+    listed = map_stage.check_query(
+        Query(name="q", operators=(replace(operator, update=reads_words),))
+    )
     assert "f_U of operator wordcount reads the lists" in listed and "vsn or sn" in listed
-    handed = map_stage.refused(Query(name="q", operators=(replace(operator, update=helped),)))
+    handed = map_stage.check_query(Query(name="q", operators=(replace(operator, update=helped),)))
     assert "may read the lists" in handed
-    assert "is a join" in map_stage.refused(workload("scale_join").program)
-    chain = map_stage.refused(next(iter(CHAINS.values())))
+    assert "is a join" in map_stage.check_query(workload("scale_join").program)
+    chain = map_stage.check_query(next(iter(CHAINS.values())))
     assert "variant sn-map runs queries of one operator" in chain
-    assert map_stage.refused(words) is None
+    assert map_stage.check_query(words) is None
     data = ordinary_input(workload("wordcount"))
     for maps in (-1, 33):
         with pytest.raises(UnsupportedError, match="map_instances must be between 1 and 32"):
