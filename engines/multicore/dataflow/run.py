@@ -6,7 +6,7 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dataflow.kernels import UnitKernels
 from streamlab.engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
@@ -78,7 +78,7 @@ class DataflowRun(CoreRun):
         self._marker_period_ns = _marker_period_ns(flow, data, settings.load)
         first, count = _markers(flow, data)
         period = min(flow.markers, np.iinfo(np.int64).max)
-        with set_up():
+        with setup_errors():
             self._core = _core.DataflowRun(
                 settings.for_core(flow.output),
                 first=first,
@@ -104,10 +104,10 @@ class DataflowRun(CoreRun):
         """
         self._run_core()
         plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
-        counters = self._counted()
+        counters = self._read_counters()
         if self._marker_period_ns is not None:
             counters["marker_period_ns"] = self._marker_period_ns
-        return self._measured(plan, counters, unsound=self._unsound)
+        return self._build_measured(plan, counters, unsound=self._unsound)
 
     def _add_unit(self, unit: Unit, kernels: UnitKernels, *, gives: bool) -> None:
         row = unit.gives.row

@@ -68,11 +68,11 @@ class DgsOptions(VariantOptions):
             check_name("handover", _core.HANDOVERS, self.handover)
             or check_name("mailbox", _core.MAILBOXES, self.mailbox)
             or check_name("optimizer", names(), self.optimizer)
-            or self._check_adapting()
+            or self._check_adaptive()
             or self._check_checkpoints()
         )
 
-    def _check_adapting(self) -> str | None:
+    def _check_adaptive(self) -> str | None:
         if self.adapt and self.mailbox == "tags":
             return "option adapt needs mailbox = 'horizon': mailboxes by tag keep their plan"
         if self.adapt_ms < 1:

@@ -11,7 +11,12 @@ import numpy as np
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
-from streamlab.engines.multicore.dgs.adaptive.deciders import Adapting, ByRates, Decider, Script
+from streamlab.engines.multicore.dgs.adaptive.deciders import (
+    AdaptiveSettings,
+    Decider,
+    RateDecider,
+    ScriptDecider,
+)
 from streamlab.engines.multicore.dgs.adaptive.phases import Phases
 from streamlab.engines.multicore.dgs.costs import measure_costs
 from streamlab.engines.multicore.dgs.kernels import Kernels
@@ -19,7 +24,7 @@ from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
 from streamlab.engines.multicore.dgs.recovery.recovery import Recovery
 from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
-from streamlab.engines.multicore.run.core_run import CoreRun, crashes, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, crash_errors, setup_errors
 from streamlab.engines.multicore.run.results import LATENCY, histogram
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.protocol import Histogram, Measured
@@ -79,9 +84,9 @@ class DgsRun(CoreRun):
         self.plan = choice.plan
         self._offered = settings.workers
         self._script = tuple(script)
-        self._adapting: Adapting | None = None
+        self._adaptive: AdaptiveSettings | None = None
         if chosen.adapt and settings.workers > 1:
-            self._adapting = choose_for.adapting()
+            self._adaptive = choose_for.adaptive_settings()
         self._recovery: Recovery | None = None
         self._changer: PlanChanger | None = None
         self._phases: Phases | None = None
@@ -100,7 +105,7 @@ class DgsRun(CoreRun):
 
     @property
     def _adapts(self) -> bool:
-        return self._adapting is not None or bool(self._script)
+        return self._adaptive is not None or bool(self._script)
 
     def _set_up(
         self,
@@ -115,7 +120,7 @@ class DgsRun(CoreRun):
         cuts: Cuts | None = recovery.cuts if recovery else None
         if self._adapts and cuts is None:
             cuts = find_cuts(program, data, 1, MOST_CHANGE_CUTS)
-        with set_up():
+        with setup_errors():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
@@ -140,8 +145,8 @@ class DgsRun(CoreRun):
 
     def _decider(self, data: Input, cuts: Cuts) -> Decider | None:
         if self._script:
-            return Script(self._script)
-        return ByRates(self._adapting, data, cuts) if self._adapting else None
+            return ScriptDecider(self._script)
+        return RateDecider(self._adaptive, data, cuts) if self._adaptive else None
 
     def run(self) -> Measured:
         """Process the whole input.
@@ -149,13 +154,13 @@ class DgsRun(CoreRun):
         Raises:
             EngineCrashError: a worker failed; the message names its error.
         """
-        with crashes():  # The snapshot thread joins and forks states when the plan changes.
+        with crash_errors():  # The snapshot thread joins and forks states when the plan changes.
             self._run_with_snapshots()
         phases = self._phases
         assert phases is not None, "the run was set up"
         self.plan = phases.plan
         used = float(phases.workers_used())
-        counters = {**self._counted(), **phases.record_bytes(), "workers_used": used}
+        counters = {**self._read_counters(), **phases.record_bytes(), "workers_used": used}
         sync = histogram(self._core.sync(), "from the last leaf's arrival until it continues")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
@@ -175,7 +180,7 @@ class DgsRun(CoreRun):
             )
             change_lines += map(str, changes[:MOST_CHANGES_SHOWN])
         text = "\n".join([plan_text(self.plan), *self._because, *change_lines])
-        return self._measured(text, counters, notices=notices)
+        return self._build_measured(text, counters, notices=notices)
 
     def answer(self) -> Columns:
         """Return all outputs; with checkpoints, those on disk."""
@@ -271,7 +276,7 @@ class _Chooser:
         except ModelError as error:
             raise EngineError(str(error)) from error
 
-    def adapting(self) -> Adapting:
+    def adaptive_settings(self) -> AdaptiveSettings:
         """Return the settings for plan changes during the run; measures costs."""
         name = self._options.optimizer
         chosen = optimizer(name)  # Look it up once: that takes milliseconds.
@@ -290,9 +295,9 @@ class _Chooser:
                 ) from error
             return plan
 
-        return Adapting(
+        return AdaptiveSettings(
             period_s=self._options.adapt_ms / 1e3,
-            chosen=for_rates,
+            choose_plan=for_rates,
             costs=costs,
             whole=self._request.streams,
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.settings import RunSettings, VariantOptions, check_name
 from streamlab.engines.protocol import Measured
 from streamlab.workloads.model import Input, Query, Workload
@@ -100,7 +100,7 @@ class JoinsRun(CoreRun):
         super().__init__(query.output, settings)
         self._plan = _PLANS[kind].format(threads=settings.workers)
         self._plan += _BY_TUPLES if form == TUPLES else ""
-        with set_up():
+        with setup_errors():
             self._core = _core.JoinsRun(
                 settings.for_core(self._output), kind=kind, window=window, band=BAND, form=form
             )
@@ -114,7 +114,7 @@ class JoinsRun(CoreRun):
             EngineCrashError: a thread failed; the message names its error.
         """
         self._run_core()
-        return self._measured(self._plan, self._counted())
+        return self._build_measured(self._plan, self._read_counters())
 
     def _add_streams(self, data: Input) -> None:
         for index, (stream, fields) in enumerate(zip(data.streams, (LEFT, RIGHT), strict=True)):

@@ -65,20 +65,20 @@ def compile_kernel(
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, {**names, "bounds": bounds})
     if path is None:
-        return _compiled(
+        return _compile(
             where, functions, source, signature, names, None, bounds=bounds, width=width
         )
     key = (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    kernel = _compiled(where, functions, source, signature, names, path, bounds=bounds, width=width)
+    kernel = _compile(where, functions, source, signature, names, path, bounds=bounds, width=width)
     # Numba compiles in the address, not the content, of large and of non-contiguous global arrays.
     if not kernel._library.has_dynamic_globals:
         _loaded[key] = kernel
     return kernel
 
 
-def _compiled(
+def _compile(
     where: str,
     functions: Mapping[str, tuple[str, Callable[..., Any]]],
     source: str,
@@ -96,7 +96,10 @@ def _compiled(
     namespace = module.__dict__
     namespace |= {
         "kernel": sealed_cfunc(signature, keep=path is not None, width=width, error_model="numpy"),
-        **{name: inlined(function, bounds=bounds) for name, (_, function) in functions.items()},
+        **{
+            name: compile_inlined(function, bounds=bounds)
+            for name, (_, function) in functions.items()
+        },
         "carray": carray,
         "boolean": np.bool_,
         "int32": np.int32,
@@ -116,7 +119,7 @@ def _compiled(
     return namespace[new[-1]]
 
 
-def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
+def compile_inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
     """Compile a user's function, and the functions that it calls, for inlining into kernels.
 
     Numba accepts a function in a global or closure variable only if it is compiled already.
@@ -127,26 +130,31 @@ def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
         bounds: whether it and the functions it calls check array indices.
     """
     options = inline_functions.OPTIONS | (checked.OPTIONS if bounds else {})
-    plain = _plain(function, bounds=bounds)
+    plain = _plain_function(function, bounds=bounds)
     if plain is not None:
-        return _inlined(plain, options, {})
+        return _compile_function(plain, options, {})
     return function if hasattr(function, "py_func") else njit(**options)(function)
 
 
-def _plain(function: object, *, bounds: bool) -> FunctionType | None:
+def _plain_function(function: object, *, bounds: bool) -> FunctionType | None:
     """Return the plain Python function to compile, or None if it is compiled already."""
     if bounds and isinstance(function, Dispatcher):
         function = function.py_func
     return function if isinstance(function, FunctionType) else None
 
 
-def _inlined(function: FunctionType, options: dict[str, Any], compiled: dict[int, Any]) -> Any:
+def _compile_function(
+    function: FunctionType, options: dict[str, Any], compiled: dict[int, Any]
+) -> Any:
     """Compile a function; `compiled` maps ids to compiled functions, and to None during compilation."""
     compiled[id(function)] = None
     module_globals = function.__globals__
     names = names_of(function.__code__)
-    helpers = {name: _helper(module_globals.get(name), options, compiled) for name in names}
-    cells = [_helper(cell.cell_contents, options, compiled) for cell in function.__closure__ or ()]
+    helpers = {name: _compile_helper(module_globals.get(name), options, compiled) for name in names}
+    cells = [
+        _compile_helper(cell.cell_contents, options, compiled)
+        for cell in function.__closure__ or ()
+    ]
     twin = FunctionType(
         function.__code__,
         module_globals | {name: helper for name, helper in helpers.items() if helper is not None},
@@ -165,16 +173,20 @@ def _inlined(function: FunctionType, options: dict[str, Any], compiled: dict[int
     return compiled[id(function)]
 
 
-def _helper(value: object, options: dict[str, Any], compiled: dict[int, Any]) -> Any:
+def _compile_helper(value: object, options: dict[str, Any], compiled: dict[int, Any]) -> Any:
     """Compile a plain function; return None for other values and for functions that Numba overloads."""
-    plain = _plain(value, bounds="boundscheck" in options)
+    plain = _plain_function(value, bounds="boundscheck" in options)
     if plain is None:
         return None
     context = cpu_target.typing_context
     context.refresh()
     if plain is value and context._lookup_global(value) is not None:
         return None
-    return compiled[id(plain)] if id(plain) in compiled else _inlined(plain, options, compiled)
+    return (
+        compiled[id(plain)]
+        if id(plain) in compiled
+        else _compile_function(plain, options, compiled)
+    )
 
 
 def _explain(
@@ -205,7 +217,7 @@ def _sources_fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _constant(value: object) -> str:
+def _constant_text(value: object) -> str:
     """Return a text that identifies a constant of a source, equal in every process."""
     function = getattr(value, "py_func", value)
     if isinstance(function, FunctionType):  # the engine's: `_sources_fingerprint` covers its code
@@ -222,7 +234,7 @@ def _cached_source(
         stable = [fingerprint(function, places=True) for function in functions]
     except UnstableError:
         return None
-    constants = repr(sorted((name, _constant(value)) for name, value in names.items()))
+    constants = repr(sorted((name, _constant_text(value)) for name, value in names.items()))
     key = hashlib.sha256("\0".join((_sources_fingerprint(), *stable, source, constants)).encode())
     path = cache_folder() / "kernels" / f"{key.hexdigest()[:32]}.py"
     temporary = path.with_suffix(f".{os.getpid()}.tmp")

@@ -20,7 +20,7 @@ _NOTES: list[list[BaseException]] = []
 
 
 @contextmanager
-def noted() -> Iterator[list[BaseException]]:
+def collect_exceptions() -> Iterator[list[BaseException]]:
     """Collect the exceptions of kernels in any thread until the block ends."""
     raised: list[BaseException] = []
     with _LOCK:

@@ -51,7 +51,7 @@ class GraphRun(CoreRun, ABC):
         """
         self._run_core()
         counters = self._counters()
-        return self._measured(self._plan(counters), counters)
+        return self._build_measured(self._plan(counters), counters)
 
     def answer(self) -> Columns:
         """Return all outputs, ordered by time and sink; a late output of a sink stays in place."""
@@ -93,7 +93,7 @@ class GraphRun(CoreRun, ABC):
         )
 
     def _counters(self) -> dict[str, float]:
-        counters = self._counted()
+        counters = self._read_counters()
         if not self._compares:
             del counters["comparisons"]
         cpu_ns, merger_ns = counters.pop("cpu_ns"), counters.pop("merger_cpu_ns")

@@ -3,7 +3,7 @@
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore.layers.graph import GraphRun
 from streamlab.engines.multicore.layers.options import TIME, TURN, LayersOptions
-from streamlab.engines.multicore.run.core_run import set_up
+from streamlab.engines.multicore.run.core_run import setup_errors
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import (
     add_stage,
@@ -46,7 +46,7 @@ class LayersRun(GraphRun):
             StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
             for index, stage in enumerate(pipeline.stages)
         ]
-        with set_up():
+        with setup_errors():
             self._core = self._make_core([8, *itemsizes(pipeline.event)])
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, partitions_of(stage))

@@ -10,7 +10,7 @@ from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
 from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.refusal import check_query
-from streamlab.engines.multicore.run.core_run import set_up
+from streamlab.engines.multicore.run.core_run import setup_errors
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.workloads.model import Input, Query
 
@@ -55,7 +55,7 @@ class LayersQueryRun(GraphRun):
         self._kernels = OperatorKernels(operator, bounds=settings.bounds)
         layouts = [layout_of(operator, stream) for stream in data.streams]
         owner = balanced_mapping(operator.buckets, workers).astype(np.int32)
-        with set_up():
+        with setup_errors():
             self._core = self._make_core([8])
             self._core.set_operator(
                 spec=spec_of(operator, self._kernels, layouts, fused=self._compares),

@@ -14,11 +14,11 @@ import numpy as np
 from numba import types
 
 from streamlab.engines.multicore.kernels import emitter, memory
-from streamlab.engines.multicore.kernels.compile import compile_kernel, inlined
+from streamlab.engines.multicore.kernels.compile import compile_inlined, compile_kernel
 from streamlab.engines.multicore.kernels.vector_bits import vector_bits
 from streamlab.engines.multicore.oplus import kernel_sources as operator_sources
 from streamlab.engines.multicore.oplus import keyset, stored_tuples, window_tables
-from streamlab.engines.multicore.oplus.tables import windows_alive
+from streamlab.engines.multicore.oplus.tables import max_open_windows
 from streamlab.workloads.model import ListColumn, Operator, Stream
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint
 from streamlab.workloads.model.operators.instance import store
@@ -120,7 +120,7 @@ def entry_bytes(operator: Operator) -> int:
 
 def _places(operator: Operator) -> int:
     """Return the number of windows in an entry, of all inputs together."""
-    return windows_alive(operator) * len(operator.inputs)
+    return max_open_windows(operator) * len(operator.inputs)
 
 
 def _name_of(bucket: Callable[[int], int] | None) -> str:
@@ -147,7 +147,9 @@ class OperatorKernels:
         self._kernels: dict[tuple[object, ...], Any] = {}
         names = ("ts", "input", *(operator.fields.names or ()), *operator.lists)
         self._tuple = namedtuple("tuple_", names)  # type: ignore[misc]
-        bucket = None if operator.bucket is None else inlined(operator.bucket, bounds=bounds)
+        bucket = (
+            None if operator.bucket is None else compile_inlined(operator.bucket, bounds=bounds)
+        )
         name = f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}"
         to_bucket = keyset.bucket_function(operator.buckets, bucket)
         self._keys = keyset.KeySetType(name, to_bucket)
@@ -387,7 +389,7 @@ class OperatorKernels:
     def _in_windows(self, layout: TupleLayout) -> str:
         """Return the lines that update the windows of a tuple."""
         operator = self._operator
-        slots = windows_alive(operator)
+        slots = max_open_windows(operator)
         parts = self._stored_source(layout, "found" if slots == 1 else "at")
         touch = []
         if _lazy(operator):

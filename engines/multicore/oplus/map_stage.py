@@ -26,7 +26,7 @@ def _key_of(t: Any, out: Any) -> None:
     out.add(t.mapped_key)
 
 
-def aggregate_behind(operator: Operator) -> Operator:
+def mapped_aggregate(operator: Operator) -> Operator:
     """Return the aggregate A, which reads mapped tuples with one key each."""
     carried = _carried(operator)
     parts = tuple(
@@ -42,7 +42,7 @@ def aggregate_behind(operator: Operator) -> Operator:
     return replace(operator, inputs=parts, keys=_key_of, bag=False)
 
 
-def layout_behind(aggregate: Operator, layout: TupleLayout) -> TupleLayout:
+def mapped_layout(aggregate: Operator, layout: TupleLayout) -> TupleLayout:
     """Return the layout of a stream's mapped tuples, from the layout of its tuples."""
     available = (KEY, *layout.fields)
     names = tuple(name for name in aggregate.fields.names or () if name in available)
@@ -116,10 +116,10 @@ def _fields_of_update(operator: Operator) -> frozenset[str] | None:
     """Return the fields that f_U reads; None if it may read all, as when tuples are stored."""
     if operator.stores or operator.update is None:
         return None
-    return attributes_read(operator.update, 1)
+    return read_attributes(operator.update, 1)
 
 
-def attributes_read(function: Callable[..., Any], parameter: int) -> frozenset[str] | None:
+def read_attributes(function: Callable[..., Any], parameter: int) -> frozenset[str] | None:
     """Return the attributes of a parameter that a function reads, from its bytecode.
 
     Args:

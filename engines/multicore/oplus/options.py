@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.oplus.elastic.controller import Settings, make
+from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller
 from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.workloads.model import Operator
 
@@ -69,7 +69,7 @@ class OplusOptions(VariantOptions):
         Raises:
             UnsupportedError: an option of the controller is invalid.
         """
-        return None if self.controller is None else make(self.controller)[1]
+        return None if self.controller is None else make_controller(self.controller)[1]
 
     def threads(self, workers: int) -> int:
         """Return the number of threads for instances."""

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus.elastic.controller import make
-from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 from streamlab.engines.multicore.oplus.kernels import (
@@ -27,7 +27,7 @@ from streamlab.engines.multicore.oplus.kernels import (
 from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.refusal import check_query, check_shared_nothing
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.protocol import Measured
@@ -87,9 +87,9 @@ class OplusRun(CoreRun):
         # With a map stage, the aggregate reads the mapped tuples.
         self._aggregate, self._aggregate_kernels = self._operator, self._kernels[0]
         if self._maps:
-            self._aggregate = map_stage.aggregate_behind(self._operator)
+            self._aggregate = map_stage.mapped_aggregate(self._operator)
             self._aggregate_kernels = OperatorKernels(self._aggregate, bounds=settings.bounds)
-        with set_up():
+        with setup_errors():
             self._core = _core.OplusRun(
                 settings.for_core(query.output, threads=most + options.downstream),
                 spec=spec_of(
@@ -138,7 +138,7 @@ class OplusRun(CoreRun):
         )
         if self._maps:
             plan = f"map: {self._maps} instances -> {plan}"
-        counters = self._counted()
+        counters = self._read_counters()
         if self._operator.join is None:
             del counters["comparisons"]
         elif self._vector_bits:
@@ -151,7 +151,7 @@ class OplusRun(CoreRun):
                 start=instances,
                 join=self._operator.join is not None,
             )
-        return self._measured(plan, counters, elasticity=elastic)
+        return self._build_measured(plan, counters, elasticity=elastic)
 
     @property
     def mapping(self) -> IntArray:
@@ -159,26 +159,26 @@ class OplusRun(CoreRun):
         return self._mappings[0]
 
     def reconfigure(
-        self, instances: int, mapping: IntArray, behind: Sequence[IntArray] | None = None
-    ) -> Switched | None:
+        self, instances: int, mapping: IntArray, others: Sequence[IntArray] | None = None
+    ) -> Switch | None:
         """Change the number of instances of all operators during `run`; see `ElasticOperator`.
 
         Args:
             instances: new number of instances of each operator.
             mapping: new mapping of the first operator, int64[buckets].
-            behind: new mappings of the further operators; None balances them with the fewest moves.
+            others: new mappings of the further operators; None balances them with the fewest moves.
 
         Returns:
             The switch of the first operator, once all operators have switched; None if the input
             ended before.
         """
         core = self._open()
-        if behind is None:
-            behind = [
+        if others is None:
+            others = [
                 balanced_mapping(operator.buckets, instances, now)
                 for operator, now in zip(self._operators[1:], self._mappings[1:], strict=True)
             ]
-        mappings = [mapping, *behind]
+        mappings = [mapping, *others]
         # Request all switches before waiting: a thread needs the switches of all operators.
         numbers = [
             core.reconfigure(instances, table.astype(np.int32).tolist(), op)
@@ -192,7 +192,7 @@ class OplusRun(CoreRun):
         if first is None or None in switched:
             return None
         self._mappings = mappings
-        return Switched(event_ts=first[0], moved_bytes=first[1])
+        return Switch(event_ts=first[0], moved_bytes=first[1])
 
     def snapshot(self) -> RawSnapshot | None:
         """Read the counters; see `ElasticOperator`."""
@@ -245,7 +245,7 @@ class OplusRun(CoreRun):
             self._add_stream(index, stream, columns, layout.input, process, route, shapes)
 
     def _add_mapped(self, index: int, stream: Stream, columns: object, layout: TupleLayout) -> None:
-        mapped = map_stage.layout_behind(self._aggregate, layout)
+        mapped = map_stage.mapped_layout(self._aggregate, layout)
         self._add_stream(
             index,
             stream,
@@ -258,7 +258,7 @@ class OplusRun(CoreRun):
         )
 
     def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
-        controller, settings = make(options)
+        controller, settings = make_controller(options)
         return ElasticLoop(
             self,
             controller,

@@ -16,7 +16,7 @@ _LEAST_BYTES = 4 * 24
 """Minimum size of a window: the smallest table has four entries, and a window has key, boundary and state."""
 
 
-def windows_alive(operator: Operator) -> int:
+def max_open_windows(operator: Operator) -> int:
     """Return the maximum number of open windows of a key; a table entry holds all of them."""
     window = operator.window
     return 1 if window.type == SINGLE else -(-window.size // window.advance)
@@ -32,13 +32,13 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
         states: number of states of each operator: 1 if its instances share it, else one per instance.
     """
     keyed = list(operators)
-    windows = [windows_alive(operator) * operator.buckets for operator in keyed]
+    windows = [max_open_windows(operator) * operator.buckets for operator in keyed]
     total = sum(windows) * states
     if total <= MOST_WINDOWS:
         return None
     most = max(windows)
     operator = keyed[windows.index(most)]
-    window, overlaps = operator.window, windows_alive(operator)
+    window, overlaps = operator.window, max_open_windows(operator)
     described = (
         f"operator {operator.name}: windows of size {window.size} that advance by "
         f"{window.advance} overlap {overlaps} times; with {operator.buckets} buckets of one key "
@@ -64,10 +64,10 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
 def _remedies(operator: Operator, room: int) -> list[str]:
     """Return changes that limit an operator's windows per state to `room`."""
     remedies = []
-    if operator.buckets <= room and windows_alive(operator) > 1:
+    if operator.buckets <= room and max_open_windows(operator) > 1:
         least = -(-operator.window.size // (room // operator.buckets))
         remedies.append(f"let the window advance by at least {least}")
-    if windows_alive(operator) <= room:
-        most = room // windows_alive(operator)
+    if max_open_windows(operator) <= room:
+        most = room // max_open_windows(operator)
         remedies.append(f"give the operator at most {most} buckets")
     return remedies

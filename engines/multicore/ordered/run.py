@@ -7,7 +7,7 @@ import numpy as np
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.results import histogram
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import add_stage, check_fields, columns_of
@@ -56,7 +56,7 @@ class OrderedRun(CoreRun):
             StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
             for index, stage in enumerate(pipeline.stages)
         ]
-        with set_up():
+        with setup_errors():
             self._core = _core.OrderedRun(
                 settings.for_core(pipeline.output),
                 window=window,
@@ -81,7 +81,7 @@ class OrderedRun(CoreRun):
             EngineCrashError: an operator failed; the message names it and its error.
         """
         duration_ns = self._run_core()
-        return self._measured(self._plan(), self._counters(duration_ns))
+        return self._build_measured(self._plan(), self._counters(duration_ns))
 
     def _plan(self) -> str:
         options, workers = self._options, self._settings.workers
@@ -100,7 +100,7 @@ class OrderedRun(CoreRun):
         )
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
-        core, counters = self._open(), self._counted()
+        core, counters = self._open(), self._read_counters()
         if self._settings.measure:
             counters |= _quantiles(histogram(core.processing(), PROCESSING))
         worked_ns = max(1, duration_ns * self._settings.workers)

@@ -8,7 +8,7 @@ import numpy as np
 
 from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from streamlab.engines.multicore.kernels.bounds import OutOfBoundsError
-from streamlab.engines.multicore.kernels.exceptions import noted
+from streamlab.engines.multicore.kernels.exceptions import collect_exceptions
 from streamlab.engines.multicore.run.results import (
     LAG,
     LATENCY_UNDER_LOAD,
@@ -91,14 +91,14 @@ class CoreRun:
             OutOfMemoryError: a thread could not allocate memory.
         """
         core = self._open()
-        with crashes():
+        with crash_errors():
             try:
                 duration_ns: int = core.run()
             except MemoryError as error:
                 raise OutOfMemoryError(f"multicore: {error}") from error
         return duration_ns
 
-    def _measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
+    def _build_measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
         """Return the measurements of a finished run; `more` are further fields of `Measured`."""
         core = self._open()
         return Measured(
@@ -110,7 +110,7 @@ class CoreRun:
             **self._latencies(core),
         )
 
-    def _counted(self) -> dict[str, float]:
+    def _read_counters(self) -> dict[str, float]:
         """Return the core's counters by name."""
         return {name: float(value) for name, value in self._open().counters().items()}
 
@@ -135,7 +135,7 @@ class CoreRun:
 
 
 @contextmanager
-def set_up() -> Iterator[None]:
+def setup_errors() -> Iterator[None]:
     """Turn the core's set-up errors into engine errors.
 
     Raises:
@@ -143,7 +143,7 @@ def set_up() -> Iterator[None]:
         EngineCrashError: a user's function raised, or the core could not start a thread.
         OutOfMemoryError: the run needs more memory than the machine has.
     """
-    with crashes():
+    with crash_errors():
         try:
             yield
         except MemoryError as error:
@@ -156,13 +156,13 @@ def set_up() -> Iterator[None]:
 
 
 @contextmanager
-def crashes() -> Iterator[None]:
+def crash_errors() -> Iterator[None]:
     """Turn the core's crashes into engine errors that name the exception of the user's function.
 
     Raises:
         EngineCrashError: the core failed in any of its threads.
     """
-    with noted() as raised:
+    with collect_exceptions() as raised:
         try:
             yield
         except RuntimeError as error:

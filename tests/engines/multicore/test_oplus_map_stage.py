@@ -198,16 +198,16 @@ def around(w, t, out):
     ],
 )
 def test_what_update_reads_of_a_tuple_is_what_mapped_ones_carry(function, read):
-    assert map_stage.attributes_read(function, 1) == read
+    assert map_stage.read_attributes(function, 1) == read
 
 
 def test_a_mapped_tuple_has_its_key_and_what_update_reads():
     longest_tweet = workload("longest_tweet_per_hashtag").program.operators[0]
-    assert map_stage.aggregate_behind(longest_tweet).fields.names == ("mapped_key", "chars")
+    assert map_stage.mapped_aggregate(longest_tweet).fields.names == ("mapped_key", "chars")
     words = workload("wordcount").program.operators[0]
-    assert map_stage.aggregate_behind(words).fields.names == ("mapped_key",)
+    assert map_stage.mapped_aggregate(words).fields.names == ("mapped_key",)
     whole = replace(words, update=helped)
-    assert map_stage.aggregate_behind(whole).fields.names == ("mapped_key", "user", "chars")
+    assert map_stage.mapped_aggregate(whole).fields.names == ("mapped_key", "user", "chars")
 
 
 def reads_words(w, t, out):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.engines.multicore.dgs.adaptive.deciders import Decider
-from streamlab.engines.multicore.dgs.adaptive.decision import Wish
+from streamlab.engines.multicore.dgs.adaptive.decision import PlanProposal
 from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
@@ -81,7 +81,7 @@ class PlanChanger:
         self._layout = layout
         self._decider = decider
         self._wire = wire
-        self._wish: Wish | None = None
+        self._proposal: PlanProposal | None = None
         self._looked_s = self._started_s = time.monotonic()
         self._period_s = decider.period_s
         self.changes: list[Change] = []
@@ -89,7 +89,7 @@ class PlanChanger:
     def run(self, ending: threading.Event) -> None:
         """Change the plan whenever the decider proposes it, in a run without checkpoints."""
         while True:
-            if self._wish is not None:
+            if self._proposal is not None:
                 if not self._core.wait_snapshot():
                     return
                 if self.change() is None:
@@ -105,32 +105,32 @@ class PlanChanger:
 
     def ask(self) -> None:
         """Ask the decider at most once a period, and request a stop of the core for a change."""
-        if self._wish is None and time.monotonic() - self._looked_s >= self._period_s:
+        if self._proposal is None and time.monotonic() - self._looked_s >= self._period_s:
             self._ask_now()
 
     def _ask_now(self) -> None:
         if len(self.changes) == MOST_CHANGES:
             return
         self._looked_s, worked_s = time.monotonic(), time.thread_time()
-        self._wish = self._decider.look(self._plan, self._core.cuts_decided())
+        self._proposal = self._decider.look(self._plan, self._core.cuts_decided())
         rest_s = REST_PER_LOOK * (time.thread_time() - worked_s)
         self._period_s = max(self._decider.period_s, rest_s)
-        if self._wish is not None:
-            self._core.request_change(self._wish.from_cut)
+        if self._proposal is not None:
+            self._core.request_change(self._proposal.from_cut)
 
     def change(self) -> Layout | None:
         """Replace the plan at a snapshot that has stopped the workers; return the new layout.
 
         Returns None if the run was aborted; then no further snapshot follows.
         """
-        assert self._wish is not None, "only this object requests stops"
-        wish, begun_s, cut = self._wish, time.monotonic(), self._core.snapshot_cut()
+        assert self._proposal is not None, "only this object requests stops"
+        proposal, begun_s, cut = self._proposal, time.monotonic(), self._core.snapshot_cut()
         states = self._layout.joined(self._core)
         if not self._core.take_plan_away():
             return None
         positions = positions_at(self._data, *self._cuts.key(cut))
-        self._layout = self._wire(wish.plan, states, positions)
-        self._plan, self._wish = wish.plan, None
+        self._layout = self._wire(proposal.plan, states, positions)
+        self._plan, self._proposal = proposal.plan, None
         took_ns = int((time.monotonic() - begun_s) * 1e9)
         self.changes.append(
             Change(
@@ -138,7 +138,7 @@ class PlanChanger:
                 took_ns=took_ns,
                 events=sum(positions),
                 event_ts=int(self._cuts.ts[cut]),
-                why=wish.why,
+                why=proposal.why,
             )
         )
         self._decider.changed(took_ns)

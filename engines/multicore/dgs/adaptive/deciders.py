@@ -5,8 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamlab.engines.multicore.dgs.adaptive.decision import Patience, Wish, better, say_little
-from streamlab.engines.multicore.dgs.adaptive.rates import alike, measured_rates
+from streamlab.engines.multicore.dgs.adaptive.decision import (
+    Patience,
+    PlanProposal,
+    propose_change,
+    too_few_events,
+)
+from streamlab.engines.multicore.dgs.adaptive.rates import measure_rates, similar_rates
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
@@ -30,7 +35,7 @@ class Decider(Protocol):
     at_once: bool
     """Whether to ask again right after a change."""
 
-    def look(self, plan: Plan, decided: int) -> Wish | None:
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
         """Return a change to make, or None. Called at most once a period.
 
         Args:
@@ -43,25 +48,25 @@ class Decider(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adapting:
-    """Settings of `ByRates`.
+class AdaptiveSettings:
+    """Settings of `RateDecider`.
 
     Attributes:
         period_s: time between two checks.
-        chosen: returns the optimizer's plan for measured rates.
+        choose_plan: returns the optimizer's plan for measured rates.
         costs: costs of the program's steps.
         whole: profile of the complete input; only its set of tags is used.
         margin: predicted gain that another plan needs, as a share.
     """
 
     period_s: float
-    chosen: Callable[[Sequence[StreamProfile]], Plan]
+    choose_plan: Callable[[Sequence[StreamProfile]], Plan]
     costs: Costs
     whole: Sequence[StreamProfile]
     margin: float = MARGIN
 
 
-class ByRates:
+class RateDecider:
     """Proposes changes by the rates of the latest period and the durations predicted from them.
 
     Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
@@ -76,7 +81,7 @@ class ByRates:
 
     at_once = False
 
-    def __init__(self, how: Adapting, data: Input, cuts: Cuts) -> None:
+    def __init__(self, how: AdaptiveSettings, data: Input, cuts: Cuts) -> None:
         self.period_s = how.period_s
         self._how = how
         self._data = data
@@ -88,7 +93,7 @@ class ByRates:
         self._spared = 0
         self._since_ns = time.monotonic_ns()
 
-    def look(self, plan: Plan, decided: int) -> Wish | None:
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
         """See `Decider.look`."""
         if decided == 0:
             return None
@@ -97,22 +102,24 @@ class ByRates:
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
         found = None
-        if not say_little(sum(here) - sum(begins)):
-            rates = measured_rates(self._data, begins, here, self._how.whole)
+        if not too_few_events(sum(here) - sum(begins)):
+            rates = measure_rates(self._data, begins, here, self._how.whole)
             found = self._better(plan, rates, now_ns - since_ns)
         return self._patience.worth(found, self._change_ns)
 
-    def _better(self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float) -> Wish | None:
+    def _better(
+        self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
+    ) -> PlanProposal | None:
         # If no tag's share differs by more than this, no ratio of durations differs by the margin.
         within = 1 - (1 + self._how.margin) ** -0.5
         settled = self._settled if self._spared < MOST_SPARED else None
-        if settled is not None and alike(settled, rates, within):
+        if settled is not None and similar_rates(settled, rates, within):
             self._spared += 1
             return None
-        found = better(
+        found = propose_change(
             plan,
             rates,
-            chosen=self._how.chosen,
+            choose_plan=self._how.choose_plan,
             costs=self._how.costs,
             margin=self._how.margin,
             period_ns=period_ns,
@@ -126,7 +133,7 @@ class ByRates:
         self._since_ns = time.monotonic_ns()
 
 
-class Script:
+class ScriptDecider:
     """Proposes the changes of a script, for tests.
 
     Args:
@@ -140,12 +147,12 @@ class Script:
     def __init__(self, steps: Sequence[tuple[int, Plan]]) -> None:
         self._steps = list(steps)
 
-    def look(self, plan: Plan, decided: int) -> Wish | None:
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
         """Return the next step."""
         if not self._steps:
             return None
         cut, other = self._steps.pop(0)
-        return Wish(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
+        return PlanProposal(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
 
     def changed(self, took_ns: int) -> None:
         """Do nothing."""

@@ -13,7 +13,7 @@ FEWEST_EVENTS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class PlanProposal:
     """A proposed plan change.
 
     Attributes:
@@ -29,32 +29,32 @@ class Wish:
     saved_ns: float = 0
 
 
-def say_little(events: int) -> bool:
+def too_few_events(events: int) -> bool:
     """Return whether a period has too few events for reliable rates."""
     return events < FEWEST_EVENTS
 
 
-def better(
+def propose_change(
     plan: Plan,
     rates: Sequence[StreamProfile],
     *,
-    chosen: Callable[[Sequence[StreamProfile]], Plan],
+    choose_plan: Callable[[Sequence[StreamProfile]], Plan],
     costs: Costs,
     margin: float,
     period_ns: float,
-) -> Wish | None:
+) -> PlanProposal | None:
     """Return a change to the optimizer's plan if it is predicted to be faster by a margin, else None.
 
     Args:
         plan: the running plan.
         rates: rates of the latest period.
-        chosen: returns the optimizer's plan for rates.
+        choose_plan: returns the optimizer's plan for rates.
         costs: costs of the program's steps.
         margin: required gain as a share, e.g. 0.1.
         period_ns: duration of the period.
     """
-    other = chosen(rates)
-    if same(plan, other):
+    other = choose_plan(rates)
+    if same_plan(plan, other):
         return None
     now, then = predict(plan, rates, costs), predict(other, rates, costs)
     if now.duration_ns <= (1 + margin) * then.duration_ns:
@@ -64,7 +64,7 @@ def better(
         f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {now.event_ns:.3g} ns, "
     )
     why += f"and {then.event_ns:.3g} ns with another plan"
-    return Wish(plan=other, why=why, saved_ns=saved_ns)
+    return PlanProposal(plan=other, why=why, saved_ns=saved_ns)
 
 
 class Patience:
@@ -76,26 +76,26 @@ class Patience:
     def __init__(self) -> None:
         self._missed_ns = 0.0
 
-    def worth(self, found: Wish | None, change_ns: float) -> Wish | None:
+    def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
         """Return a proposed change if the missed savings exceed its cost, else None.
 
         Args:
-            found: the change that `better` proposes for the latest period; None resets the savings.
+            proposal: the change that `propose_change` proposes for the latest period; None resets the savings.
             change_ns: cost of a change.
         """
-        if found is None:
+        if proposal is None:
             self._missed_ns = 0.0
             return None
-        self._missed_ns += found.saved_ns
+        self._missed_ns += proposal.saved_ns
         if self._missed_ns <= change_ns:
             return None
-        why = f"{found.why}; {self._missed_ns / 1e6:.3g} ms of savings were missed, and a change takes "
+        why = f"{proposal.why}; {self._missed_ns / 1e6:.3g} ms of savings were missed, and a change takes "
         why += f"{change_ns / 1e6:.3g} ms"
         self._missed_ns = 0.0
-        return replace(found, why=why)
+        return replace(proposal, why=why)
 
 
-def same(a: Plan, b: Plan) -> bool:
+def same_plan(a: Plan, b: Plan) -> bool:
     """Return whether two plans of one program have the same trees, placement and keys."""
     return _shape(a) == _shape(b)
 

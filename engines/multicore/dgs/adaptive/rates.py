@@ -16,7 +16,7 @@ CHANCE = 5.0
 """Standard deviations of a sampled count that count as chance."""
 
 
-def measured_rates(
+def measure_rates(
     data: Input, begins: Sequence[int], ends: Sequence[int], whole: Sequence[StreamProfile]
 ) -> tuple[StreamProfile, ...]:
     """Return the number of events of each tag between two positions of every stream.
@@ -45,7 +45,9 @@ def measured_rates(
     return tuple(profiles)
 
 
-def alike(then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: float) -> bool:
+def similar_rates(
+    then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: float
+) -> bool:
     """Return whether each tag's share of all events differs by at most `within`, or by chance.
 
     Rare tags differ much by chance: 25 and 70 events count as similar.

@@ -43,14 +43,14 @@ class Cuts:
         """Return time, stream and position of the event after a cut."""
         return int(self.ts[cut]), int(self.stream[cut]), int(self.position[cut])
 
-    def of(self, chosen: npt.NDArray[np.bool_]) -> "Cuts":
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Cuts":
         """Return the cuts that a mask selects."""
-        return Cuts(ts=self.ts[chosen], stream=self.stream[chosen], position=self.position[chosen])
+        return Cuts(ts=self.ts[mask], stream=self.stream[mask], position=self.position[mask])
 
-    def behind(self, positions: Sequence[int]) -> "Cuts":
+    def after(self, positions: Sequence[int]) -> "Cuts":
         """Return the cuts after the given stream positions, with positions counted from there."""
         offset = np.asarray(positions, dtype=np.int64)[self.stream]
-        later = self.of(self.position > offset)
+        later = self.select(self.position > offset)
         return replace(later, position=later.position - offset[self.position > offset])
 
 
@@ -64,7 +64,7 @@ def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = N
         most: maximum number of cuts, spread evenly; None means `MOST_CUTS`.
     """
     most = MOST_CUTS if most is None else most
-    kinds = sorted(synchronizing(program))
+    kinds = sorted(synchronizing_kinds(program))
     events = [
         _events_of(stream, index, kinds, len(program.kinds))
         for index, stream in enumerate(data.streams)
@@ -76,7 +76,7 @@ def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = N
     return Cuts(ts=ts[order], stream=stream[order], position=position[order])
 
 
-def synchronizing(program: DGSProgram) -> frozenset[int]:
+def synchronizing_kinds(program: DGSProgram) -> frozenset[int]:
     """Return the kinds whose events have cuts before them; all kinds if none depends on itself."""
     self_dependent = {a for a, b in program.dependent_kinds() if a == b}
     across = frozenset(range(len(program.kinds))) - program.key_kinds()
@@ -93,7 +93,7 @@ def positions_at(data: Input, ts: int, stream: int, position: int) -> tuple[int,
     )
 
 
-def behind(data: Input, positions: Sequence[int]) -> Input:
+def drop_before(data: Input, positions: Sequence[int]) -> Input:
     """Return views of the input without the events before the given stream positions."""
     streams = tuple(
         replace(

@@ -29,7 +29,7 @@ from streamlab.engines.multicore.dgs.recovery.format import (
     encode,
 )
 
-KEPT = 2
+CHECKPOINT_COUNT = 2
 """Number of checkpoints to keep: the newest, and the previous one in case the newest is unreadable."""
 _PREFIX = "checkpoint-"
 _NAME = re.compile(_PREFIX + r"([0-9]{8,})", re.ASCII)
@@ -38,7 +38,7 @@ _READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RecoveryPoint:
     """The point from which a restart resumes.
 
     Attributes:
@@ -81,7 +81,7 @@ class CheckpointFolder:
             raise
         self._outputs: io.FileIO | None = None
 
-    def recover(self) -> Found:
+    def recover(self) -> RecoveryPoint:
         """Find the newest usable checkpoint, and truncate the outputs to it.
 
         Raises:
@@ -113,7 +113,7 @@ class CheckpointFolder:
             for path in self.path.glob(f"{_UNFINISHED}*"):
                 path.unlink()
             self._cut_outputs(chosen)
-        return Found(checkpoint=chosen, refused=tuple(refused))
+        return RecoveryPoint(checkpoint=chosen, refused=tuple(refused))
 
     def write(
         self,
@@ -158,7 +158,7 @@ class CheckpointFolder:
             _write_atomically(path, encode(checkpoint, self._identity))
             self._number += 1
             self._checkpoint_paths.append(path)
-            while len(self._checkpoint_paths) > KEPT:
+            while len(self._checkpoint_paths) > CHECKPOINT_COUNT:
                 self._checkpoint_paths.pop(0).unlink(missing_ok=True)
 
     def rows(self) -> bytes:

@@ -10,7 +10,7 @@ from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
 from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, behind, find_cuts
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, drop_before, find_cuts
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Checkpoint, Identity
 from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
@@ -60,8 +60,8 @@ class Recovery:
         self._events = data.events
         self._offsets = self.checkpoint.positions if self.checkpoint else (0,) * len(data.streams)
         self._refused = found.refused
-        self.rest = behind(data, self._offsets)
-        self.cuts: Cuts = find_cuts(program, data, options.checkpoint_every).behind(self._offsets)
+        self.rest = drop_before(data, self._offsets)
+        self.cuts: Cuts = find_cuts(program, data, options.checkpoint_every).after(self._offsets)
         self._writer: CheckpointWriter | None = None
 
     def notices(self) -> tuple[str, ...]:

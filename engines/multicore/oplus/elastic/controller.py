@@ -63,7 +63,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({*BUILT_IN, *(point.name for point in announced(GROUP))}))
 
 
-def make(option: object) -> tuple[Controller, Settings]:
+def make_controller(option: object) -> tuple[Controller, Settings]:
     """Create a controller from an engine's option `controller`.
 
     Args:

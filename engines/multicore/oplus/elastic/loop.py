@@ -22,7 +22,7 @@ NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switched:
+class Switch:
     """A completed change of the number of instances.
 
     Attributes:
@@ -40,7 +40,7 @@ class ElasticOperator(Protocol):
     def snapshot(self) -> RawSnapshot | None:
         """Return the counters (takes some us); None once the input has ended."""
 
-    def reconfigure(self, instances: int, mapping: IntArray) -> Switched | None:
+    def reconfigure(self, instances: int, mapping: IntArray) -> Switch | None:
         """Change the number of instances, and return when all of them have switched.
 
         Args:
@@ -58,7 +58,7 @@ class ElasticLoop:
     Args:
         operator: the operator to observe and change.
         controller: the controller.
-        settings: bounds and period, from `controller.make`.
+        settings: bounds and period, from `controller.make_controller`.
         maximum: maximum number of instances of the operator.
         mapping: current mapping, int64[buckets].
         window_s: size of the operator's window, on the clock of its snapshots; 0 without a window.
