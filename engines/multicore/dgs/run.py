@@ -149,7 +149,7 @@ class DgsRun(CoreRun):
         return RateDecider(self._adaptive, data, cuts) if self._adaptive else None
 
     def run(self) -> Measured:
-        """Process the whole input.
+        """Process the complete input.
 
         Raises:
             EngineCrashError: a worker failed; the message names its error.
@@ -211,12 +211,12 @@ class DgsRun(CoreRun):
             self._run_core()
             return
         snapshots.start()
-        whole = False
+        complete = False
         try:
             self._run_core()
-            whole = True
+            complete = True
         finally:
-            snapshots.end(whole=whole)
+            snapshots.end(complete=complete)
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         return {"latency": histogram(core.latency(), LATENCY)}
@@ -299,7 +299,7 @@ class _Chooser:
             period_s=self._options.adapt_ms / 1e3,
             choose_plan=for_rates,
             costs=costs,
-            whole=self._request.streams,
+            input_profile=self._request.streams,
         )
 
 

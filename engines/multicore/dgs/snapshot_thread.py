@@ -27,17 +27,17 @@ class SnapshotThread:
         """Start the thread; call it before the run starts."""
         self._thread.start()
 
-    def end(self, *, whole: bool) -> None:
+    def end(self, *, complete: bool) -> None:
         """Wait until the thread ends.
 
         Args:
-            whole: whether the run is complete. Then the thread finishes its current snapshot.
+            complete: whether the run is complete. Then the thread finishes its current snapshot.
 
         Raises:
             BaseException: the exception of the function.
         """
         self._ending.set()
-        self._core.close_snapshots(not whole)
+        self._core.close_snapshots(not complete)
         try:
             self._done.wait()
         except (

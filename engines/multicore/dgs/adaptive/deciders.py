@@ -23,7 +23,7 @@ FIRST_CHANGE_NS = 2e6
 MARGIN = 0.1
 """Predicted gain that another plan needs: twice that of the optimizer `cost` for a further worker, since
 a change takes milliseconds."""
-MOST_SPARED = 7
+MOST_SKIPPED = 7
 """Maximum number of successive checks that skip planning."""
 
 
@@ -55,14 +55,14 @@ class AdaptiveSettings:
         period_s: time between two checks.
         choose_plan: returns the optimizer's plan for measured rates.
         costs: costs of the program's steps.
-        whole: profile of the complete input; only its set of tags is used.
+        input_profile: profile of the complete input; only its set of tags is used.
         margin: predicted gain that another plan needs, as a share.
     """
 
     period_s: float
     choose_plan: Callable[[Sequence[StreamProfile]], Plan]
     costs: Costs
-    whole: Sequence[StreamProfile]
+    input_profile: Sequence[StreamProfile]
     margin: float = MARGIN
 
 
@@ -70,27 +70,27 @@ class RateDecider:
     """Proposes changes by the rates of the latest period and the durations predicted from them.
 
     Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
-    similar to those for which no better plan was found. At most `MOST_SPARED` successive checks skip it, since the
+    similar to those for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it, since the
     similarity may be chance, and an optimizer may react to small differences.
 
     Args:
-        how: settings.
+        settings: period, margin, costs and optimizer.
         data: input that the run processes.
         cuts: cuts of that input.
     """
 
     at_once = False
 
-    def __init__(self, how: AdaptiveSettings, data: Input, cuts: Cuts) -> None:
-        self.period_s = how.period_s
-        self._how = how
+    def __init__(self, settings: AdaptiveSettings, data: Input, cuts: Cuts) -> None:
+        self.period_s = settings.period_s
+        self._settings = settings
         self._data = data
         self._cuts = cuts
         self._change_ns: float = FIRST_CHANGE_NS
         self._patience = Patience()
         self._from: tuple[int, ...] | None = None
         self._settled: Sequence[StreamProfile] | None = None
-        self._spared = 0
+        self._skipped = 0
         self._since_ns = time.monotonic_ns()
 
     def look(self, plan: Plan, decided: int) -> PlanProposal | None:
@@ -101,31 +101,31 @@ class RateDecider:
         here = positions_at(self._data, *self._cuts.key(decided - 1))
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
-        found = None
+        proposal = None
         if not too_few_events(sum(here) - sum(begins)):
-            rates = measure_rates(self._data, begins, here, self._how.whole)
-            found = self._better(plan, rates, now_ns - since_ns)
-        return self._patience.worth(found, self._change_ns)
+            rates = measure_rates(self._data, begins, here, self._settings.input_profile)
+            proposal = self._propose(plan, rates, now_ns - since_ns)
+        return self._patience.worth(proposal, self._change_ns)
 
-    def _better(
+    def _propose(
         self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
     ) -> PlanProposal | None:
         # If no tag's share differs by more than this, no ratio of durations differs by the margin.
-        within = 1 - (1 + self._how.margin) ** -0.5
-        settled = self._settled if self._spared < MOST_SPARED else None
+        within = 1 - (1 + self._settings.margin) ** -0.5
+        settled = self._settled if self._skipped < MOST_SKIPPED else None
         if settled is not None and similar_rates(settled, rates, within):
-            self._spared += 1
+            self._skipped += 1
             return None
-        found = propose_change(
+        proposal = propose_change(
             plan,
             rates,
-            choose_plan=self._how.choose_plan,
-            costs=self._how.costs,
-            margin=self._how.margin,
+            choose_plan=self._settings.choose_plan,
+            costs=self._settings.costs,
+            margin=self._settings.margin,
             period_ns=period_ns,
         )
-        self._settled, self._spared = (rates if found is None else None), 0
-        return found
+        self._settled, self._skipped = (rates if proposal is None else None), 0
+        return proposal
 
     def changed(self, took_ns: int) -> None:
         """Use the duration of the change as the cost of the next one."""

@@ -17,7 +17,7 @@ CHANCE = 5.0
 
 
 def measure_rates(
-    data: Input, begins: Sequence[int], ends: Sequence[int], whole: Sequence[StreamProfile]
+    data: Input, begins: Sequence[int], ends: Sequence[int], input_profile: Sequence[StreamProfile]
 ) -> tuple[StreamProfile, ...]:
     """Return the number of events of each tag between two positions of every stream.
 
@@ -28,10 +28,12 @@ def measure_rates(
         data: input of the run.
         begins: first position in each stream.
         ends: position after the last in each stream.
-        whole: profile of the complete input, for its set of tags.
+        input_profile: profile of the complete input, for its set of tags.
     """
     profiles = []
-    for stream, begin, end, occurring in zip(data.streams, begins, ends, whole, strict=True):
+    for stream, begin, end, occurring in zip(
+        data.streams, begins, ends, input_profile, strict=True
+    ):
         cells = occurring.counts.reshape(-1)
         if stream.tag is None:
             counts: npt.NDArray[np.int64] = np.zeros(len(cells), dtype=np.int64)

@@ -109,18 +109,18 @@ class Recovery:
         if self._writer is not None:
             self._writer.start()
 
-    def end(self, *, whole: bool) -> None:
+    def end(self, *, complete: bool) -> None:
         """Stop writing checkpoints, and make the last outputs durable.
 
         Args:
-            whole: whether the run is complete; else the last outputs are lost.
+            complete: whether the run is complete; else the last outputs are lost.
 
         Raises:
             EngineError: a checkpoint could not be written.
         """
         if self._writer is not None:
             writer, self._writer = self._writer, None
-            writer.end(whole=whole)
+            writer.end(complete=complete)
 
     def answer(self) -> Columns:
         """Return all outputs from the file, including those of earlier runs."""

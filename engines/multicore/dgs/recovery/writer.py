@@ -56,17 +56,17 @@ class CheckpointWriter:
         """Start the thread; call it before the run starts."""
         self._thread.start()
 
-    def end(self, *, whole: bool) -> None:
+    def end(self, *, complete: bool) -> None:
         """Stop the thread, and make the last outputs durable.
 
         Args:
-            whole: whether the run is complete; else the last outputs are lost.
+            complete: whether the run is complete; else the last outputs are lost.
 
         Raises:
             EngineError: a checkpoint could not be written.
         """
-        self._thread.end(whole=whole)
-        if not whole:
+        self._thread.end(complete=complete)
+        if not complete:
             return
         self._core.take_rest()
         ends = tuple(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamlab.engines.multicore.dgs.adaptive.deciders import (
-    MOST_SPARED,
+    MOST_SKIPPED,
     AdaptiveSettings,
     RateDecider,
 )
@@ -195,7 +195,7 @@ def looking():
             return chosen(rates)
 
         how = AdaptiveSettings(
-            period_s=1, margin=margin, choose_plan=counted, costs=COSTS, whole=profile(data)
+            period_s=1, margin=margin, choose_plan=counted, costs=COSTS, input_profile=profile(data)
         )
         cuts = find_cuts(workload("page_view_join").program, data, 1)
         return RateDecider(how, data, cuts), cuts, chosen, asked
@@ -228,8 +228,8 @@ def test_after_some_looks_a_plan_is_made_for_like_rates_too(looking):
     data = views()
     decider, cuts, chosen, asked = looking(data)
     plan = chosen(in_era(data, 0))
-    looks = np.linspace(0, len(cuts), 2 * MOST_SPARED + 4, dtype=np.int64)[1:]
+    looks = np.linspace(0, len(cuts), 2 * MOST_SKIPPED + 4, dtype=np.int64)[1:]
     for number, cut in enumerate(looks):
         assert decider.look(plan, int(cut)) is None
-        assert len(asked) == 1 + number // (MOST_SPARED + 1)
+        assert len(asked) == 1 + number // (MOST_SKIPPED + 1)
     assert len(asked) == 3
