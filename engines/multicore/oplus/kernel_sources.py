@@ -24,33 +24,33 @@ def process(view, begin, end, out_address):
     tables = pointer_at(view, 9)
 {open_stored}
     keys = open_keys(keys_address)
-    known = begin
+    scan_end = begin
     tuples = int64(0)
     before = int64(0)
-    while known < end:
-        columns = pointer_at(streams, int64(load(sources, known, uint8)))
-        row = load(rows, known, int64)
+    while scan_end < end:
+        columns = pointer_at(streams, int64(load(sources, scan_end, uint8)))
+        row = load(rows, scan_end, int64)
 {pointers}
         if load(ts_column, row, int64) >= expire_at:
             break
         user_keys({tuple}, keys)
         if refused_keys(keys) > 0:
             break
-        store_word(own, 2 * tuples, known)
+        store_word(own, 2 * tuples, scan_end)
         store_word(own, 2 * tuples + 1, count_keys(keys))
         tuples += int64(count_keys(keys) > before)
         before = count_keys(keys)
-        known += 1
+        scan_end += 1
     if load(view, 12, int64) != 0 and tuples > 0:
-        wanted = load(own, 2 * tuples - 1, int64)
-        for k in range(wanted):
+        key_count = load(own, 2 * tuples - 1, int64)
+        for k in range(key_count):
             prefetch_slot(tables, bucket_at(keys, k), hash_at(keys, k))
-        for k in range(wanted):
+        for k in range(key_count):
             prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
     out = open_out(out_address)
     left = load(view, 10, int64)
     last = left  # begin of the tuple's latest window
-    made = int64(0)
+    new_entries = int64(0)
     k = int64(0)
     p = int64(0)
     while p < tuples:
@@ -65,18 +65,18 @@ def process(view, begin, end, out_address):
         p += 1
     close_out(out, out_address)
     close_keys(keys, keys_address)
-    store_word(view, 16, made)
+    store_word(view, 16, new_entries)
     if p < tuples:
-        known = load(own, 2 * p, int64)
+        scan_end = load(own, 2 * p, int64)
 {close_stored}
-    return known + 1
+    return scan_end + 1
 """
 
 # Updates the windows of tuple t at place i, with keys [k, keys_end); its earliest window begins at
 # `first`.
 UPDATE = """\
         for j in range(k, keys_end):
-            found, new, fresh = find_or_make(
+            windows_at, new, fresh = find_or_make(
                 tables,
                 bucket_at(keys, j),
                 key_at(keys, j),
@@ -84,16 +84,16 @@ UPDATE = """\
                 stamp + i - begin,
                 STRIDE,
             )
-            if is_null(found):
-                found = call_find(
+            if is_null(windows_at):
+                windows_at = call_find(
                     find, instance, key_at(keys, j), bucket_at(keys, j), first, stamp + i - begin
                 )
-                fresh = not is_null(found)
+                fresh = not is_null(windows_at)
             else:
-                found = offset(found, HEAD)
+                windows_at = offset(windows_at, HEAD)
                 if new:
-                    made += 1
-                    make_windows(found, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
+                    new_entries += 1
+                    make_windows(windows_at, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
             if {due}:
 {updates}
 {after_keys}
@@ -120,15 +120,15 @@ AT_STORED = """\
 # all of them the kernel stops, and a later call repeats the tuple. Stamps mark the finished keys, so
 # the kernel removes the stamp of the unfinished one.
 CHECK_JOIN_ROOM = """\
-                wanted = len(deque_at(offset(found, {other}), DEQUE)) * {max_outputs}
-                if room(out) < wanted:
-                    store_word(offset(found, -HEAD), 0, NO_STAMP)
-                    lacking = wanted
+                needed_rows = len(deque_at(offset(windows_at, {other}), DEQUE)) * {max_outputs}
+                if room(out) < needed_rows:
+                    store_word(offset(windows_at, -HEAD), 0, NO_STAMP)
+                    lacking = needed_rows
                     break
 """
 
 COUNT_COMPARED = """\
-                compared += len(deque_at(offset(found, {other}), DEQUE))
+                compared += len(deque_at(offset(windows_at, {other}), DEQUE))
 """
 
 STOP_WITHOUT_ROOM = """\
@@ -173,7 +173,7 @@ UPDATE_OVERLAPPING = """\
                 slot = load(view, 11, int64)
                 window = left
                 while window <= last:
-                    at = offset(found, slot * ({inputs} * WINDOW_BYTES))
+                    at = offset(windows_at, slot * ({inputs} * WINDOW_BYTES))
                     if load(at, 1, int64) != window:
                         free_windows(at, window, {inputs}, WINDOW_BYTES)
 {at_stored}
@@ -244,7 +244,7 @@ MATCH = """\
 def match(probes, begin, end, others, first, last, pairs, capacity):
 {probe_pointers}
 {stored_pointers}
-    found = int64(0)
+    pair_count = int64(0)
     i = begin
     while i < end:
         width = min(4, end - i)
@@ -270,12 +270,12 @@ def match(probes, begin, end, others, first, last, pairs, capacity):
                     for j in range(first, last):
                         s = {stored}
                         if {call}:
-                            if found < capacity:
-                                store_word(pairs, 2 * found, {left})
-                                store_word(pairs, 2 * found + 1, {right})
-                            found += 1
+                            if pair_count < capacity:
+                                store_word(pairs, 2 * pair_count, {left})
+                                store_word(pairs, 2 * pair_count + 1, {right})
+                            pair_count += 1
         i += width
-    return found + 1
+    return pair_count + 1
 """
 
 PAIRS = """\

@@ -390,10 +390,10 @@ class OperatorKernels:
         """Return the lines that update the windows of a tuple."""
         operator = self._operator
         slots = max_open_windows(operator)
-        parts = self._stored_source(layout, "found" if slots == 1 else "at")
+        parts = self._stored_source(layout, "windows_at" if slots == 1 else "at")
         touch = []
         if _lazy(operator):
-            touch = [f"w = {self._windows_source('found')}"]
+            touch = [f"w = {self._windows_source('windows_at')}"]
             touch += [f"w[{i}].left = first" for i in range(len(operator.inputs))]
         if slots == 1:
             updates = operator_sources.UPDATE_ONE.format(
@@ -401,7 +401,7 @@ class OperatorKernels:
                 at_stored=parts["at_stored"],
                 after_update=parts["after_update"],
                 at_touch=textwrap.indent("\n".join(touch), " " * 16),
-                windows=self._windows_source("found"),
+                windows=self._windows_source("windows_at"),
             )
         else:
             updates = operator_sources.UPDATE_OVERLAPPING.format(
@@ -414,7 +414,7 @@ class OperatorKernels:
             unused="first" if slots == 1 else "NO_WINDOW",
             places=_places(operator),
             updates=updates,
-            due="not is_null(found)" if operator.bag else "fresh",
+            due="not is_null(windows_at)" if operator.bag else "fresh",
             after_keys=parts["after_keys"],
         )
         room = ""

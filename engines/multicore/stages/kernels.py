@@ -58,16 +58,16 @@ class StageKernels:
         """
         stage = self._stage
         functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("apply", stage.apply)}
-        record, opened, ahead, found, argument = "i", "", "", "", ""
+        record, opened, ahead, find, argument = "i", "", "", "", ""
         if stage.key is not None:
             functions["user_key"] = ("key", stage.key)
             record = "i if whole else int64(load(order, i, int32))"
-            opened, found = _KEYED, _FIND.format(partition=self._partition_source())
+            opened, find = _KEYED, _FIND.format(partition=self._partition_source())
             ahead = _AHEAD.format(tuple=self._tuple_source(), partition=self._partition_source())
             argument = "record_at(offset(entry, HEAD), STATE), "
         elif stage.kind != STATELESS:
             argument = "record_at(states, STATE), "
-        item = _ITEM.format(ahead=ahead, record=record, tuple=self._tuple_source(), found=found)
+        item = _ITEM.format(ahead=ahead, record=record, tuple=self._tuple_source(), find=find)
         source = self._bounds_source() + loop(
             "process",
             opened=_OPENED.format(pointers=self._pointers(), opened=opened),
@@ -178,7 +178,7 @@ _ITEM = """\
         k = int64({record})
         row = base + k
         t = {tuple}
-{found}
+{find}
         set_stamp(out, t.ts)"""
 
 _KEYED = """\
@@ -186,13 +186,13 @@ _KEYED = """\
     find = pointer_at(call, 4)
     partitions = load(call, 6, int64)
     whole = is_null(order)
-    known = begin"""
+    ahead_end = begin"""
 
 # The table of the next record stands for the size of all tables: this worker owns it, while another
 # worker may be growing the others.
 _AHEAD = """\
-        if i == known:
-            known = min(end, i + AHEAD)
+        if i == ahead_end:
+            ahead_end = min(end, i + AHEAD)
             row = base + (i if whole else int64(load(order, i, int32)))
             t = {tuple}
             key = int64(user_key(t))
@@ -200,7 +200,7 @@ _AHEAD = """\
             {partition}
             far = partitions * table_bytes(offset(states, p * KEY_STATES), STRIDE) > CLOSE
             for touched in range(2 * int64(far)):
-                for j in range(i, known):
+                for j in range(i, ahead_end):
                     row = base + (j if whole else int64(load(order, j, int32)))
                     t = {tuple}
                     key = int64(user_key(t))

@@ -46,8 +46,8 @@ class Recovery:
         path = Path(options.checkpoint_folder)
         self._folder = CheckpointFolder(path, identity(program, data), self._rows.itemsize)
         try:
-            found = self._folder.recover()
-            self.checkpoint: Checkpoint | None = found.checkpoint
+            point = self._folder.recover()
+            self.checkpoint: Checkpoint | None = point.checkpoint
             if self.checkpoint is not None and load is not None:
                 raise EngineError(
                     f"checkpoint folder {path} has a checkpoint at event {self.checkpoint.events}, "
@@ -59,7 +59,7 @@ class Recovery:
             raise
         self._events = data.events
         self._offsets = self.checkpoint.positions if self.checkpoint else (0,) * len(data.streams)
-        self._refused = found.refused
+        self._refused = point.refused
         self.rest = drop_before(data, self._offsets)
         self.cuts: Cuts = find_cuts(program, data, options.checkpoint_every).after(self._offsets)
         self._writer: CheckpointWriter | None = None

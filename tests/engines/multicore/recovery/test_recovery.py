@@ -131,7 +131,7 @@ def test_under_a_load_a_run_writes_checkpoints_and_cannot_go_on_from_one(tmp_pat
     "options, why",
     [
         ({"checkpoint_every": -1}, "cannot be negative"),
-        ({"checkpoint_folder": "/tmp/x"}, "goes with checkpoint_every"),
+        ({"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
         ({"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
     ],
 )
