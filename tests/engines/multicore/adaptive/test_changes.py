@@ -196,7 +196,7 @@ def test_a_further_worker_costs_nothing_once_all_have_been_started(monkeypatch):
     name, settings = "event_window", RunSettings(workers=2)
     options = DgsOptions(adapt=True, optimizer="cost")
     with closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made:
-        assert made._adapting.costs == replace(COSTS, start_ns=0.0)
+        assert made._adaptive.costs == replace(COSTS, start_ns=0.0)
 
 
 def test_with_one_worker_nothing_is_measured_and_nothing_changes(monkeypatch):

@@ -114,7 +114,7 @@ def test_a_change_that_the_end_of_the_input_overtook_is_none():
 
 
 def test_bounds_that_the_operator_does_not_have_are_refused():
-    with pytest.raises(EngineError, match="max is 9, and the operator can have at most 4"):
+    with pytest.raises(EngineError, match="max is 9, but the operator can have at most 4"):
         loop_of(Operator(), {"kind": "model", "max": 9})
     with pytest.raises(EngineError, match="min is 5"):
         loop_of(Operator(), {"kind": "model", "min": 5})

@@ -291,4 +291,4 @@ def test_a_full_disk_is_an_error_that_leaves_the_last_checkpoint(tmp_path):
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "cannot be written to: No space left on device" in done.stdout
-    assert "make room" in done.stdout
+    assert "free space" in done.stdout

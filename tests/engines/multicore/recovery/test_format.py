@@ -61,7 +61,7 @@ def test_one_of_the_future_is_refused():
 def test_one_of_another_run_is_refused(field, noun):
     theirs = replace(OURS, **{field: "x" * 32})
     with pytest.raises(
-        RefusedError, match=f"of another {noun} .*xxxx.* this one is event_window"
+        RefusedError, match=f"of another {noun} .*xxxx.* this run is event_window"
     ) as refused:
         decode(encode(CHECKPOINT, theirs), OURS)
     assert refused.value.foreign
