@@ -42,6 +42,8 @@ _Marker = namedtuple("_Marker", ("ts",))
 class UnitKernels:
     """Compiles the functions of one unit on first use, and keeps the code alive.
 
+    Methods raise EngineError if a function does not compile.
+
     Args:
         unit: the unit.
         bounds: whether its functions check array indices.
@@ -77,11 +79,7 @@ class UnitKernels:
         return -(-self.start_bytes // 8) * 8
 
     def items(self) -> int:
-        """Return the address of the kernel for items; 0 means that rows pass unchanged.
-
-        Raises:
-            EngineError: a function of the operator does not compile.
-        """
+        """Return the address of the kernel for items; 0 means that rows pass unchanged."""
         operator = self._operator
         if operator is None:
             return 0
@@ -109,11 +107,7 @@ class UnitKernels:
         return self._compile("items", functions, self._loop(body), _KERNEL)
 
     def marks(self) -> int:
-        """Return the address of the kernel for markers; 0 means that markers do nothing.
-
-        Raises:
-            EngineError: see `items`.
-        """
+        """Return the address of the kernel for markers; 0 means that markers do nothing."""
         unit, operator = self._unit, self._operator
         functions: Functions = {}
         if isinstance(operator, OpStateless):
@@ -154,11 +148,7 @@ class UnitKernels:
         return self._compile("marks", functions, source, _KERNEL)
 
     def start(self) -> int:
-        """Return the address of the kernel for a key's initial state; 0 means all zeros.
-
-        Raises:
-            EngineError: see `items`.
-        """
+        """Return the address of the kernel for a key's initial state; 0 means all zeros."""
         operator = self._operator
         if self._state is None or isinstance(operator, OpStateless) or operator is None:
             return 0

@@ -97,11 +97,7 @@ class DataflowRun(CoreRun):
             self._core.start()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message names it and its error.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         self._run_core()
         plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
         counters = self._read_counters()

@@ -28,6 +28,8 @@ _JOIN = types.int64(_POINTER, _POINTER, _POINTER)
 class Kernels:
     """Compiles the functions of one program on first use, and keeps the code alive.
 
+    Methods raise EngineError if a function does not compile.
+
     Args:
         program: the program.
         bounds: whether its functions check array indices.
@@ -39,21 +41,13 @@ class Kernels:
         self._compiled: dict[tuple[object, ...], Any] = {}
 
     def run(self, state: StateType, layout: EventLayout, *, keyed: bool) -> int:
-        """Return the address of the kernel that updates states with runs of events.
-
-        Raises:
-            EngineError: the update function does not compile.
-        """
+        """Return the address of the kernel that updates states with runs of events."""
         names = {"STATE": memory.record_type(state.dtype), **self._event_types(layout)}
         source = run_source(self._program, state, layout, keyed=keyed)
         return self._address("update", state.update, source, _RUN, names)
 
     def across(self, across: Across, layout: EventLayout) -> int:
-        """Return the address of the kernel that processes one event across keys.
-
-        Raises:
-            EngineError: the update function does not compile.
-        """
+        """Return the address of the kernel that processes one event across keys."""
         key_state = memory.record_type(self._program.states[0].dtype)
         names = {
             "OWN": memory.record_type(across.dtype),
@@ -64,21 +58,13 @@ class Kernels:
         return self._address(f"across {across.name}", across.update, source, _ACROSS, names)
 
     def fork(self, pair: ForkJoin) -> int:
-        """Return the address of a fork kernel.
-
-        Raises:
-            EngineError: the fork function does not compile.
-        """
+        """Return the address of a fork kernel."""
         return self._address(
             "fork", pair.fork, fork_source(self._program), _FORK, self._state_types(pair)
         )
 
     def join(self, pair: ForkJoin) -> int:
-        """Return the address of a join kernel.
-
-        Raises:
-            EngineError: the join function does not compile.
-        """
+        """Return the address of a join kernel."""
         return self._address("join", pair.join, join_source(), _JOIN, self._state_types(pair))
 
     def _event_types(self, layout: EventLayout) -> dict[str, object]:

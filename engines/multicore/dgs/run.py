@@ -149,11 +149,7 @@ class DgsRun(CoreRun):
         return RateDecider(self._adaptive, data, cuts) if self._adaptive else None
 
     def run(self) -> Measured:
-        """Process the complete input.
-
-        Raises:
-            EngineCrashError: a worker failed; the message names its error.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         with crash_errors():  # The snapshot thread joins and forks states when the plan changes.
             self._run_with_snapshots()
         phases = self._phases

@@ -108,11 +108,7 @@ class JoinsRun(CoreRun):
             self._core.start()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: a thread failed; the message names its error.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         self._run_core()
         return self._build_measured(self._plan, self._read_counters())
 

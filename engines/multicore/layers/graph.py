@@ -44,11 +44,7 @@ class GraphRun(CoreRun, ABC):
         self._options = options or LayersOptions()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message names it and its error.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         self._run_core()
         counters = self._counters()
         return self._build_measured(self._plan(counters), counters)

@@ -136,6 +136,8 @@ def _name_of(bucket: Callable[[int], int] | None) -> str:
 class OperatorKernels:
     """Compiles the functions of one operator on first use, and keeps the code alive.
 
+    Methods raise EngineError if a function does not compile.
+
     Args:
         operator: the operator.
         bounds: whether its functions check array indices.
@@ -160,11 +162,7 @@ class OperatorKernels:
             self._deque = stored_tuples.DequeType(stored_tuples.stored_dtype(operator), self._tuple)
 
     def process(self, layout: TupleLayout) -> int:
-        """Return the address of the kernel that updates window instances with tuples.
-
-        Raises:
-            EngineError: f_MK or f_U does not compile.
-        """
+        """Return the address of the kernel that updates window instances with tuples."""
         operator = self._operator
         source = operator_sources.PROCESS.format(
             open_stored=operator_sources.OPEN_STORED if operator.stores else "",
@@ -180,11 +178,7 @@ class OperatorKernels:
         return self._address("process", functions, source, _PROCESS, (layout,))
 
     def route(self, layout: TupleLayout) -> int:
-        """Return the address of the kernel that maps tuples to instances.
-
-        Raises:
-            EngineError: f_MK does not compile.
-        """
+        """Return the address of the kernel that maps tuples to instances."""
         source = operator_sources.ROUTE.format(
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("i", "", layout),
@@ -193,11 +187,7 @@ class OperatorKernels:
         return self._address("route", functions, source, _ROUTE, (layout,))
 
     def map(self, layout: TupleLayout) -> int:
-        """Return the address of the kernel that finds the keys of tuples in a map instance.
-
-        Raises:
-            EngineError: f_MK does not compile.
-        """
+        """Return the address of the kernel that finds the keys of tuples in a map instance."""
         source = operator_sources.MAP.format(
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("row", "", layout),
@@ -206,11 +196,7 @@ class OperatorKernels:
         return self._address("map", functions, source, _MAP, (layout,))
 
     def expire(self) -> int:
-        """Return the address of the kernel for expiring windows; 0 if they expire without a trace.
-
-        Raises:
-            EngineError: f_O or f_S does not compile.
-        """
+        """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
         operator = self._operator
         if _traceless(operator):
             return 0
@@ -246,9 +232,6 @@ class OperatorKernels:
             left: layout of the left input.
             right: layout of the right input.
             by_left: whether new tuples of the left input are compared with stored ones of the right.
-
-        Raises:
-            EngineError: the predicate does not compile.
         """
         assert self._operator.join is not None
         probe, stored = (left, right) if by_left else (right, left)
@@ -273,11 +256,7 @@ class OperatorKernels:
         return max(map(vector_bits, compiled), default=0)
 
     def pairs(self, left: TupleLayout, right: TupleLayout) -> int:
-        """Return the address of the kernel that emits the results of pairs.
-
-        Raises:
-            EngineError: the join's emit function does not compile.
-        """
+        """Return the address of the kernel that emits the results of pairs."""
         assert self._operator.join is not None
         source = operator_sources.PAIRS.format(
             left_pointers=self._pointers("lefts", "l_", left),

@@ -118,11 +118,7 @@ class OplusRun(CoreRun):
         self._loop = None if controller is None else self._make_loop(controller, most)
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an instance failed; the message names its error.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         core = self._open()
         if self._loop is not None:
             self._loop.start()

@@ -75,11 +75,7 @@ class OrderedRun(CoreRun):
             self._core.start()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message names it and its error.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         duration_ns = self._run_core()
         return self._build_measured(self._plan(), self._counters(duration_ns))
 

@@ -36,6 +36,8 @@ CLOSE = 256 << 10
 class StageKernels:
     """Compiles the functions of one operator on first use, and keeps the code alive.
 
+    Methods raise EngineError if a function does not compile.
+
     Args:
         stage: the operator.
         fields: structured dtype of its input records, without `ts`.
@@ -51,11 +53,7 @@ class StageKernels:
         self._tuple = namedtuple("record", names)  # type: ignore[misc]
 
     def process(self) -> int:
-        """Return the address of the kernel that applies the operator to records.
-
-        Raises:
-            EngineError: the operator's function does not compile.
-        """
+        """Return the address of the kernel that applies the operator to records."""
         stage = self._stage
         functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("apply", stage.apply)}
         record, opened, ahead, find, argument = "i", "", "", "", ""
@@ -79,11 +77,7 @@ class StageKernels:
         return self._address("process", functions, source, _PROCESS)
 
     def partition(self) -> int:
-        """Return the address of the kernel that maps records to partitions; 0 without keys.
-
-        Raises:
-            EngineError: the key selector does not compile.
-        """
+        """Return the address of the kernel that maps records to partitions; 0 without keys."""
         stage = self._stage
         if stage.key is None:
             return 0

@@ -125,15 +125,7 @@ class CheckpointFolder:
         plan: str = "",
         ended: bool = False,
     ) -> None:
-        """Make outputs durable, and then a checkpoint after them.
-
-        Args:
-            rows: bytes of the output records since the last checkpoint.
-            positions: number of processed events of each stream.
-            states: states of the roots, by key.
-            groups: states of groups of keys.
-            plan: text of the plan.
-            ended: whether the run is complete.
+        """Make outputs durable, and then a checkpoint after them; see `Checkpoint` for the arguments.
 
         Raises:
             EngineError: the write failed; earlier checkpoints and outputs are intact.
