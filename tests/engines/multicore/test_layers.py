@@ -298,7 +298,7 @@ def test_counters_and_plan_tell_what_a_layer_costs():
         assert (merges > 0) == (logs > 0)
         assert "2 injectors -> remember (partitioned) x 2 -> 2 sinks" in measured.plan
         assert f"determinism: {determinism}" in measured.plan
-        assert f"{threads} threads, {mergers} merge-sorting operators" in measured.plan
+        assert f"{threads} threads, including {mergers} merge-sorting operators" in measured.plan
 
 
 def test_without_measuring_the_answer_is_the_same():
@@ -345,7 +345,7 @@ def test_failures_name_the_operator():
 
 def test_what_channels_cannot_take_is_refused():
     wide = np.dtype([("ts", np.int64), ("last", np.int64, (3,))])
-    with pytest.raises(UnsupportedError, match="operator scale forwards last"):
+    with pytest.raises(UnsupportedError, match="operator scale forwards field last"):
         run(pipeline("wide", plain(scale, wide)), readings(5, 1, 1))
     data = readings(5, 1, 1)
     lists = ListColumn(np.arange(6, dtype=np.int64), np.arange(5, dtype=np.int32))
