@@ -182,7 +182,7 @@ def test_an_operator_without_windows_works_by_tuples():
 
 def test_nobody_counting_arrivals_is_an_error_that_names_the_remedy():
     controller, _ = make_controller({"kind": "model"})
-    with pytest.raises(UnsupportedError, match="needs the number of arriving tuples.* thresholds"):
+    with pytest.raises(UnsupportedError, match=r"needs the number of arriving tuples.* thresholds"):
         controller.decide(seen(1.0, None))
 
 

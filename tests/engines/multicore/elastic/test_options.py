@@ -43,7 +43,10 @@ def test_what_is_not_said_has_defaults():
     [
         ("5", "option controller is 5; expected a table"),
         ("{}", "kind is None; expected one of model, script, thresholds"),
-        ('{ kind = "magic" }', "kind 'magic' does not exist; expected one of model, script, thresholds"),
+        (
+            '{ kind = "magic" }',
+            "kind 'magic' does not exist; expected one of model, script, thresholds",
+        ),
         ('{ kind = "model", min = 0 }', "controller model: min is 0; expected a whole number"),
         ('{ kind = "model", max = 1.5 }', "max is 1.5; expected a whole number"),
         ('{ kind = "model", max = true }', "max is True"),
