@@ -1,1 +1,1 @@
-"""The multicore engine: a C++ core that runs synchronization plans with compiled kernels."""
+"""Runs programs of all models on one machine's cores, in C++ with compiled kernels."""

@@ -1,4 +1,4 @@
-"""The adapter of the multicore engine: a table of families, one for each variant."""
+"""Adapts the native core to the lab's engine protocol; each variant is a `Family` of runs."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -14,7 +14,7 @@ from streamlab.engines.multicore.layers.family import LAYERS
 from streamlab.engines.multicore.oplus.family import SN, SN_MAP, VSN
 from streamlab.engines.multicore.ordered.family import ORDERED
 from streamlab.engines.multicore.run.family import Family
-from streamlab.engines.multicore.run.settings import wrong_under_load
+from streamlab.engines.multicore.run.settings import check_load
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
@@ -22,7 +22,7 @@ from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (DGS, VSN, SN, SN_MAP, *JOINS, ORDERED, LAYERS, DATAFLOW)
 }
-"""By variant. The first that runs a model is its default."""
+"""Families by variant name. The first family that runs a model is the model's default."""
 _MODELS = (
     (DGSProgram, "a DGS program"),
     (Query, "a query of operators O+"),
@@ -30,7 +30,7 @@ _MODELS = (
     (Dataflow, "a typed dataflow graph"),
 )
 CEILING_EVENTS = 20_000_000
-"""Events for measuring the generator's ceiling: about a second at batch 1."""
+"""Events used to measure the generator's ceiling: about one second at batch 1."""
 
 
 class MulticoreEngine:
@@ -39,19 +39,19 @@ class MulticoreEngine:
     name: ClassVar[str] = "multicore"
 
     def version(self) -> str:
-        """Return the version of the lab, of which the core is a part."""
+        """Return the version of the lab, which includes the core."""
         return version("stream-lab")
 
     def kept_folders(self) -> Sequence[Path]:
-        """Return the lab's cache, which has the compiled functions of programs."""
+        """Return the lab's cache folder, which stores compiled functions of programs."""
         return (cache_folder(),)
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants; defaults: `dgs`, for queries `vsn`, for pipelines `ordered`."""
+        """Return the variants, in the order of `FAMILIES`."""
         return tuple(family.variant() for family in FAMILIES.values())
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options whatever they are used on, or None."""
+        """Return why options are invalid for any task of the variant, or None."""
         return FAMILIES[variant].wrong_options(options)
 
     def unsupported(self, task: Task) -> str | None:
@@ -60,20 +60,20 @@ class MulticoreEngine:
             return f"workers must be between 1 and {_core.MOST_WORKERS}, got {task.workers}"
         family = FAMILIES.get(task.variant)
         if family is None:
-            return f"no variant {task.variant!r}; there are {', '.join(FAMILIES)}"
+            return f"no variant {task.variant!r}; choose one of {', '.join(FAMILIES)}"
         return (
-            _wrong_model(task, family)
+            _check_model(task, family)
             or family.wrong_options(task.options)
-            or wrong_under_load(task)
-            or family.unsupported(task, family.own.of(task.options))
+            or check_load(task)
+            or family.unsupported(task, family.options_type.from_task(task.options))
         )
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return PIP1 to PIP3, which hold by construction of the models."""
+        """Return whether PIP1 to PIP3 hold, which the construction of each model decides."""
         return FAMILIES[variant].properties
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return how many events/s the generator hands to a reader that only gives them back."""
+        """Return the generator's rate in events/s into a reader that does no work."""
         duration_ns, _ = _core.try_generator(CEILING_EVENTS, batch, 0.0)
         return CEILING_EVENTS / duration_ns * 1e9
 
@@ -81,8 +81,8 @@ class MulticoreEngine:
         """Load the input, plan, compile, and start the threads.
 
         Raises:
-            UnsupportedError: see `unsupported`.
-            EngineError: the program does not compile or its plan is not valid.
+            UnsupportedError: `unsupported` gives a reason.
+            EngineError: the program does not compile, or its plan is invalid.
         """
         reason = self.unsupported(task)
         if reason is not None:
@@ -90,11 +90,11 @@ class MulticoreEngine:
         return FAMILIES[task.variant].prepare(task)
 
 
-def _wrong_model(task: Task, family: Family) -> str | None:
-    """Return that a variant does not run programs of a task's model, and which does, or None."""
+def _check_model(task: Task, family: Family) -> str | None:
+    """Return a message that names a fitting variant if this one does not run the task's model."""
     program = task.workload.program
     if isinstance(program, family.models):
         return None
-    model, called = next(one for one in _MODELS if isinstance(program, one[0]))
+    model, phrase = next(pair for pair in _MODELS if isinstance(program, pair[0]))
     default = next(name for name, other in FAMILIES.items() if model in other.models)
-    return f"{task.workload.name} is {called}; give variants = ['{default}']"
+    return f"{task.workload.name} is {phrase}; give variants = ['{default}']"

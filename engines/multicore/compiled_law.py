@@ -1,7 +1,7 @@
-"""A law for `lab check`: compiled functions answer as interpreted ones, within their arrays.
+"""Checks for `lab check` that compiled functions give the same answer as interpreted ones.
 
-Inputs are longer than those of the model's own laws, so that states fill; the program runs on the
-native core with its indices checked, whatever the option `bounds` is in runs.
+Inputs are longer than those of the model's own laws, so that states fill.
+The program runs on the native core with bounds checks, whatever the option `bounds` is in runs.
 """
 
 from collections.abc import Callable
@@ -38,58 +38,59 @@ from streamlab.workloads.model.workload import Program
 Column = npt.NDArray[np.generic] | ListColumn
 
 WORKERS = 2
-"""The fewest that fork and join."""
+"""The smallest number of workers that fork and join."""
 MOST_EVENTS = 24
-"""Of one stream."""
+"""Maximum number of events in one stream."""
 
 
 def compiled_law(program: Program) -> Callable[[Draw], None] | str:
-    """Return the law on a program, or why the native core does not run it."""
-    family = next(found for found in FAMILIES.values() if isinstance(program, found.models))
+    """Return the law for a program, or the reason why the native core does not run it."""
+    family = next(family for family in FAMILIES.values() if isinstance(program, family.models))
     try:
-        _run(family, program, _nothing(program))
+        _run(family, program, _empty_input(program))
     except EngineError as error:
         return str(error).splitlines()[0].removesuffix(" Numba says:")
-    return partial(_compiled_as_interpreted, family, program)
+    return partial(_check_same_answer, family, program)
 
 
-def _compiled_as_interpreted(family: Family, program: Program, draw: Draw) -> None:
-    """Compiled: an input has the same answer from compiled functions as from interpreted ones."""
+def _check_same_answer(family: Family, program: Program, draw: Draw) -> None:
+    """Compiled: compiled functions give the same answer as interpreted ones on any input."""
     data = draw(inputs(program, layouts=[_layout(program)], max_events=MOST_EVENTS))
     events = [str(event) for event in merge(data, program).events(program)]
     try:
         expected = answer_of(program, data)
     except ModelError as error:
-        raise BrokenLawError("interpreted, a function raised", (*events, str(error))) from error
+        law = "a function raised an exception when interpreted"
+        raise BrokenLawError(law, (*events, str(error))) from error
     try:
         answer = _run(family, program, data)
     except EngineCrashError as error:
-        law = "compiled, a function raised, and interpreted it did not"
+        law = "a function raised an exception when compiled, but not when interpreted"
         raise BrokenLawError(law, (*events, str(error))) from error
     difference = compare(expected, answer, _output(program))
     if not difference.equal:
         raise BrokenLawError(
-            "the answer of the compiled functions is another than that of the interpreted ones: "
-            "a number that is only computed with, and wraps when compiled, is the usual reason",
+            "compiled functions give another answer than interpreted ones; the usual reason is an "
+            "intermediate number that wraps around when compiled",
             (*events, *difference.render().splitlines()),
         )
 
 
 def _layout(program: Program) -> list[tuple[str, ...]]:
-    """Return the kinds of streams: one for each kind, and a second to run beside the first."""
+    """Return the kinds of each stream: one stream per kind, and for DGS and dataflow a parallel first one."""
     kinds: list[tuple[str, ...]] = [(kind,) for kind in program.kinds]
     return [kinds[0], *kinds] if isinstance(program, DGSProgram | Dataflow) else kinds
 
 
 def _output(program: Program) -> OutputType:
-    """Return what is known of the output of a program without a workload."""
+    """Return the output type that a program implies without a workload."""
     in_order = isinstance(program, Pipeline)
     return OutputType(kinds=("output",), depends=lambda first, second: in_order)
 
 
 def _run(family: Family, program: Program, data: Input) -> Columns:
     settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
-    run = family.run(program, data, settings, family.own())
+    run = family.run(program, data, settings, family.options_type())
     try:
         run.run()
         return run.answer()
@@ -97,7 +98,7 @@ def _run(family: Family, program: Program, data: Input) -> Columns:
         run.close()
 
 
-def _nothing(program: Program) -> Input:
+def _empty_input(program: Program) -> Input:
     """Return an input without events."""
     payload: dict[str, Column] = {
         name: np.empty(0, dtype=program.event[name]) for name in program.event.names or ()

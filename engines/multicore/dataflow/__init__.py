@@ -1,1 +1,1 @@
-"""Family dataflow: typed dataflow graphs, whose instances take blocks between markers."""
+"""Runs typed dataflow graphs, with an instance of each operator per worker, aligned by markers."""

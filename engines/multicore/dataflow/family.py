@@ -1,4 +1,4 @@
-"""Variant `dataflow`."""
+"""Defines the variant `dataflow`, which runs typed dataflow graphs."""
 
 from streamlab.engines.multicore.dataflow.options import DataflowOptions
 from streamlab.engines.multicore.dataflow.run import DataflowRun
@@ -10,7 +10,7 @@ DATAFLOW = Family(
     summary="each worker has an instance of each operator; aligned by markers; dataflow graphs",
     models=(Dataflow,),
     run=DataflowRun,
-    own=DataflowOptions,
+    options_type=DataflowOptions,
     properties=properties(
         "operators do not mention their instances",
         "the engine splits and merges what they read, by its type",

@@ -1,4 +1,4 @@
-"""What the loops of dataflow kernels are made of; see `kernels`, and `loops` of kernels/."""
+"""Holds the source templates of dataflow kernels; see `kernels`, and `kernels/loops.py`."""
 
 ITEMS = """\
     columns = pointer_at(call, 0)

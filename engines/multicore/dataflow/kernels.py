@@ -1,8 +1,8 @@
 """Compiles the operators of a typed dataflow graph to the kernels of core/dataflow/kernel.h.
 
-A value is a named tuple of scalars, made anew for each row from the columns, so that it dissolves
-into registers once the user's function is inlined. State and aggregate of a key lie behind each
-other in the entry of its table.
+A value is a named tuple of scalars that the loop builds for each row from the columns.
+It becomes registers once the user's function is inlined.
+A key's table entry holds its state, followed by its aggregate.
 """
 
 from collections import namedtuple
@@ -31,27 +31,29 @@ _KERNEL = _I(_P, _I, _I, _P)
 _START = _I(_P, _I)
 
 HEAD_BYTES = 16
-"""Of an entry of a table of keys; `FlowTable` of core/dataflow/spec.h."""
+"""Size of an entry's head in a table of keys: `FlowTable` of core/dataflow/spec.h."""
 
 Functions = dict[str, tuple[str, Callable[..., Any]]]
-"""Roles and functions, by the name that a kernel's source calls them."""
+"""Roles and functions, by the name that a kernel's source uses."""
 
 _Marker = namedtuple("_Marker", ("ts",))
 
 
 class UnitKernels:
-    """The compiled functions of one unit. Compiles on first use; keeps the code alive.
+    """Compiles the functions of one unit on first use, and keeps the code alive.
+
+    Methods raise EngineError if a function does not compile.
 
     Args:
         unit: the unit.
-        bounds: whether its functions check the indices of arrays.
+        bounds: whether its functions check array indices.
     """
 
     def __init__(self, unit: Unit, *, bounds: bool = False) -> None:
         self._unit = unit
         self._operator = unit.vertex.operator
         self._bounds = bounds
-        self._kept: dict[str, Any] = {}
+        self._kernels: dict[str, Any] = {}
         operator = self._operator
         self._state: np.dtype[np.void] | None = None
         self._aggregate: np.dtype[np.void] | None = None
@@ -64,12 +66,12 @@ class UnitKernels:
 
     @property
     def start_bytes(self) -> int:
-        """Bytes of the state that a key begins with."""
+        """Size in bytes of a key's initial state."""
         return 0 if self._state is None else self._state.itemsize
 
     @property
     def entry_bytes(self) -> int:
-        """Bytes that are kept for a key."""
+        """Size in bytes of a key's table entry without its head."""
         return self._aggregate_at + (0 if self._aggregate is None else self._aggregate.itemsize)
 
     @property
@@ -77,20 +79,16 @@ class UnitKernels:
         return -(-self.start_bytes // 8) * 8
 
     def items(self) -> int:
-        """Return the address of the kernel for items; 0: rows are passed on as they are.
-
-        Raises:
-            EngineError: a function of the operator does not compile.
-        """
+        """Return the address of the kernel for items; 0 means that rows pass unchanged."""
         operator = self._operator
         if operator is None:
             return 0
         if isinstance(operator, OpStateless):
             functions: Functions = {"on_item": ("on_item", operator.on_item)}
-            return self._compiled("items", functions, self._loop(sources.STATELESS), _KERNEL)
+            return self._compile("items", functions, self._loop(sources.STATELESS), _KERNEL)
         if isinstance(operator, OpKeyedOrdered):
             functions = {"on_item": ("on_item", operator.on_item)}
-            return self._compiled("items", functions, self._loop(sources.ORDERED), _KERNEL)
+            return self._compile("items", functions, self._loop(sources.ORDERED), _KERNEL)
         functions = {"combine": ("combine", operator.combine)}
         add_identity(functions, operator)
         on_item = ""
@@ -106,14 +104,10 @@ class UnitKernels:
         body = sources.UNORDERED.format(
             state=self._state_source(), taken=taken, on_item=on_item, first=self._first_source()
         )
-        return self._compiled("items", functions, self._loop(body), _KERNEL)
+        return self._compile("items", functions, self._loop(body), _KERNEL)
 
     def marks(self) -> int:
-        """Return the address of the kernel for markers; 0: there is nothing to do.
-
-        Raises:
-            EngineError: see `items`.
-        """
+        """Return the address of the kernel for markers; 0 means that markers do nothing."""
         unit, operator = self._unit, self._operator
         functions: Functions = {}
         if isinstance(operator, OpStateless):
@@ -151,14 +145,10 @@ class UnitKernels:
             source="i" if isinstance(operator, OpKeyedOrdered) else "",
             from_begin=True,
         )
-        return self._compiled("marks", functions, source, _KERNEL)
+        return self._compile("marks", functions, source, _KERNEL)
 
     def start(self) -> int:
-        """Return the address of the kernel for the state that a key begins with; 0: zeroed.
-
-        Raises:
-            EngineError: see `items`.
-        """
+        """Return the address of the kernel for a key's initial state; 0 means all zeros."""
         operator = self._operator
         if self._state is None or isinstance(operator, OpStateless) or operator is None:
             return 0
@@ -175,7 +165,7 @@ class UnitKernels:
         if not functions:
             return 0
         source = sources.START.format(first=first, passed=passed)
-        return self._compiled("start", functions, source, _START)
+        return self._compile("start", functions, source, _START)
 
     @property
     def _max_outputs(self) -> int:
@@ -186,7 +176,7 @@ class UnitKernels:
         return "" if self._state is None else sources.STATE
 
     def _first_source(self) -> str:
-        """Return what is done with the entry of a key that is seen first."""
+        """Return the source that initializes the entry of a new key."""
         lines = []
         if self._state is not None:
             lines.append(
@@ -198,7 +188,7 @@ class UnitKernels:
         return "\n".join(f"            {line}" for line in lines) or "            pass"
 
     def _loop(self, body: str) -> str:
-        """Return the source of a kernel that does something for each item."""
+        """Return the source of a kernel that runs `body` for each item."""
         fields = self._unit.reads.fields
         keyed = self._unit.reads.key is not None
         at = {name: number + (keyed and number > 0) for number, name in enumerate(fields)}
@@ -223,14 +213,14 @@ class UnitKernels:
             from_begin=True,
         )
 
-    def _compiled(self, role: str, functions: Functions, source: str, signature: Any) -> int:
-        if role not in self._kept:
+    def _compile(self, role: str, functions: Functions, source: str, signature: Any) -> int:
+        if role not in self._kernels:
             reads, gives = self._unit.reads, self._unit.gives
             names: dict[str, Any] = {
                 **NAMES,
                 "Value": self._value,
                 "Marker": _Marker,
-                "OUTPUT": emitter.emitter_type(_as_emitted(gives)),
+                "OUTPUT": emitter.emitter_type(_emit_dtype(gives)),
                 **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
                 "mix_key": mix_key,
                 "find_entry": window_tables.find_entry,
@@ -244,19 +234,19 @@ class UnitKernels:
             if self._aggregate is not None:
                 names["AGGREGATE"] = memory.record_type(self._aggregate)
             where = f"operator {self._unit.name}"
-            self._kept[role] = compile_kernel(
+            self._kernels[role] = compile_kernel(
                 where, functions, source, signature, names, bounds=self._bounds
             )
-        return int(self._kept[role].address)
+        return int(self._kernels[role].address)
 
 
 def add_identity(functions: Functions, operator: OpKeyedUnordered) -> None:
-    """Add the function that makes the neutral aggregate, where there is one."""
+    """Add the function that initializes an aggregate to the monoid's identity, if there is one."""
     if operator.identity is not None:
         functions["identity"] = ("identity", operator.identity)
 
 
-def _as_emitted(of: TraceType) -> np.dtype[np.void]:
-    """Return the fields of a pair in the order in which `out.emit` takes them."""
-    key = [] if of.key is None else [(of.key, np.dtype(np.int64))]
-    return np.dtype([*key, *((name, of.value[name]) for name in of.fields)])
+def _emit_dtype(link: TraceType) -> np.dtype[np.void]:
+    """Return the fields of a link's pairs in the order that `out.emit` takes."""
+    key = [] if link.key is None else [(link.key, np.dtype(np.int64))]
+    return np.dtype([*key, *((name, link.value[name]) for name in link.fields)])

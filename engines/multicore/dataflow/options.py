@@ -1,10 +1,10 @@
-"""How dataflow graphs are run: the options of variant `dataflow`, defaults, what is wrong."""
+"""Defines the options of the variant `dataflow`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 
 ALWAYS, NEVER = "always", "never"
 COMBINES = [ALWAYS, NEVER]
@@ -13,18 +13,17 @@ SOUNDNESSES = [TYPED, NONE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataflowOptions(OwnOptions):
-    """Options of a run.
+class DataflowOptions(VariantOptions):
+    """Options of a dataflow run.
 
     Attributes:
-        combine: whether an instance adds up a block's items of a key before it sends them to the
-            instance that has the key's state: `always` where the graph allows it, or `never`.
-        soundness: `typed`, or `none`: in parallel as a system without types would run the graph,
-            whose answer is another with more than one worker. SORT is left out, stateless operators
-            get items in turn, links are read as they are found, and a marker counts where it comes
-            first. It is there to be seen, and is never a number.
-        link_rows: unread rows of a link from which on what fills it takes no more. Tests take
-            fewer; a task cannot.
+        combine: whether an instance aggregates a key's items of a block before it sends them to the instance that
+            has the key's state: `always` (where the graph allows it) or `never`.
+        soundness: `typed`; or `none`, which runs the graph as a system without types would. With `none` and more
+            than one worker the answer is wrong: the run leaves SORT out, deals items to stateless operators in turn,
+            reads links in any order, and takes a marker at its first arrival. It demonstrates the failure and is
+            never reported as a rate.
+        link_rows: number of unread rows at which a link is full. Tests lower it; a task cannot set it.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -36,8 +35,8 @@ class DataflowOptions(OwnOptions):
     soundness: str = TYPED
     link_rows: int = 1 << 14
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
-        return wrong_name("combine", COMBINES, self.combine) or wrong_name(
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
+        return check_name("combine", COMBINES, self.combine) or check_name(
             "soundness", SOUNDNESSES, self.soundness
         )

@@ -6,7 +6,7 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dataflow.kernels import UnitKernels
 from streamlab.engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
@@ -24,25 +24,27 @@ from streamlab.workloads.model.dataflow.plan import (
 from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
-"""How the core compares fields, by their NumPy kind."""
+"""The core's comparison of fields, by NumPy kind."""
 _ROUTES = {
     Route.FORWARD: "forward",
     Route.ROUND_ROBIN: "deal",
     Route.HASH: "hash",
     Route.MERGED: "hash",
 }
-"""What the core calls them; of one instance HASH is MRG."""
-UNSOUND = "soundness = none leaves out what the graph's types ask for; give soundness = typed"
+"""The core's names of routes; with one instance HASH is the same as MRG."""
+UNSOUND = (
+    "soundness = none ignores the order that the graph's types require; give soundness = typed"
+)
 
 
 class DataflowRun(CoreRun):
-    """One run of a typed dataflow graph.
+    """Runs a typed dataflow graph once.
 
     Args:
-        flow: what to compute.
-        data: on which input.
-        settings: how the run goes; a worker without a stream or a key has nothing to do.
-        options: see `DataflowOptions`.
+        flow: the graph.
+        data: its input.
+        settings: settings of the run; a worker without a stream or a key is idle.
+        options: options of the variant; None means the defaults.
 
     Raises:
         UnsupportedError: the core cannot run this graph on this input.
@@ -60,7 +62,7 @@ class DataflowRun(CoreRun):
     ) -> None:
         super().__init__(flow.output, settings)
         options = options or DataflowOptions()
-        reason = refused(flow, data)
+        reason = check_flow(flow, data)
         if reason is not None:
             raise UnsupportedError(reason)
         self._deployed = deploy(
@@ -76,7 +78,7 @@ class DataflowRun(CoreRun):
         self._marker_period_ns = _marker_period_ns(flow, data, settings.load)
         first, count = _markers(flow, data)
         period = min(flow.markers, np.iinfo(np.int64).max)
-        with set_up():
+        with setup_errors():
             self._core = _core.DataflowRun(
                 settings.for_core(flow.output),
                 first=first,
@@ -95,17 +97,13 @@ class DataflowRun(CoreRun):
             self._core.start()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message says which and how.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         self._run_core()
         plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
-        counters = self._counted()
+        counters = self._read_counters()
         if self._marker_period_ns is not None:
             counters["marker_period_ns"] = self._marker_period_ns
-        return self._measured(plan, counters, unsound=self._unsound)
+        return self._build_measured(plan, counters, unsound=self._unsound)
 
     def _add_unit(self, unit: Unit, kernels: UnitKernels, *, gives: bool) -> None:
         row = unit.gives.row
@@ -131,7 +129,7 @@ class DataflowRun(CoreRun):
 
 
 def _kind(unit: Unit) -> str:
-    """Return what the core calls what a unit does."""
+    """Return the core's name for the kind of a unit."""
     if unit.vertex.is_source:
         return "source"
     if unit.vertex.is_sort:
@@ -141,47 +139,43 @@ def _kind(unit: Unit) -> str:
     return "stateless" if is_stateless(unit.vertex) else "keyed"
 
 
-def refused(flow: Dataflow, data: Input) -> str | None:
+def check_flow(flow: Dataflow, data: Input) -> str | None:
     """Return why the core cannot run a graph on an input, or None."""
     for vertex in flow.vertices:
         for name in vertex.type.fields:
             dtype = vertex.type.value[name]
             if dtype.subdtype is not None or dtype.kind not in _FIELDS:
-                return (
-                    f"{vertex.name} gives {name}, which is {dtype}; the core takes single numbers"
-                )
+                return f"{vertex.name} emits field {name} of type {dtype}; use a single number"
     for stream in data.streams:
         if len(stream.kinds) != 1:
-            return (
-                f"stream {stream.name} has several kinds; a dataflow's source reads streams of one"
-            )
+            return f"stream {stream.name} has several kinds; split it into streams of one kind each"
         for name in flow.event.names or ():
             if isinstance(stream.payload.get(name), ListColumn):
-                return f"stream {stream.name}: column {name} holds lists, the graph reads one"
+                return (
+                    f"stream {stream.name}: column {name} holds lists, but the graph reads numbers"
+                )
     _, count = _markers(flow, data)
     if count > MOST_MARKERS:
-        return (
-            f"the input has {count:,} markers, one every {flow.markers}: give them a longer period"
-        )
+        return f"the input has {count:,} markers, one every {flow.markers}: give a longer period"
     return None
 
 
 def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> float | None:
-    """Return how long it is on average from a marker to the next, as a load has its events due."""
+    """Return the mean time in ns from one marker to the next under a load; None without a load."""
     if load is None:
         return None
     pairs = zip(data.streams, load.due_ns, strict=True)
-    there = [(stream.ts, due) for stream, due in pairs if len(stream)]
-    if not there:
+    filled = [(stream.ts, due) for stream, due in pairs if len(stream)]
+    if not filled:
         return None
-    first = min((int(ts[0]), int(due[0])) for ts, due in there)
-    last = max((int(ts[-1]), int(due[-1])) for ts, due in there)
+    first = min((int(ts[0]), int(due[0])) for ts, due in filled)
+    last = max((int(ts[-1]), int(due[-1])) for ts, due in filled)
     span = last[0] - first[0]
     return flow.markers * (last[1] - first[1]) / span if span else None
 
 
 def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
-    """Return the time of the first marker of an input, and how many there are; 0 without one."""
+    """Return the time of an input's first marker, and the number of markers; (0, 0) if there are none."""
     times = [stream.ts for stream in data.streams if len(stream)]
     if not times:
         return 0, 0
@@ -189,5 +183,5 @@ def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
     last = max(int(ts[-1]) for ts in times)
     if data.until_ts is not None:
         last = max(last, data.until_ts - 1)
-    # The first may be due beyond the end of time.
+    # The first marker may lie beyond the last event.
     return (first, (last - first) // flow.markers + 1) if first <= last else (0, 0)

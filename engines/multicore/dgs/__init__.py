@@ -1,1 +1,1 @@
-"""Family dgs: programs with dependency-guided synchronization, on synchronization plans."""
+"""Runs DGS programs (dependency-guided synchronization) on synchronization plans."""

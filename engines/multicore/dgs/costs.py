@@ -1,11 +1,13 @@
-"""Measures what the steps of a program cost on this machine, now: what the optimizer `cost` asks.
+"""Measures the cost of each step of a program on this machine, for the optimizer `cost`.
 
-The beginning of the run's own input is run on plans that differ in one step each, by the real core
-with the run's own settings: a few milliseconds each, several times in turn. Of one worker the least
-time counts. Of two the middle counts, as on a machine with other work waiting for each other is
-part of the cost, but less as much as the middle of one worker is above its least: that others take
-time from both alike is none. What two take to meet bounds what one takes to join and fork for both,
-which goes to and fro between their inputs.
+The core runs the beginning of the run's input on plans that differ in one step, with the run's own settings.
+Each run takes a few milliseconds; the plans alternate for several rounds.
+
+- One worker: the minimum time counts.
+- Two workers: the median counts, since waiting for each other is part of the cost on a loaded machine. It is divided
+  by the ratio of median to minimum of one worker, since other work slows both alike.
+- The cost at which two workers meet bounds the cost at which one worker joins and forks for both: one worker also
+  alternates between the two inputs.
 """
 
 from collections.abc import Callable
@@ -22,20 +24,20 @@ from streamlab.workloads.optimizers.by_stream import by_stream
 from streamlab.workloads.optimizers.prediction import Steps, predict
 from streamlab.workloads.optimizers.request import Costs, PlanRequest
 
-Timed = Callable[[Plan, Input], float]
-"""Runs a plan on an input; returns its duration in ns."""
+TimePlan = Callable[[Plan, Input], float]
+"""Runs a plan on an input and returns the duration in ns."""
 
 FIRST_EVENTS = 1 << 13
 MOST_EVENTS = 1 << 23
 GROWN, MOST_LONGER = 3, 32
-"""A sample is made longer so often, so many times longer at most: the first ones say little."""
+"""Maximum number of times that a sample grows, and maximum factor of each: short samples predict badly."""
 WANTED_NS = 4e6
-"""Of a run by one worker: threads need some 50 us to start, a slice of the scheduler is 3 ms."""
+"""Target duration with one worker: threads need about 50 us to start; a scheduler slice is 3 ms."""
 MOST_NS = 100e6
-"""Of a run by two, whose synchronizations may take a slice each."""
+"""Maximum duration with two workers, where each synchronization may take a scheduler slice."""
 ROUNDS = 5
 ENOUGH_NS = 5e8
-"""After so long no further round begins."""
+"""Total time after which no further round begins."""
 _OF_TWO = ("apart", "spread")
 _FREE = Costs(
     update_ns=0,
@@ -51,20 +53,20 @@ _FREE = Costs(
 def measure_costs(
     program: DGSProgram,
     data: Input,
-    timed: Timed,
+    time_plan: TimePlan,
     cores: int,
 ) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
-    A step that does not occur there costs 0: an input that has it rarely is not decided by it.
+    A step that does not occur there costs 0, since a rare step does not decide between plans.
 
     Args:
-        program: what is run.
+        program: the program.
         data: its input.
-        timed: runs a plan.
-        cores: that workers may use at once.
+        time_plan: runs a plan and returns its duration.
+        cores: number of cores available to workers.
     """
-    sample = _sample(program, data, timed)
+    sample = _sample(program, data, time_plan)
     plans = _Plans.of(program, sample)
     ordering = frozenset().union(*(tree.root.ordering for tree in plans.alone.trees))
     cases = {"alone": (plans.alone, sample), "free": (plans.alone, _without(sample, ordering))}
@@ -87,27 +89,27 @@ def measure_costs(
     took: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
         for name, (plan, part) in cases.items():
-            took[name].append(timed(plan, part))
+            took[name].append(time_plan(plan, part))
         if sum(map(sum, took.values())) > ENOUGH_NS:
-            break  # slices of the scheduler: what matters is plain by now
+            break
     slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
     ns = {
         name: median(each) / slowed if name in _OF_TWO else min(each) for name, each in took.items()
     }
-    # To start takes less than an input that is worth a second worker.
+    # The start must take less time than an input that is worth a second worker.
     ns["start 1"] = min(ns["start 1"], ns["free"] / 2)
     return _solve(ns, {name: _steps(*case) for name, case in cases.items()}, cores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plans:
-    """Plans that differ in a step.
+    """Plans that differ in one step each.
 
     Attributes:
-        alone: one worker, one leaf: no synchronization.
-        joined: one worker with the leaves of two: forks and joins without a hand-over.
-        apart: two workers, by stream: with hand-overs.
-        spread: two workers, balanced: they pass over each other's keys.
+        alone: one worker with one leaf; no synchronization.
+        joined: one worker with two leaves; forks and joins without hand-over.
+        apart: two workers, split by stream; with hand-overs.
+        spread: two workers, balanced; each skips the keys of the other.
     """
 
     alone: Plan
@@ -137,16 +139,16 @@ def _on_one(node: PlanNode) -> PlanNode:
 
 
 def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int) -> Costs:
-    """Return the costs by which each case takes what was measured; none is below 0."""
+    """Return the costs (at least 0) that explain the measured duration of each case."""
     start_ns = max(0.0, ns["start 2"] - ns["start 1"])
     costs = replace(_FREE, start_ns=start_ns, cores=cores)
 
     def each(name: str, step: str) -> float:
-        """Return what a step takes: what a case took beyond what is known of its busiest worker."""
-        beyond = ns["start 2" if name in _OF_TWO else "start 1"]
-        known = max((one.time_ns(costs) for one in steps[name]), default=0.0)
-        times = max((getattr(one, step) for one in steps[name]), default=0)
-        return max(0.0, ns[name] - beyond - known) / times if times else 0.0
+        """Return the time of one step: the case's duration less the costs so far, per occurrence."""
+        start = ns["start 2" if name in _OF_TWO else "start 1"]
+        explained = max((worker.time_ns(costs) for worker in steps[name]), default=0.0)
+        times = max((getattr(worker, step) for worker in steps[name]), default=0)
+        return max(0.0, ns[name] - start - explained) / times if times else 0.0
 
     costs = replace(costs, update_ns=each("free", "updates"))
     if "across" in steps:
@@ -154,8 +156,8 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
     costs = replace(costs, order_ns=each("alone", "ordered"))
     if "joined" in steps:
         fork_join_ns = each("joined", "local_joins")
-        if any(one.shared_joins for one in steps["apart"]):
-            # One worker goes from the input of one leaf to that of the other, which two need not.
+        if any(worker.shared_joins for worker in steps["apart"]):
+            # One worker alternates between the inputs of both leaves, which two workers do not.
             fork_join_ns = min(fork_join_ns, each("apart", "shared_joins"))
         costs = replace(costs, fork_join_ns=fork_join_ns)
     if "joined" in steps or "across" in steps:
@@ -167,23 +169,23 @@ def _steps(plan: Plan, data: Input) -> tuple[Steps, ...]:
     return predict(plan, profile(data), _FREE).steps
 
 
-def _sample(program: DGSProgram, data: Input, timed: Timed) -> Input:
-    """Return a beginning of an input that takes long enough to be timed, and not too long."""
+def _sample(program: DGSProgram, data: Input, time_plan: TimePlan) -> Input:
+    """Return a beginning of an input whose runs last about `WANTED_NS`."""
     sample = _beginning(data, FIRST_EVENTS)
     plans = _Plans.of(program, sample)
-    # Compiles, and touches what is touched once.
-    alone, apart = timed(plans.alone, sample), timed(plans.apart, sample)
+    # The first runs compile, and touch their memory for the first time.
+    alone, apart = time_plan(plans.alone, sample), time_plan(plans.apart, sample)
     for _ in range(GROWN):
         if apart > MOST_NS:
             break
         alone, apart = (
-            max(1.0, min(timed(plan, sample) for _ in range(2)))
+            max(1.0, min(time_plan(plan, sample) for _ in range(2)))
             for plan in (plans.alone, plans.apart)
         )
-        longer = min(WANTED_NS / alone, MOST_NS / apart, MOST_EVENTS / max(1, sample.events))
-        if longer < 2 or sample is data:
+        factor = min(WANTED_NS / alone, MOST_NS / apart, MOST_EVENTS / max(1, sample.events))
+        if factor < 2 or sample is data:
             break
-        sample = _beginning(data, int(min(longer, MOST_LONGER) * sample.events))
+        sample = _beginning(data, int(min(factor, MOST_LONGER) * sample.events))
     return sample
 
 
@@ -221,7 +223,7 @@ def _rows(stream: Stream, rows: slice | np.ndarray[tuple[int], np.dtype[np.bool_
     payload = {
         name: np.ascontiguousarray(column[rows])
         for name, column in stream.payload.items()
-        if not isinstance(column, ListColumn)  # which programs cannot read
+        if not isinstance(column, ListColumn)  # DGS programs cannot read lists.
     }
     last = ts[-1] if len(ts) else np.iinfo(np.int64).min
     return replace(

@@ -1,4 +1,4 @@
-"""Variant `dgs`."""
+"""Defines the variant `dgs`, which runs DGS programs."""
 
 from dataclasses import dataclass, replace
 
@@ -12,11 +12,11 @@ from streamlab.workloads.model import DGSProgram
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DgsFamily(Family):
-    """Puts checkpoints that are nobody's to go on from into the trial's own folder."""
+    """Writes checkpoints to the trial's scratch folder unless the task names a folder."""
 
     def prepare(self, task: Task) -> Prepared:
-        """Load a task's input and make the run; see `EngineAdapter.prepare`."""
-        options = DgsOptions.of(task.options)
+        """Load a task's input and create the run; see `EngineAdapter.prepare`."""
+        options = DgsOptions.from_task(task.options)
         if options.checkpoint_every and not options.checkpoint_folder:
             options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))
         return self.run(task.workload.program, task.dataset.load(), settings_of(task), options)
@@ -27,7 +27,7 @@ DGS = _DgsFamily(
     summary="synchronization plans over shared memory; programs with DGS",
     models=(DGSProgram,),
     run=DgsRun,
-    own=DgsOptions,
+    options_type=DgsOptions,
     properties=properties(
         "the program does not mention the number of workers",
         "the plan, not the program, maps streams to workers",

@@ -1,4 +1,4 @@
-"""The states of a run at a cut, joined: of no plan, so that any plan goes on from them."""
+"""Defines the joined states of a run at a cut, from which a run can resume under any plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedStates:
-    """States as the sequential program has them at a cut.
+    """States at a cut, equal to those of the sequential program.
 
     Attributes:
-        states: of the keys, one after the other.
-        groups: of groups of keys, by the name of their `across` and number.
+        states: bytes of the states of all keys, in key order.
+        groups: bytes of the states of groups of keys, by name of their `across` and group number.
     """
 
     states: bytes
@@ -23,13 +23,13 @@ class JoinedStates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where the core has them, under one plan.
+    """Where the core stores the states under one plan.
 
     Attributes:
-        tree_of: by key, its tree.
-        state_bytes: of a state at a root.
-        crossings: by name and number of the group, the core's crossing.
-        plan: in words.
+        tree_of: tree of each key.
+        state_bytes: size of a root's state in bytes.
+        crossings: the core's crossing, by name of the `across` and group number.
+        plan: text of the plan.
     """
 
     tree_of: npt.NDArray[np.int32]
@@ -38,7 +38,7 @@ class Layout:
     plan: str
 
     def joined(self, core: Any) -> JoinedStates:
-        """Return the states of the snapshot that a core has."""
+        """Return the states of the core's current snapshot."""
         trees = np.frombuffer(core.snapshot_states(self.state_bytes), dtype=np.uint8)
         states = trees.reshape(-1, self.state_bytes)[self.tree_of].tobytes()
         groups = {group: core.snapshot_own(crossing) for group, crossing in self.crossings.items()}

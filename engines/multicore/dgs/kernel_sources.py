@@ -1,10 +1,9 @@
-"""Writes the source of batch kernels: the loop over a run of events around a user's function.
+"""Generates the source of DGS kernels: loops over runs of events that call a user's function.
 
-The loop is generated because its shape depends on the stream: which columns exist, whether the kind
-is a constant, whether events go to one state or are looked up by tag. Everything known here becomes
-a constant that LLVM folds after inlining the user's function.
+The loop depends on the stream: its columns, whether its kind is constant, and whether all events update one state.
+These facts become constants, which LLVM folds after it has inlined the user's function.
 
-A kernel that raises returns 0 to the core, which no kernel that ran to its end does.
+A kernel returns 0 if it raises, and another value otherwise.
 """
 
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from dataclasses import dataclass
 from streamlab.workloads.model import DGSProgram, StateType, Stream
 
 LARGEST_COPIED_BYTES = 4096
-"""Larger states stay where they are while a run of events is processed. Smaller ones are copied to
-the stack and back, so that LLVM keeps their fields in registers: it sees that nothing else points
-there. With 600 kB (`outlier_detection`) the copy took longer than the events, of which a run has as
-many as there is room for their outputs, and the stack of a thread would be full with 8 MB.
+"""Maximum size of a state that a kernel copies to the stack during a run of events.
+
+On the stack LLVM keeps the fields in registers, since no other pointer can reach them.
+Copying 600 kB (`outlier_detection`) took longer than the events; a thread's stack holds 8 MB.
 """
 
 _HEADER = """\
@@ -101,12 +100,12 @@ def across(own, states, keys, count, columns, i, out_address):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLayout:
-    """What a kernel must know of the stream whose events it reads.
+    """Layout of a stream's events, as far as a kernel depends on it.
 
     Attributes:
         kinds: number of kinds in the alphabet.
-        tagged: whether there is a tag column.
-        kind: the only kind in the stream, or None when the tag column tells.
+        tagged: whether the stream has a tag column.
+        kind: the stream's only kind; None if it has several, which the tag column then holds.
         fields: names of the program's payload fields that the stream carries.
     """
 
@@ -145,7 +144,7 @@ def across_source(program: DGSProgram, layout: EventLayout) -> str:
 
 
 def _event_lines(program: DGSProgram, layout: EventLayout) -> tuple[list[str], list[str]]:
-    """Return what finds the columns of a stream, and what fills `event` with row `i` of them."""
+    """Return the source lines that load column pointers, and those that fill `event` from row `i`."""
     names = program.event.names or ()
     pointers = ["ts = pointer_at(columns, 0)"]
     if layout.tagged:

@@ -1,4 +1,4 @@
-"""The kernels of a program with DGS: its update functions as loops, its forks and joins."""
+"""Compiles the functions of a DGS program to kernels: updates, forks, joins and updates across keys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +26,13 @@ _JOIN = types.int64(_POINTER, _POINTER, _POINTER)
 
 
 class Kernels:
-    """The compiled functions of one program. Compiles on first use; keeps the code alive.
+    """Compiles the functions of one program on first use, and keeps the code alive.
+
+    Methods raise EngineError if a function does not compile.
 
     Args:
-        program: whose functions.
-        bounds: whether they check the indices of arrays.
+        program: the program.
+        bounds: whether its functions check array indices.
     """
 
     def __init__(self, program: DGSProgram, *, bounds: bool = False) -> None:
@@ -39,49 +41,33 @@ class Kernels:
         self._compiled: dict[tuple[object, ...], Any] = {}
 
     def run(self, state: StateType, layout: EventLayout, *, keyed: bool) -> int:
-        """Return the address of the kernel that updates `state`s with runs of events.
-
-        Raises:
-            EngineError: the update function does not compile.
-        """
-        names = {"STATE": memory.record_type(state.dtype), **self._of_event(layout)}
+        """Return the address of the kernel that updates states with runs of events."""
+        names = {"STATE": memory.record_type(state.dtype), **self._event_types(layout)}
         source = run_source(self._program, state, layout, keyed=keyed)
         return self._address("update", state.update, source, _RUN, names)
 
     def across(self, across: Across, layout: EventLayout) -> int:
-        """Return the address of the kernel that processes one event across keys.
-
-        Raises:
-            EngineError: the update function does not compile.
-        """
-        whole = memory.record_type(self._program.states[0].dtype)
+        """Return the address of the kernel that processes one event across keys."""
+        key_state = memory.record_type(self._program.states[0].dtype)
         names = {
             "OWN": memory.record_type(across.dtype),
-            "MEMBERS": MembersType(whole),
-            **self._of_event(layout),
+            "MEMBERS": MembersType(key_state),
+            **self._event_types(layout),
         }
         source = across_source(self._program, layout)
         return self._address(f"across {across.name}", across.update, source, _ACROSS, names)
 
     def fork(self, pair: ForkJoin) -> int:
-        """Return the address of a fork.
-
-        Raises:
-            EngineError: the function does not compile.
-        """
+        """Return the address of a fork kernel."""
         return self._address(
-            "fork", pair.fork, fork_source(self._program), _FORK, self._states(pair)
+            "fork", pair.fork, fork_source(self._program), _FORK, self._state_types(pair)
         )
 
     def join(self, pair: ForkJoin) -> int:
-        """Return the address of a join.
+        """Return the address of a join kernel."""
+        return self._address("join", pair.join, join_source(), _JOIN, self._state_types(pair))
 
-        Raises:
-            EngineError: the function does not compile.
-        """
-        return self._address("join", pair.join, join_source(), _JOIN, self._states(pair))
-
-    def _of_event(self, layout: EventLayout) -> dict[str, object]:
+    def _event_types(self, layout: EventLayout) -> dict[str, object]:
         fields = self._program.event
         return {
             "EVENT": memory.record_type(_event_dtype(self._program)),
@@ -89,10 +75,11 @@ class Kernels:
             **{f"TYPE_{name}": fields[name].type for name in layout.fields},
         }
 
-    def _states(self, pair: ForkJoin) -> dict[str, object]:
-        wanted = {"STATE": pair.parent, "FIRST": pair.first, "SECOND": pair.second}
+    def _state_types(self, pair: ForkJoin) -> dict[str, object]:
+        roles = {"STATE": pair.parent, "FIRST": pair.first, "SECOND": pair.second}
         return {
-            key: memory.record_type(self._program.state(name).dtype) for key, name in wanted.items()
+            role: memory.record_type(self._program.state(name).dtype)
+            for role, name in roles.items()
         }
 
     def _address(

@@ -1,4 +1,4 @@
-"""How DGS programs are run: the options of variant `dgs`."""
+"""Defines the options of the variant `dgs`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,37 +6,37 @@ from pathlib import Path
 from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.workloads.optimizers import DEFAULT, names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DgsOptions(OwnOptions):
-    """Options of a run.
+class DgsOptions(VariantOptions):
+    """Options of a DGS run.
 
     Attributes:
-        gather: without a load the first worker may do the work of all, where it is seen to be
-            quicker than synchronizing with them: docs/decisions/0014-gathered-places.md.
-        handover: without a load, of streams that only their own worker reads: `direct` takes
-            events from the columns, `ring` puts each block through a ring and stamps it:
+        gather: whether, without a load, the first worker may take over all work when it measures
+            that this is faster than synchronizing: docs/decisions/0014-gathered-places.md.
+        handover: how, without a load, a worker reads streams that no other worker reads. `direct`
+            reads events from the columns; `ring` passes each block through a ring and stamps it:
             docs/decisions/0018-direct-handover.md.
-        mailbox: `horizon` or `tags`: whether keys that share a stream wait for each other where one
-            synchronizes, or the mailbox puts the events of that one aside and goes on:
+        mailbox: what happens to other keys of a stream while one key synchronizes. With `horizon`
+            they wait; with `tags` the mailbox buffers the events of that key and continues:
             docs/decisions/0029-mailboxes-by-tag.md.
-        buffer_runs: by `tags`, how many runs of events a mailbox may have put aside, of 24 bytes
-            each (1.6 MB); where they are used up, keys wait for each other again. Tests take fewer;
-            a task cannot.
-        optimizer: who chooses the synchronization plan (`streamlab.workloads.optimizers`).
-        adapt: the plan may change while the run goes on, by measured rates, to what the optimizer
-            chooses for these: docs/decisions/0030-adaptive-plans.md.
-        adapt_ms: between two looks at the rates; a look takes 0.3 to 1 ms of a core, 25 with
-            10,000 keys.
-        checkpoint_every: a checkpoint may be written at every n-th event of the kinds that plans
-            put at roots; 0: none is. One is not while another is being written: docs/recovery.md.
-        checkpoint_ms: shortest time from one checkpoint to the next: each takes 1 to 2 ms of CPU
-            time, so ten a second cost two cores 1 % at most.
-        checkpoint_folder: where they are written, and where a run looks for one to go on from;
-            empty: the trial's own folder, which goes with it.
+        buffer_runs: with `tags`, maximum number of buffered runs of events per mailbox, 24 bytes
+            each (1.6 MB). A full buffer makes keys wait for each other again. Tests lower it; a
+            task cannot set it.
+        optimizer: name of the optimizer that chooses the plan (`streamlab.workloads.optimizers`).
+        adapt: whether the plan may change during the run, to the optimizer's choice for the
+            measured rates: docs/decisions/0030-adaptive-plans.md.
+        adapt_ms: time between two checks of the rates. A check takes 0.3 to 1 ms of a core, 25 ms
+            with 10,000 keys.
+        checkpoint_every: write a checkpoint at most at every n-th event of the kinds that plans put
+            at roots; 0 writes none. Checkpoints never overlap: docs/recovery.md.
+        checkpoint_ms: minimum time between checkpoints. Each takes 1 to 2 ms of CPU time, so ten
+            per second cost at most 1 % of two cores.
+        checkpoint_folder: absolute path of the folder to write to and to resume from; empty means
+            a folder that the trial deletes at its end.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -62,35 +62,35 @@ class DgsOptions(OwnOptions):
     checkpoint_ms: int = 100
     checkpoint_folder: str = ""
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
         return (
-            wrong_name("handover", _core.HANDOVERS, self.handover)
-            or wrong_name("mailbox", _core.MAILBOXES, self.mailbox)
-            or wrong_name("optimizer", names(), self.optimizer)
-            or self._wrong_adapting()
-            or self._wrong_checkpoints()
+            check_name("handover", _core.HANDOVERS, self.handover)
+            or check_name("mailbox", _core.MAILBOXES, self.mailbox)
+            or check_name("optimizer", names(), self.optimizer)
+            or self._check_adaptive()
+            or self._check_checkpoints()
         )
 
-    def _wrong_adapting(self) -> str | None:
+    def _check_adaptive(self) -> str | None:
         if self.adapt and self.mailbox == "tags":
             return "option adapt needs mailbox = 'horizon': mailboxes by tag keep their plan"
         if self.adapt_ms < 1:
             return f"option adapt_ms is {self.adapt_ms}; expected milliseconds, at least 1"
         return None
 
-    def _wrong_checkpoints(self) -> str | None:
+    def _check_checkpoints(self) -> str | None:
         for name in ("checkpoint_every", "checkpoint_ms"):
             if (value := getattr(self, name)) < 0:
                 return f"option {name} is {value}; it cannot be negative"
         if self.checkpoint_folder and not self.checkpoint_every:
             return (
-                "option checkpoint_folder goes with checkpoint_every, which is 0, so that nothing "
-                "would be written; give checkpoint_every = 1 or more"
+                "option checkpoint_folder needs checkpoint_every, which is 0 (no checkpoints); give "
+                "checkpoint_every = 1 or more"
             )
         if self.checkpoint_folder and not Path(self.checkpoint_folder).is_absolute():
             return (
-                f"option checkpoint_folder is {self.checkpoint_folder!r}; trials run elsewhere, so "
-                "give an absolute path"
+                f"option checkpoint_folder is {self.checkpoint_folder!r}; trials run in another "
+                "directory, so give an absolute path"
             )
         return None

@@ -11,15 +11,20 @@ import numpy as np
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
-from streamlab.engines.multicore.dgs.adaptive.deciders import Adapting, ByRates, Decider, Script
+from streamlab.engines.multicore.dgs.adaptive.deciders import (
+    AdaptiveSettings,
+    Decider,
+    RateDecider,
+    ScriptDecider,
+)
 from streamlab.engines.multicore.dgs.adaptive.phases import Phases
 from streamlab.engines.multicore.dgs.costs import measure_costs
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
 from streamlab.engines.multicore.dgs.recovery.recovery import Recovery
-from streamlab.engines.multicore.dgs.snapshot_thread import Beside
-from streamlab.engines.multicore.run.core_run import CoreRun, crashes, set_up
+from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
+from streamlab.engines.multicore.run.core_run import CoreRun, crash_errors, setup_errors
 from streamlab.engines.multicore.run.results import LATENCY, histogram
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.protocol import Histogram, Measured
@@ -32,29 +37,29 @@ from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose
 from streamlab.workloads.optimizers.registry import optimizer
 
 BATCH = 4096
-"""Events of a block where nobody says how many: the lab's own default."""
+"""Events in a block when costs are measured without a run: the lab's default batch."""
 MOST_RESERVED_BYTES = 512 << 20
-"""With a load: most memory for outputs that is touched where nobody knows how many there are."""
+"""Maximum memory to reserve for outputs under a load when their number is unknown."""
 MOST_CHANGE_CUTS = 1 << 12
-"""Cuts at which the plan may change: each ends a run of events, so a few a millisecond will do."""
-MOST_CHANGES_TOLD = 20
+"""Maximum number of cuts at which the plan may change. Each cut ends a run of events, so more cost time."""
+MOST_CHANGES_SHOWN = 20
 
 
 class DgsRun(CoreRun):
-    """One run of a DGS program. Usable without a dataset: tests and benchmarks do.
+    """Runs a DGS program once; needs no dataset.
 
     Args:
-        program: what to compute.
-        data: on which input.
-        settings: how the run goes.
-        options: the family's own; None: the defaults.
-        plan: the synchronization plan; None: the optimizer's.
-        kernels: the program's, where several runs share them.
-        script: of changes of the plan, in place of measured rates: `(cut, plan)`, cuts ascending.
-            For tests.
+        program: the program.
+        data: its input.
+        settings: settings of the run.
+        options: options of the variant; None means the defaults.
+        plan: synchronization plan; None asks the optimizer.
+        kernels: compiled functions of the program to share; None compiles them.
+        script: plan changes `(cut, plan)` in ascending order of cuts, instead of changes by
+            measured rates. For tests.
 
     Raises:
-        EngineError: the program does not compile, its plan is not valid, or a setting is out of
+        EngineError: the program does not compile, its plan is invalid, or a setting is out of
             range.
     """
 
@@ -73,21 +78,21 @@ class DgsRun(CoreRun):
         kernels = kernels or Kernels(program, bounds=settings.bounds)
         costs = cache(lambda: _costs(program, data, settings, chosen, kernels))
         choose_for = _Chooser(program, data, settings, chosen, costs)
-        choice = _given(plan, data) if plan else choose_for.whole_input()
+        choice = _checked_choice(plan, data) if plan else choose_for.whole_input()
         for _, later in script:
-            _given(later, data)
+            _checked_choice(later, data)
         self.plan = choice.plan
         self._offered = settings.workers
         self._script = tuple(script)
-        self._adapting: Adapting | None = None
+        self._adaptive: AdaptiveSettings | None = None
         if chosen.adapt and settings.workers > 1:
-            self._adapting = choose_for.adapting()
+            self._adaptive = choose_for.adaptive_settings()
         self._recovery: Recovery | None = None
         self._changer: PlanChanger | None = None
         self._phases: Phases | None = None
         self._because = choice.reasons
         if not self._adapts:
-            # Workers that the plan was not made for are not started.
+            # Start only the workers that the plan uses.
             settings = replace(settings, workers=self.plan.workers)
         super().__init__(program.output, settings)
         if chosen.checkpoint_every:
@@ -100,7 +105,7 @@ class DgsRun(CoreRun):
 
     @property
     def _adapts(self) -> bool:
-        return self._adapting is not None or bool(self._script)
+        return self._adaptive is not None or bool(self._script)
 
     def _set_up(
         self,
@@ -115,7 +120,7 @@ class DgsRun(CoreRun):
         cuts: Cuts | None = recovery.cuts if recovery else None
         if self._adapts and cuts is None:
             cuts = find_cuts(program, data, 1, MOST_CHANGE_CUTS)
-        with set_up():
+        with setup_errors():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
@@ -140,94 +145,94 @@ class DgsRun(CoreRun):
 
     def _decider(self, data: Input, cuts: Cuts) -> Decider | None:
         if self._script:
-            return Script(self._script)
-        return ByRates(self._adapting, data, cuts) if self._adapting else None
+            return ScriptDecider(self._script)
+        return RateDecider(self._adaptive, data, cuts) if self._adaptive else None
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: a worker failed; the message says how.
-        """
-        with crashes():  # a change of the plan joins and forks states in the thread beside
-            self._run_beside()
+        """Process the complete input; a failure raises EngineCrashError."""
+        with crash_errors():  # The snapshot thread joins and forks states when the plan changes.
+            self._run_with_snapshots()
         phases = self._phases
-        assert phases is not None, "what ran was set up"
+        assert phases is not None, "the run was set up"
         self.plan = phases.plan
         used = float(phases.workers_used())
-        counters = {**self._counted(), **phases.record_bytes(), "workers_used": used}
-        sync = histogram(self._core.sync(), "from the last leaf's arrival to its going on")
+        counters = {**self._read_counters(), **phases.record_bytes(), "workers_used": used}
+        sync = histogram(self._core.sync(), "from the last leaf's arrival until it continues")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
         notices = self._recovery.notices() if self._recovery else ()
         if not self._adapts and self.plan.workers < self._offered:
-            text = f"the plan has work for {self.plan.workers} of {self._offered} workers, and only"
-            text += " these run: more were predicted to be no quicker (optimizer 'cost')"
+            text = f"the plan uses {self.plan.workers} of {self._offered} workers: the optimizer"
+            text += " predicts that more workers are not faster"
             notices = (*notices, text)
-        told: list[str] = []
+        change_lines: list[str] = []
         if self._changer is not None and (changes := self._changer.changes):
             counters["plan_change_max_ns"] = float(max(change.took_ns for change in changes))
-            when = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_TOLD])
-            told = [f"the plan changed {len(changes)} times, at {when} s"]
-            notices = (*notices, f"{told[0]}; the last one and why are in the trial's plan")
-            told += map(str, changes[:MOST_CHANGES_TOLD])
-        text = "\n".join([plan_text(self.plan), *self._because, *told])
-        return self._measured(text, counters, notices=notices)
+            when = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN])
+            change_lines = [f"the plan changed {len(changes)} times, at {when} s"]
+            notices = (
+                *notices,
+                f"{change_lines[0]}; the trial's plan shows the last and the reasons",
+            )
+            change_lines += map(str, changes[:MOST_CHANGES_SHOWN])
+        text = "\n".join([plan_text(self.plan), *self._because, *change_lines])
+        return self._build_measured(text, counters, notices=notices)
 
     def answer(self) -> Columns:
-        """Return all outputs; with checkpoints, as they are on disk."""
+        """Return all outputs; with checkpoints, those on disk."""
         return self._recovery.answer() if self._recovery else super().answer()
 
     def close(self) -> None:
         """Release the core, its threads, the input, and the folder of checkpoints."""
         super().close()
-        self._phases = self._changer = None  # they hold the core
+        self._phases = self._changer = None  # They refer to the core.
         if self._recovery is not None:
             self._recovery.close()
 
-    def _run_beside(self) -> None:
-        """Process the rest of the input, with a thread beside it that takes snapshots, if any.
+    def _run_with_snapshots(self) -> None:
+        """Process the rest of the input, with a snapshot thread for checkpoints or plan changes.
 
         Raises:
             EngineError: a checkpoint could not be written.
         """
-        beside: Recovery | Beside | None = None
+        snapshots: Recovery | SnapshotThread | None = None
         if self._changer is not None:
             self._changer.begin()
         if self._recovery is not None:
             self._recovery.begin(self._open(), self._layout, self._changer)
-            beside = self._recovery
+            snapshots = self._recovery
         elif self._changer is not None:
-            beside = Beside(self._open(), "plan changes", self._changer.run)
-        if beside is None:
+            snapshots = SnapshotThread(self._open(), "plan changes", self._changer.run)
+        if snapshots is None:
             self._run_core()
             return
-        beside.start()
-        whole = False
+        snapshots.start()
+        complete = False
         try:
             self._run_core()
-            whole = True
+            complete = True
         finally:
-            beside.end(whole=whole)
+            snapshots.end(complete=complete)
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         return {"latency": histogram(core.latency(), LATENCY)}
 
 
 def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
-    """Measure what steps cost, for no run in particular: by blocks, at full speed.
+    """Measure the costs of a program's steps with default settings, at full speed.
 
     Args:
-        program: what is run.
+        program: the program.
         data: its input.
-        workers: that a plan may have.
+        workers: maximum number of workers of a plan.
     """
     settings = RunSettings(workers=workers, batch=BATCH)
     kernels = Kernels(program, bounds=settings.bounds)
     return _costs(program, data, settings, DgsOptions(), kernels)
 
 
-def _given(plan: Plan, data: Input) -> Choice:
+def _checked_choice(plan: Plan, data: Input) -> Choice:
+    """Return the caller's plan as a choice, after a check of its validity."""
     try:
         check_plan(plan, profile(data))
     except PlanError as error:
@@ -236,11 +241,11 @@ def _given(plan: Plan, data: Input) -> Choice:
 
 
 class _Chooser:
-    """Asks the optimizer that the options name.
+    """Chooses plans with the optimizer that the options name.
 
     Args:
-        program, data, settings, options: of the run.
-        costs: of the program's steps, measured when they are asked for.
+        program, data, settings, options: those of the run.
+        costs: measures the costs of the program's steps.
     """
 
     def __init__(
@@ -261,17 +266,17 @@ class _Chooser:
         self._options = options
 
     def whole_input(self) -> Choice:
-        """Return the choice for all of the input."""
+        """Return the choice for the complete input."""
         try:
             return choose(self._options.optimizer, self._request)
         except ModelError as error:
             raise EngineError(str(error)) from error
 
-    def adapting(self) -> Adapting:
-        """Return what is decided by while the run goes on; measures costs."""
+    def adaptive_settings(self) -> AdaptiveSettings:
+        """Return the settings for plan changes during the run; measures costs."""
         name = self._options.optimizer
-        chosen = optimizer(name)  # found once: to look for it takes milliseconds
-        # All workers are started before the first plan.
+        chosen = optimizer(name)  # Look it up once: that takes milliseconds.
+        # All workers start before the first plan, so a plan pays no start.
         costs = replace(self._request.costs(), start_ns=0.0)
         request = replace(self._request, costs=lambda: costs)
 
@@ -279,18 +284,18 @@ class _Chooser:
             try:
                 plan = chosen(replace(request, streams=tuple(rates))).plan
                 check_plan(plan, self._request.streams)
-            except Exception as error:  # anybody may have written it
+            except Exception as error:  # An optimizer may come from another package.
                 raise EngineError(
-                    f"optimizer {name!r} failed for the rates of a run that goes on: "
+                    f"optimizer {name!r} failed for rates measured during the run: "
                     f"{type(error).__name__}: {error}"
                 ) from error
             return plan
 
-        return Adapting(
+        return AdaptiveSettings(
             period_s=self._options.adapt_ms / 1e3,
-            chosen=for_rates,
+            choose_plan=for_rates,
             costs=costs,
-            whole=self._request.streams,
+            input_profile=self._request.streams,
         )
 
 
@@ -301,15 +306,15 @@ def _costs(
     options: DgsOptions,
     kernels: Kernels,
 ) -> Costs:
-    timed = _Timed(program, settings, options, kernels)
-    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)))
+    timer = _PlanTimer(program, settings, options, kernels)
+    return measure_costs(program, data, timer, len(os.sched_getaffinity(0)))
 
 
-class _Timed:
-    """Runs plans with a run's own settings, at full speed, each worker doing its own work.
+class _PlanTimer:
+    """Times plans at full speed with a run's settings, without gathering.
 
     Args:
-        program, settings, options, kernels: of the run.
+        program, settings, options, kernels: those of the run.
     """
 
     def __init__(
@@ -326,7 +331,7 @@ class _Timed:
         self._rows: dict[int, int] = {}
 
     def __call__(self, plan: Plan, part: Input) -> float:
-        """Return the duration in ns; memory for outputs is there from the second time on."""
+        """Return the duration in ns; output memory is reserved from the second run of an input on."""
         expected = self._rows.get(part.events)
         settings = replace(self._settings, workers=plan.workers, expected_outputs=expected)
         run = DgsRun(self._program, part, settings, self._options, plan=plan, kernels=self._kernels)
@@ -339,7 +344,7 @@ class _Timed:
 
 
 def _most_rows(program: DGSProgram, data: Input) -> int:
-    """Return how many rows a program can emit, or a bound of what is reserved."""
+    """Return the maximum number of rows that a program can emit, limited to the reserved memory."""
     most = MOST_RESERVED_BYTES // program.output.itemsize
     own = program.key_kinds()
     across = sum(len(stream) for stream in data.streams if not own.issuperset(stream.kinds))
@@ -348,10 +353,10 @@ def _most_rows(program: DGSProgram, data: Input) -> int:
 
 
 def _most_across(program: DGSProgram, keys: int) -> int:
-    """Return how many records one event across keys can emit."""
+    """Return the maximum number of records that one event across keys can emit."""
     largest = [
-        one.most_outputs(int(np.unique(one.groups(keys), return_counts=True)[1].max()))
-        for one in program.across
+        across.most_outputs(int(np.unique(across.groups(keys), return_counts=True)[1].max()))
+        for across in program.across
     ]
     return max(largest, default=0)
 

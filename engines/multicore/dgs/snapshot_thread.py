@@ -1,43 +1,48 @@
-"""A thread beside a run that takes its snapshots."""
+"""Provides the thread that takes snapshots during a run."""
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
 
-class Beside:
-    """Runs a function while a core runs; its exception calls the run off, and comes out of `end`.
+class SnapshotThread:
+    """Runs a function in parallel to a run. Its exception stops the run, and `end` raises it.
 
     Args:
-        core: the run's.
-        name: of the thread.
-        body: is given an event that is set at the end, and returns when the core has no snapshot
-            for it any more.
+        core: core of the run.
+        name: name of the thread.
+        body: function to run. It gets an event that is set at the end of the run, and must return
+            when the core has no further snapshot.
     """
 
     def __init__(self, core: Any, name: str, body: Callable[[threading.Event], None]) -> None:
         self._core = core
         self._body = body
         self._ending = threading.Event()
-        self._done = threading.Event()  # an interrupted `join` takes its thread for ended
+        self._done = threading.Event()  # An interrupted `Thread.join` counts its thread as ended.
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name=name)
 
     def start(self) -> None:
-        """Begin, before the run."""
+        """Start the thread; call it before the run starts."""
         self._thread.start()
 
-    def end(self, *, whole: bool) -> None:
-        """Wait for its end; behind the snapshot that it has if the run went to its end, else now.
+    def end(self, *, complete: bool) -> None:
+        """Wait until the thread ends.
+
+        Args:
+            complete: whether the run is complete. Then the thread finishes its current snapshot.
 
         Raises:
-            BaseException: what the function raised.
+            BaseException: the exception of the function.
         """
         self._ending.set()
-        self._core.close_snapshots(not whole)
+        self._core.close_snapshots(not complete)
         try:
             self._done.wait()
-        except BaseException:  # Ctrl-C: what it uses is let go next, so it must have ended
+        except (
+            BaseException
+        ):  # Ctrl-C: the caller frees the core next, so the thread must end first.
             self._core.close_snapshots(True)
             self._done.wait()
             raise
@@ -46,15 +51,15 @@ class Beside:
             try:
                 raise error
             finally:
-                del error  # it leads back here
+                del error  # Breaks a reference cycle through the traceback.
 
     def _work(self) -> None:
         try:
             self._body(self._ending)
-        except BaseException as error:  # whatever it is, the run's caller is to have it
+        except BaseException as error:  # `end` raises it in the caller's thread.
             self._error = error
             self._core.call_off()
         finally:
-            # It leads back to whoever made this: a cycle, which would hold all of the run's memory.
+            # Breaks a reference cycle that would hold all memory of the run.
             del self._body
             self._done.set()

@@ -1,8 +1,8 @@
-"""Lays a synchronization plan out on the core: templates, trees, mailboxes, lanes and states.
+"""Builds the core's structures for a synchronization plan: templates, trees, mailboxes, lanes and states.
 
-A worker's leaves that read a common stream share one mailbox, so that the stream is read once;
-leaves without a common stream get mailboxes of their own, so that none waits for another's
-synchronizations. Two leaves of one tree never share a mailbox: each arrives by itself.
+A worker's leaves with a common stream share one mailbox, so that the worker reads the stream once.
+Leaves without a common stream have separate mailboxes, so that none waits for another's synchronizations.
+Two leaves of one tree never share a mailbox, since each must arrive at a synchronization separately.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ Int32Array = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """A plan's tree as parallel lists, nodes in preorder, and the core's trees made from it."""
+    """A tree of a plan as parallel lists (nodes in preorder), with its keys and the first of its core trees."""
 
     nodes: tuple[PlanNode, ...]
     parent: tuple[int, ...]
@@ -46,11 +46,11 @@ class _Shape:
     first_tree: int
 
     def owner(self) -> dict[ImplTag, int]:
-        """Return the node that owns each tag."""
+        """Return the index of the node that owns each tag."""
         return {tag: index for index, node in enumerate(self.nodes) for tag in node.tags}
 
     def ancestors(self, index: int) -> set[int]:
-        """Return the nodes above a node."""
+        """Return the indices of the nodes above a node."""
         above = set()
         while self.parent[index] >= 0:
             index = self.parent[index]
@@ -59,16 +59,16 @@ class _Shape:
 
 
 class Wiring:
-    """Builds the core of one run, which keeps the arrays that it borrows.
+    """Builds the core of one run; the core keeps references to the arrays that it borrows.
 
     Args:
-        core: empty, or with the streams of the same run under a plan that was taken away.
-        plan: what is laid out.
-        data: the input.
-        kernels: the program's.
-        load: offered; None: all at once.
-        states: to go on from; None: from the program's first.
-        further: whether the core has the streams.
+        core: an empty core, or one that has the streams of the run after the removal of its plan.
+        plan: the plan to build.
+        data: input of the run.
+        kernels: compiled functions of the program.
+        load: offered load; None means full speed.
+        states: states to resume from; None means the program's initial state.
+        further: whether the core has the streams already.
     """
 
     def __init__(
@@ -95,10 +95,13 @@ class Wiring:
         self._readers: list[set[int]] = [set() for _ in data.streams]
 
     def record_bytes(self, events: Sequence[int]) -> dict[str, float]:
-        """Return the bytes of so many events of each stream, and of those that move.
+        """Return the bytes of events that the run reads, and of those that move between workers.
 
-        These are what another worker than the owner reads, each counted once for each such worker;
-        a load's are nobody's, but the generator's.
+        An event moves once for each reading worker that does not own its stream. Under a load the
+        generator owns all streams, so nothing moves.
+
+        Args:
+            events: number of events of each stream.
         """
         sizes = [
             count * sum(column.itemsize for column in _columns(stream, self._program))
@@ -112,7 +115,7 @@ class Wiring:
         return {"record_bytes": float(sum(sizes)), "record_bytes_moved": float(moved)}
 
     def build(self) -> Layout:
-        """Wire everything up; the core can then be started. Return where states are.
+        """Build all structures, so that the core can start; return the layout of the states.
 
         Raises:
             EngineError: a function of the program does not compile, or `init` raises.
@@ -154,11 +157,11 @@ class Wiring:
         crossings: dict[tuple[str, int], int],
         size: int,
     ) -> None:
-        """Fork states down the trees, whatever plan they were joined under."""
+        """Fork joined states down the trees."""
         states = np.frombuffer(joined.states, dtype=np.uint8).reshape(-1, size)
         for shape in shapes:
-            its = states[shape.keys].tobytes()
-            self.core.initialise(shape.first_tree, len(shape.keys), its, each=True)
+            key_states = states[shape.keys].tobytes()
+            self.core.initialise(shape.first_tree, len(shape.keys), key_states, each=True)
         for group, state in joined.groups.items():
             self.core.set_own_state(crossings[group], state)
 
@@ -191,18 +194,18 @@ class Wiring:
         return _Shape(nodes=nodes, parent=tuple(parent), keys=keys, first_tree=first_tree)
 
     def _pair(self, node: PlanNode) -> ForkJoin:
-        wanted = (node.state, node.children[0].state, node.children[1].state)
+        states = (node.state, node.children[0].state, node.children[1].state)
         for pair in self._program.parallel:
-            if (pair.parent, pair.first, pair.second) == wanted:
+            if (pair.parent, pair.first, pair.second) == states:
                 return pair
-        raise UnsupportedError(f"program {self._program.name} has no fork-join over {wanted}")
+        raise UnsupportedError(f"program {self._program.name} has no fork-join over {states}")
 
     def _predicate(self, node: PlanNode) -> list[int]:
         kinds = node.kinds()
         return [int(kind in kinds) for kind in range(len(self._program.kinds))]
 
     def _add_streams(self, groups: list["_Group"]) -> None:
-        """Give each stream to a worker that processes its events, else to one that reads it."""
+        """Add the streams, each owned by a worker that processes its events, else by a reader."""
         processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
         reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):
@@ -213,13 +216,13 @@ class Wiring:
                 continue
             payload = [_scalars(stream, name) for name in self._program.event.names or ()]
             for name, column in stream.payload.items():
-                wanted = (
+                declared = (
                     self._program.event[name] if name in (self._program.event.names or ()) else None
                 )
-                if wanted is not None and column.dtype != wanted:
+                if declared is not None and column.dtype != declared:
                     raise UnsupportedError(
-                        f"stream {stream.name}: column {name} is {column.dtype}, the program "
-                        f"{self._program.name} declares {wanted}"
+                        f"stream {stream.name}: column {name} is {column.dtype}, but program "
+                        f"{self._program.name} declares {declared}"
                     )
             load = self._load
             if load is None:
@@ -248,25 +251,26 @@ class Wiring:
         return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // _UNIT)
 
     def _add_crossings(self, shapes: list[_Shape]) -> "_Crossings":
-        """Add what concerns many keys: one crossing for each group of each `across`."""
+        """Add one crossing for each group of keys of each `across`."""
         keys = self._plan.alphabet.keys
         if not self._program.across:
             return {}
         tree_of = self._tree_of(shapes)
-        found: _Crossings = {}
+        crossings: _Crossings = {}
         for across in self._program.across:
             groups = across.groups(keys)
             order = np.argsort(groups, kind="stable").astype(np.int32)
             numbers, first = np.unique(groups[order], return_index=True)
-            for number, its in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
+            for number, members in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
+                most_outputs = across.most_outputs(len(members))
                 crossing = self.core.add_crossing(
-                    tree_of[its], its, across.dtype.itemsize, across.most_outputs(len(its))
+                    tree_of[members], members, across.dtype.itemsize, most_outputs
                 )
-                found.setdefault(across.name, {})[number] = crossing
-        return found
+                crossings.setdefault(across.name, {})[number] = crossing
+        return crossings
 
     def _add_lanes(self, group: "_Group", mailbox: "_Mailbox", crossings: "_Crossings") -> None:
-        """Add what a mailbox reads: all events of its leaves, above them and across keys."""
+        """Add a lane for each stream with events of a mailbox's leaves, their ancestors or across keys."""
         parts = {
             name: {
                 number: part
@@ -279,7 +283,7 @@ class Wiring:
             index
             for index, stream in enumerate(self._data.streams)
             for kind in stream.kinds
-            if (one := self._program.across_of(kind)) is not None and parts[one.name]
+            if (update := self._program.across_of(kind)) is not None and parts[update.name]
         }
         for index in sorted(group.streams() | across):
             self._add_lane(mailbox, group, index, parts)
@@ -322,17 +326,17 @@ class Wiring:
                     order_node[codes] = node
             position += len(shape.keys)
         layout = layout_of(self._program, stream)
-        across: list[int] = []
+        across_kernels: list[int] = []
         for kind in stream.kinds:
-            one = self._program.across_of(kind)
-            if one is None:
+            across = self._program.across_of(kind)
+            if across is None:
                 continue
-            for number, part in parts[one.name].items():
+            for number, part in parts[across.name].items():
                 if number >= self._plan.alphabet.keys:
-                    continue  # no tag says so
+                    continue  # No tag has this number.
                 order_tree[kind + n_kinds * number] = part
-                order_node[kind + n_kinds * number] = _core.ACROSS - len(across)
-            across.append(self._kernels.across(one, layout))
+                order_node[kind + n_kinds * number] = _core.ACROSS - len(across_kernels)
+            across_kernels.append(self._kernels.across(across, layout))
         occurring = _occurring(stream, n_kinds, self._plan.alphabet.keys)
         runs = bool((slots[occurring] >= 0).any())
         orders = bool((order_tree[occurring] >= 0).any())
@@ -355,32 +359,32 @@ class Wiring:
             np.ascontiguousarray(order_tree) if orders else None,
             np.ascontiguousarray(order_node) if orders else None,
             update,
-            across,
+            across_kernels,
         )
 
     def _initial_state(self) -> bytes:
-        """Return the initial state's bytes; `init` runs in plain Python, where overflow is seen."""
+        """Return the initial state's bytes; `init` runs in plain Python, which detects overflow."""
         first = self._program.states[0]
         try:
             record = initial_state(self._program)
             storage = np.zeros(1, dtype=first.dtype)
             for field in first.dtype.names or ():
                 storage[field][0] = getattr(record, field)
-        except Exception as error:  # whatever the program's function does
-            said = str(error) if isinstance(error, ProgramError) else repr(error)
+        except Exception as error:  # A user's function may raise anything.
+            reason = str(error) if isinstance(error, ProgramError) else repr(error)
             raise EngineError(
-                f"program {self._program.name}: init raised: {said}, in {place_of(error)}"
+                f"program {self._program.name}: init raised: {reason}, in {place_of(error)}"
             ) from error
         return storage.tobytes()
 
 
 _Crossings = dict[str, dict[int, int]]
-"""By the name of the `across` and the number of the group: the crossing, or a mailbox's part."""
+"""Crossings, or a mailbox's parts of them, by name of the `across` and group number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mailbox:
-    """A mailbox of the core: its leaves' type, and where the states lie, so many units apart."""
+    """A mailbox of the core: its index, and its leaf states' type, address and distance in units."""
 
     index: int
     state: StateType
@@ -390,22 +394,22 @@ class _Mailbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """Leaves of one worker that share streams, hence one mailbox."""
+    """Leaves of one worker that share streams, and therefore one mailbox."""
 
     worker: int
     leaves: tuple[tuple[_Shape, int], ...]
     leaf_streams: frozenset[int]
 
     def streams(self) -> set[int]:
-        """Return every stream with events for the leaves or for the nodes above them."""
-        found = set()
+        """Return the streams with events for the leaves or for their ancestors."""
+        streams = set()
         for shape, leaf in self.leaves:
             for index in {leaf, *shape.ancestors(leaf)}:
-                found |= {tag.stream for tag in shape.nodes[index].tags}
-        return found
+                streams |= {tag.stream for tag in shape.nodes[index].tags}
+        return streams
 
     def trees(self) -> tuple[Int32Array, Int32Array]:
-        """Return all trees (one per key) and the leaf of each, in the order of their slots."""
+        """Return all trees (one per key) and the leaf of each, in slot order."""
         trees = [
             np.arange(shape.first_tree, shape.first_tree + len(shape.keys), dtype=np.int32)
             for shape, _ in self.leaves
@@ -427,12 +431,14 @@ def _columns(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.gen
 def _scalars(stream: Stream, name: str) -> npt.NDArray[np.generic] | None:
     column = stream.payload.get(name)
     if isinstance(column, ListColumn):
-        raise UnsupportedError(f"stream {stream.name}: column {name} is a list; programs take none")
+        raise UnsupportedError(
+            f"stream {stream.name}: column {name} holds lists, which DGS programs cannot read"
+        )
     return column
 
 
 def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:
-    """Group a worker's leaves that share a stream, at most one leaf of a shape in a group."""
+    """Group a worker's leaves that share a stream, with at most one leaf of a shape per group."""
     parts: list[tuple[set[int], list[tuple[_Shape, int]]]] = []
     for shape in shapes:
         for leaf, node in enumerate(shape.nodes):
@@ -458,7 +464,7 @@ def _occurring(stream: Stream, n_kinds: int, keys: int) -> npt.NDArray[np.int64]
 
 
 def _aligned(nbytes: int) -> npt.NDArray[np.uint8]:
-    """Return zeroed storage that shares no cache line with anything else."""
+    """Return zeroed storage that shares no cache line with other data."""
     raw = np.zeros(nbytes + 2 * _LINE, dtype=np.uint8)
     skip = -raw.ctypes.data % _LINE
     return raw[skip : skip + _round_up(nbytes, _LINE)]

@@ -1,1 +1,1 @@
-"""Family joins: hand-written band joins, which the operator O+ is compared with."""
+"""Runs hand-written band joins, as a comparison for the operator O+."""

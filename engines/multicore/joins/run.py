@@ -1,10 +1,10 @@
-"""Runs the band join of `scale_join` with hand-written code: what its O+ is compared with.
+"""Runs the band join of `scale_join` with hand-written C++ code, as a comparison for its O+.
 
-The partners of STRETCH's figure 8, and an index beside them. They compute what the program of
-`scale_join` computes, but not from it: the predicate and the output are written in C++
-(core/joins/band_match.h, core/joins/pair_consumer.h), and only the window and the band are taken
-from the workload. `comparisons` counts what the O+ counts: pairs in the window, each once.
-`indexed` does not compare them; what it looks at is counted as `candidates`.
+The variants are the comparison systems of STRETCH's figure 8, and an index.
+Predicate and output are C++ (core/joins/band_match.h, core/joins/pair_consumer.h); only the window and the band come
+from the workload.
+The counter `comparisons` counts the pairs in the window, each once, as the O+ does.
+`indexed` compares fewer pairs, which it counts as `candidates`.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ import numpy as np
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
-from streamlab.engines.multicore.run.settings import OwnOptions, RunSettings, wrong_name
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
+from streamlab.engines.multicore.run.settings import RunSettings, VariantOptions, check_name
 from streamlab.engines.protocol import Measured
 from streamlab.workloads.model import Input, Query, Workload
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
@@ -39,50 +39,52 @@ _PLANS = {
 }
 
 
-def no_join(workload: Workload, variant: str, workers: int, options: "JoinsOptions") -> str | None:
-    """Return why a variant cannot run a workload with so many workers and options, or None."""
+def check_join(
+    workload: Workload, variant: str, workers: int, options: "JoinsOptions"
+) -> str | None:
+    """Return why a variant cannot run a workload with these workers and options, or None."""
     if workload.name != WORKLOAD or not isinstance(workload.program, Query):
         return (
-            f"variant {variant} is hand-written for workload {WORKLOAD}; {workload.name} has no "
-            "such implementation"
+            f"variant {variant} is hand-written for workload {WORKLOAD}, and cannot run "
+            f"{workload.name}; use variant vsn"
         )
     if variant != ADHOC and workers != 1:
-        return f"variant {variant} has one thread; give workers = 1, not {workers}"
+        return f"variant {variant} has one thread, got workers = {workers}; give workers = 1"
     if variant == INDEXED and options.join_form != TILES:
-        return f"variant {variant} compares candidates; leave out join_form"
+        return f"variant {variant} has no option join_form, got {options.join_form!r}; remove it"
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinsOptions(OwnOptions):
-    """Options of a run.
+class JoinsOptions(VariantOptions):
+    """Options of a hand-written join.
 
     Attributes:
-        join_form: how all pairs are compared: `tiles`, many new tuples with many stored rows at
-            once, or `tuples`, one with one, as the published ScaleJoin and 1T do.
+        join_form: how pairs are compared: `tiles`, many new tuples with many stored rows at once;
+            or `tuples`, one pair at a time, as the published ScaleJoin and 1T do.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {"join_form": str}
 
     join_form: str = TILES
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
-        return wrong_name("join_form", _core.JOIN_FORMS, self.join_form)
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
+        return check_name("join_form", _core.JOIN_FORMS, self.join_form)
 
 
 class JoinsRun(CoreRun):
-    """One run of a hand-written band join.
+    """Runs a hand-written band join once.
 
     Args:
         kind: `adhoc`, `1t` or `indexed`.
-        query: of `scale_join`, with its parameters bound.
-        data: on which input: one left and one right stream.
-        settings: how the run goes; workers are 1 but for `adhoc`.
-        form: how pairs are compared, see `JoinsOptions`; not with `indexed`.
+        query: the query of `scale_join`, with its parameters bound.
+        data: its input: one left and one right stream.
+        settings: settings of the run; one worker, except for `adhoc`.
+        form: form of the comparisons, see `JoinsOptions`; unused by `indexed`.
 
     Raises:
-        UnsupportedError: other streams, or times beyond 2^61.
+        UnsupportedError: the input has other streams, or times beyond 2^61.
         EngineError: a setting is out of range.
     """
 
@@ -92,13 +94,13 @@ class JoinsRun(CoreRun):
         self, kind: str, query: Query, data: Input, settings: RunSettings, form: str = TILES
     ) -> None:
         window = query.operators[0].window.size
-        reason = _not_two_streams(data, window)
+        reason = _check_two_streams(data, window)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(query.output, settings)
         self._plan = _PLANS[kind].format(threads=settings.workers)
         self._plan += _BY_TUPLES if form == TUPLES else ""
-        with set_up():
+        with setup_errors():
             self._core = _core.JoinsRun(
                 settings.for_core(self._output), kind=kind, window=window, band=BAND, form=form
             )
@@ -106,13 +108,9 @@ class JoinsRun(CoreRun):
             self._core.start()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: a thread failed; the message says how.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         self._run_core()
-        return self._measured(self._plan, self._counted())
+        return self._build_measured(self._plan, self._read_counters())
 
     def _add_streams(self, data: Input) -> None:
         for index, (stream, fields) in enumerate(zip(data.streams, (LEFT, RIGHT), strict=True)):
@@ -123,14 +121,17 @@ class JoinsRun(CoreRun):
             self._add_stream(index, stream, columns)
 
 
-def _not_two_streams(data: Input, window: int) -> str | None:
+def _check_two_streams(data: Input, window: int) -> str | None:
     kinds = [stream.kinds for stream in data.streams]
     if kinds != [(0,), (1,)] or any(stream.tag is not None for stream in data.streams):
         return (
             "a band join reads one left and one right stream without tags, in this order; this "
-            f"input has streams of the kinds {kinds}; generate it with streams = 1"
+            f"input has streams of kinds {kinds}; generate it with streams = 1"
         )
     for stream in data.streams:
         if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + window > _core.FARTHEST:
-            return f"stream {stream.name}: event times reach beyond 2^61 with the window's size"
+            return (
+                f"stream {stream.name}: event times plus the window's size exceed 2^61; use "
+                "smaller times"
+            )
     return None

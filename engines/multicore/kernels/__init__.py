@@ -1,1 +1,1 @@
-"""Batch kernels: a program's plain Python functions, compiled to C function pointers with Numba."""
+"""Compiles a program's Python functions to batch kernels: C function pointers made by Numba."""

@@ -1,4 +1,4 @@
-"""What `streamlab.workloads.model.arrays` means in compiled code."""
+"""Implements `streamlab.workloads.model.arrays` in compiled code."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from streamlab.workloads.model import arrays
 
 @overload_part(arrays.copy)
 def _copy(values: Any, others: Any) -> Any:
-    if not all(isinstance(one, types.Array) and one.ndim == 1 for one in (values, others)):
+    if not all(isinstance(kind, types.Array) and kind.ndim == 1 for kind in (values, others)):
         return None
 
     def copy(values: Any, others: Any) -> None:
         if len(values) != len(others):
-            raise ValueError("an array is copied to one of another length")
+            raise ValueError("copy: the two arrays must have the same length")
         for i in range(len(others)):
             others[i] = values[i]
 

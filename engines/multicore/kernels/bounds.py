@@ -1,11 +1,9 @@
-"""Checks the indices of arrays in users' functions, where a run asks for that.
+"""Checks array indices in users' functions, for runs with the option `bounds`.
 
-Numba has such checks (`boundscheck`), which also guard whatever a function calls of NumPy; they
-tell neither line nor index nor size. So a pass over a function's own code puts a check of ours
-before each element that it reads or sets, whose exception says all of that.
+Numba's own check (`boundscheck`) also covers NumPy functions, but reports no line, index or size.
+So a compiler pass inserts `check_index` before each element that a user's function reads or sets.
 
-An index below zero counts from the end, in Python as in compiled code: -1 is the last element, and
--4 of 3 is out of bounds.
+A negative index counts from the end, as in Python: of 3 elements, -1 is the last, and -4 is out of bounds.
 """
 
 from typing import Any
@@ -21,44 +19,44 @@ from numba.extending import intrinsic
 from streamlab.engines.multicore.kernels.inline_functions import PartCompiler
 from streamlab.workloads.model.code.location import display_path
 
-# Numba's extension interface is typed in part only, these not.
+# Numba does not type these parts of its extension interface.
 cgutils: Any = _cgutils
 ir: Any = _ir
 
 
 class OutOfBoundsError(IndexError):
-    """An index is none of an array's; compiled code raises it.
+    """Reports an index outside an array; compiled code raises it.
 
     Args:
-        what: the array, as the function calls it.
-        place: the function, with file and line.
-        index: as the function has it.
-        axis: of the array.
-        size: elements along that axis.
+        array: name of the array in the function.
+        place: function, file and line.
+        axis: axis of the array.
+        index: value of the index.
+        size: number of elements along the axis.
     """
 
-    def __init__(self, what: str, place: str, axis: int, index: int, size: int) -> None:
+    def __init__(self, array: str, place: str, axis: int, index: int, size: int) -> None:
         super().__init__(
-            f"{what}: index {index} is out of bounds for axis {axis} with size {size}, in {place}"
+            f"{array}: index {index} is out of bounds for axis {axis} with size {size}, in {place}"
         )
 
 
 @intrinsic(prefer_literal=True)
-def check_index(typingctx: Any, array: Any, index: Any, what: Any, place: Any) -> Any:
-    """Raise `OutOfBoundsError` where an index, or one of a tuple of them, is none of an array's.
+def check_index(typingctx: Any, array: Any, index: Any, label: Any, place: Any) -> Any:
+    """Raise `OutOfBoundsError` if an index, or an index of a tuple, is outside an array.
 
-    What is no array passes: tuples check themselves. So do slices, which end where an array ends.
+    Values that are not arrays pass: tuples check themselves. Slices pass: they stop at the array's end.
     """
-    if not isinstance(what, types.StringLiteral):
-        return None  # Numba tries again without literals when what follows is refused
-    signature = types.void(array, index, what, place)
+    if not isinstance(label, types.StringLiteral):
+        return None  # Numba tries again without literals if the code below raises.
+    signature = types.void(array, index, label, place)
     several = isinstance(index, types.BaseTuple)
     kinds: tuple[Any, ...] = tuple(index) if several else (index,)
-    known = all(isinstance(kind, types.Integer | types.SliceType) for kind in kinds)
-    if not isinstance(array, types.Array) or len(kinds) > array.ndim or not known:
+    checkable = all(isinstance(kind, types.Integer | types.SliceType) for kind in kinds)
+    if not isinstance(array, types.Array) or len(kinds) > array.ndim or not checkable:
         if isinstance(array, types.Array) and any(isinstance(i, types.Array) for i in kinds):
             raise TypingError(
-                f"{what.literal_value} is indexed by an array, in {place.literal_value}: such "
+                f"{label.literal_value} is indexed by an array, in {place.literal_value}: such "
                 "indices are not checked; take elements one by one, or run with bounds = false"
             )
         return signature, lambda context, builder, signature, args: context.get_dummy_value()
@@ -79,7 +77,7 @@ def check_index(typingctx: Any, array: Any, index: Any, what: Any, place: Any) -
                 context.call_conv.return_dynamic_user_exc(
                     builder,
                     OutOfBoundsError,
-                    (what.literal_value, place.literal_value, axis, number, size),
+                    (label.literal_value, place.literal_value, axis, number, size),
                     (None, None, None, types.intp if kind.signed else types.uintp, types.intp),
                 )
         return context.get_dummy_value()
@@ -89,7 +87,7 @@ def check_index(typingctx: Any, array: Any, index: Any, what: Any, place: Any) -
 
 @register_pass(mutates_CFG=False, analysis_only=False)  # type: ignore[no-untyped-call]  # Numba's gap
 class _CheckIndices(FunctionPass):
-    """Puts a call of `check_index` before each element that a function reads or sets."""
+    """Inserts a call of `check_index` before each element that a function reads or sets."""
 
     _name = "check_indices"
 
@@ -102,19 +100,19 @@ class _CheckIndices(FunctionPass):
         for block in code.blocks.values():
             body: list[Any] = []
             for statement in block.body:
-                found = _indexed(statement)
-                if found is not None:
-                    array, index = found
+                access = _element_access(statement)
+                if access is not None:
+                    array, index = access
                     loc = statement.loc
                     place = f"{name} ({display_path(loc.filename)}:{loc.line})"
-                    body += _call(block.scope, array, index, _words(code, array), place, loc)
+                    body += _check_call(block.scope, array, index, _label(code, array), place, loc)
                 body.append(statement)
             block.body = body
         return True
 
 
-def _indexed(statement: Any) -> tuple[Any, Any] | None:
-    """Return the array and the index of a statement that reads or sets an element, or None."""
+def _element_access(statement: Any) -> tuple[Any, Any] | None:
+    """Return the array and index of a statement that reads or sets an element, or None."""
     if isinstance(statement, ir.SetItem):
         return statement.target, statement.index
     value = getattr(statement, "value", None)
@@ -123,40 +121,41 @@ def _indexed(statement: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _call(scope: Any, array: Any, index: Any, what: str, place: str, loc: Any) -> list[Any]:
-    made = []
+def _check_call(scope: Any, array: Any, index: Any, label: str, place: str, loc: Any) -> list[Any]:
+    """Return the statements that call `check_index`."""
+    statements = []
 
-    def name(value: Any) -> Any:
+    def assign(value: Any) -> Any:
         variable = scope.redefine("$check_index", loc=loc)
-        made.append(ir.Assign(value, variable, loc))
+        statements.append(ir.Assign(value, variable, loc))
         return variable
 
-    function = name(ir.Global("check_index", check_index, loc))
-    words = (name(ir.Const(text, loc)) for text in (what, place))
-    name(ir.Expr.call(function, (array, index, *words), (), loc))
-    return made
+    function = assign(ir.Global("check_index", check_index, loc))
+    texts = (assign(ir.Const(text, loc)) for text in (label, place))
+    assign(ir.Expr.call(function, (array, index, *texts), (), loc))
+    return statements
 
 
-def _words(code: Any, variable: Any) -> str:
-    """Return what a function calls a value: `state.items`, or `array` where it has no name."""
+def _label(code: Any, variable: Any) -> str:
+    """Return the name of a value in the source, such as `state.items`; `array` if it has no name."""
     try:
-        made = code.get_definition(variable)
-    except KeyError:  # it is assigned to more than once
+        definition = code.get_definition(variable)
+    except KeyError:  # The function assigns it more than once.
         return "array" if variable.name.startswith("$") else str(variable.unversioned_name)
-    if isinstance(made, ir.Arg):
-        return str(made.name)
-    if isinstance(made, ir.Global | ir.FreeVar):
-        return str(made.name)
-    if isinstance(made, ir.Expr) and made.op == "getattr":
-        return f"{_words(code, made.value)}.{made.attr}"
-    if isinstance(made, ir.Expr) and made.op in ("getitem", "static_getitem"):
-        return f"{_words(code, made.value)}[...]"
+    if isinstance(definition, ir.Arg):
+        return str(definition.name)
+    if isinstance(definition, ir.Global | ir.FreeVar):
+        return str(definition.name)
+    if isinstance(definition, ir.Expr) and definition.op == "getattr":
+        return f"{_label(code, definition.value)}.{definition.attr}"
+    if isinstance(definition, ir.Expr) and definition.op in ("getitem", "static_getitem"):
+        return f"{_label(code, definition.value)}[...]"
     return "array" if variable.name.startswith("$") else str(variable.unversioned_name)
 
 
 class _CheckingCompiler(PartCompiler):
     def define_pipelines(self) -> list[Any]:
-        """Return the passes, with the checks once there is code to look at."""
+        """Return the passes, with the index checks after Numba has built its IR."""
         (passes,) = super().define_pipelines()
         passes.add_pass_after(_CheckIndices, IRProcessing)
         passes.finalize()
@@ -164,4 +163,4 @@ class _CheckingCompiler(PartCompiler):
 
 
 OPTIONS = {"boundscheck": True, "pipeline_class": _CheckingCompiler}
-"""Numba's, of functions whose indices are checked."""
+"""Numba options of functions with index checks."""

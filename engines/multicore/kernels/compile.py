@@ -1,8 +1,8 @@
 """Compiles functions to C function pointers, with a cache on disk.
 
-The cache key covers the user's function with all it reads and calls, the generated loop, this
-package's own sources and the compiler's version; Numba adds the processor. A kernel from the cache
-loads in some 10 ms where compiling takes half a second. A process keeps what it has loaded.
+The cache key covers the user's function with all that it reads and calls, the generated loop, this package's
+sources and the compiler's version; Numba adds the processor.
+Loading a kernel from the cache takes about 10 ms, compiling one about 0.5 s.
 """
 
 import hashlib
@@ -24,16 +24,16 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from streamlab.engines.errors import EngineError
-from streamlab.engines.multicore.kernels import arrays as _arrays  # noqa: F401  tells Numba
+from streamlab.engines.multicore.kernels import arrays as _arrays  # noqa: F401  registers overloads
 from streamlab.engines.multicore.kernels import bounds as checked
 from streamlab.engines.multicore.kernels import emitter, inline_functions, members, memory
-from streamlab.engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
+from streamlab.engines.multicore.kernels import widths as _widths  # noqa: F401  registers overloads
 from streamlab.engines.multicore.kernels.sealed_cache import sealed_cfunc
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint, names_of
 
 _loaded: dict[tuple[Path, str], Any] = {}
-"""Kernels of this process by their place in the cache, which names their content, and signature."""
+"""Kernels that this process has loaded, by path in the cache (a content hash) and signature."""
 
 
 def compile_kernel(
@@ -47,17 +47,17 @@ def compile_kernel(
     bounds: bool,
     width: bool = False,
 ) -> Any:
-    """Compile the one function that `source` decorates with `@kernel` to a C callback.
+    """Compile the function that `source` decorates with `@kernel` to a C callback.
 
     Args:
-        where: whose functions they are, for messages.
-        functions: user's functions by the name that the source calls them, with their role.
+        where: owner of the functions, for error messages.
+        functions: role and user's function, by the name that the source uses.
         source: Python source; it may use all of `memory`, and `names`.
-        signature: of the callback.
+        signature: Numba signature of the callback.
         names: constants of the source.
-        also: further functions that the result depends on.
-        bounds: whether indices of arrays are checked in the user's functions.
-        width: whether `vector_bits` will be asked for the width of the kernel's vectors.
+        also: further functions that the cache key must cover.
+        bounds: whether the user's functions check array indices.
+        width: whether a caller will read the kernel's vector width (`vector_bits`).
 
     Raises:
         EngineError: a function does not compile; the message names it.
@@ -65,20 +65,20 @@ def compile_kernel(
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, {**names, "bounds": bounds})
     if path is None:
-        return _compiled(
+        return _compile(
             where, functions, source, signature, names, None, bounds=bounds, width=width
         )
     key = (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    kernel = _compiled(where, functions, source, signature, names, path, bounds=bounds, width=width)
-    # Of large arrays and of such that are not contiguous Numba takes the address, not the content.
+    kernel = _compile(where, functions, source, signature, names, path, bounds=bounds, width=width)
+    # Numba compiles in the address, not the content, of large and of non-contiguous global arrays.
     if not kernel._library.has_dynamic_globals:
         _loaded[key] = kernel
     return kernel
 
 
-def _compiled(
+def _compile(
     where: str,
     functions: Mapping[str, tuple[str, Callable[..., Any]]],
     source: str,
@@ -90,13 +90,16 @@ def _compiled(
     width: bool,
 ) -> Any:
     """Compile a kernel, or load it from the cache at `path`."""
-    # A cached kernel names the module that its globals live in, so it needs one that can be found.
+    # A cached kernel refers to the module of its globals by name, so that name must be importable.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
     sys.modules[module.__name__] = module
     namespace = module.__dict__
     namespace |= {
         "kernel": sealed_cfunc(signature, keep=path is not None, width=width, error_model="numpy"),
-        **{name: inlined(function, bounds=bounds) for name, (_, function) in functions.items()},
+        **{
+            name: compile_inlined(function, bounds=bounds)
+            for name, (_, function) in functions.items()
+        },
         "carray": carray,
         "boolean": np.bool_,
         "int32": np.int32,
@@ -109,47 +112,52 @@ def _compiled(
     before = set(namespace)
     try:
         exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
-    except Exception as error:  # Numba passes on what its extensions raise: KeyError for a field
+    except Exception as error:  # Numba passes on errors of its extensions: KeyError for a field
         raise EngineError(_explain(where, functions, error)) from error
-    # Whatever else the source defines stands before its kernel.
-    made = [name for name in namespace if name not in before and not name.startswith("__")]
-    return namespace[made[-1]]
+    # The kernel is the last name that the source defines.
+    new = [name for name in namespace if name not in before and not name.startswith("__")]
+    return namespace[new[-1]]
 
 
-def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
-    """Return a user's function as Numba compiles it into kernels, with the functions it calls.
+def compile_inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
+    """Compile a user's function, and the functions that it calls, for inlining into kernels.
 
-    Numba itself takes a function that another one reads, as a global or from around it, only where
-    it knows it already; the constructions of `streamlab.workloads.model.operators.aggregates` are made of such.
+    Numba accepts a function in a global or closure variable only if it is compiled already.
+    `streamlab.workloads.model.operators.aggregates` builds functions with plain ones in closures.
 
     Args:
-        function: the function; one that Numba has compiled is compiled again to be checked.
-        bounds: whether it and what it calls check the indices of arrays.
+        function: the function, plain or compiled by Numba; with `bounds` the latter is compiled again.
+        bounds: whether it and the functions it calls check array indices.
     """
     options = inline_functions.OPTIONS | (checked.OPTIONS if bounds else {})
-    plain = _plain(function, bounds=bounds)
+    plain = _plain_function(function, bounds=bounds)
     if plain is not None:
-        return _inlined(plain, options, {})
+        return _compile_function(plain, options, {})
     return function if hasattr(function, "py_func") else njit(**options)(function)
 
 
-def _plain(function: object, *, bounds: bool) -> FunctionType | None:
-    """Return what is to be compiled of a function: itself, None where that has been done."""
+def _plain_function(function: object, *, bounds: bool) -> FunctionType | None:
+    """Return the plain Python function to compile, or None if it is compiled already."""
     if bounds and isinstance(function, Dispatcher):
         function = function.py_func
     return function if isinstance(function, FunctionType) else None
 
 
-def _inlined(function: FunctionType, options: dict[str, Any], made: dict[int, Any]) -> Any:
-    """Compile a function; `made` holds what has been, by id, and None for what is under way."""
-    made[id(function)] = None
-    around = function.__globals__
+def _compile_function(
+    function: FunctionType, options: dict[str, Any], compiled: dict[int, Any]
+) -> Any:
+    """Compile a function; `compiled` maps ids to compiled functions, and to None during compilation."""
+    compiled[id(function)] = None
+    module_globals = function.__globals__
     names = names_of(function.__code__)
-    helpers = {name: _helper(around.get(name), options, made) for name in names}
-    cells = [_helper(cell.cell_contents, options, made) for cell in function.__closure__ or ()]
+    helpers = {name: _compile_helper(module_globals.get(name), options, compiled) for name in names}
+    cells = [
+        _compile_helper(cell.cell_contents, options, compiled)
+        for cell in function.__closure__ or ()
+    ]
     twin = FunctionType(
         function.__code__,
-        around | {name: helper for name, helper in helpers.items() if helper is not None},
+        module_globals | {name: helper for name, helper in helpers.items() if helper is not None},
         function.__name__,
         function.__defaults__,
         tuple(
@@ -158,47 +166,49 @@ def _inlined(function: FunctionType, options: dict[str, Any], made: dict[int, An
         ),
     )
     twin.__kwdefaults__ = function.__kwdefaults__
-    # A kernel in the cache asks for the module of each function in it, and the next process may
-    # have the same function in another: its file has been renamed, or edited elsewhere.
+    # A cached kernel imports the module of each of its functions. The next process may have the
+    # same function in another module, so all functions name this one.
     twin.__module__ = __name__
-    made[id(function)] = njit(**options)(twin)
-    return made[id(function)]
+    compiled[id(function)] = njit(**options)(twin)
+    return compiled[id(function)]
 
 
-def _helper(value: object, options: dict[str, Any], made: dict[int, Any]) -> Any:
-    """Return a plain function compiled; None for what is none, or what Numba has a meaning for."""
-    plain = _plain(value, bounds="boundscheck" in options)
+def _compile_helper(value: object, options: dict[str, Any], compiled: dict[int, Any]) -> Any:
+    """Compile a plain function; return None for other values and for functions that Numba overloads."""
+    plain = _plain_function(value, bounds="boundscheck" in options)
     if plain is None:
         return None
-    known = cpu_target.typing_context
-    known.refresh()
-    if plain is value and known._lookup_global(value) is not None:
+    context = cpu_target.typing_context
+    context.refresh()
+    if plain is value and context._lookup_global(value) is not None:
         return None
-    return made[id(plain)] if id(plain) in made else _inlined(plain, options, made)
+    return (
+        compiled[id(plain)]
+        if id(plain) in compiled
+        else _compile_function(plain, options, compiled)
+    )
 
 
 def _explain(
     where: str, functions: Mapping[str, tuple[str, Callable[..., Any]]], error: Exception
 ) -> str:
-    inline_functions = []
+    labels = []
     for role, function in functions.values():
         code = getattr(function, "py_func", function).__code__
-        inline_functions.append(
-            f"{role} function {code.co_name} ({code.co_filename}:{code.co_firstlineno})"
-        )
-    said = str(error)
+        labels.append(f"{role} function {code.co_name} ({code.co_filename}:{code.co_firstlineno})")
+    reason = str(error)
     if isinstance(error, KeyError):
-        said = f"there is no field {error}"
+        reason = f"no field {error}"
     elif not isinstance(error, NumbaError):
-        said = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}"
     return (
-        f"{where}: {' or '.join(inline_functions)} does not compile to native code; run it on the reference "
-        f"engine to debug it. Numba says:\n{said}"
+        f"{where}: {' or '.join(labels)} does not compile to native code; run it on the reference "
+        f"engine to debug it. Numba says:\n{reason}"
     )
 
 
 @memoize
-def _own_fingerprint() -> str:
+def _sources_fingerprint() -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parents[1].rglob("[!.]*.py")):
         if path.is_file():
@@ -207,10 +217,10 @@ def _own_fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _constant(value: object) -> str:
-    """Return what tells a value that a source reads, the same in every process."""
+def _constant_text(value: object) -> str:
+    """Return a text that identifies a constant of a source, equal in every process."""
     function = getattr(value, "py_func", value)
-    if isinstance(function, FunctionType):  # the engine's own: its code is in `_own_fingerprint`
+    if isinstance(function, FunctionType):  # the engine's: `_sources_fingerprint` covers its code
         return f"{function.__module__}.{function.__qualname__}"
     return repr(value)
 
@@ -218,14 +228,14 @@ def _constant(value: object) -> str:
 def _cached_source(
     functions: tuple[Callable[..., Any], ...], source: str, names: Mapping[str, object]
 ) -> Path | None:
-    """Write the source where Numba can cache beside it; None when a function cannot be cached."""
+    """Write the source into the cache folder; return its path, or None if it cannot be cached."""
     try:
-        # With their places: a kernel's errors say where they were raised.
+        # Places (file and line) are part of the key, since errors of a kernel name them.
         stable = [fingerprint(function, places=True) for function in functions]
     except UnstableError:
         return None
-    constants = repr(sorted((name, _constant(value)) for name, value in names.items()))
-    key = hashlib.sha256("\0".join((_own_fingerprint(), *stable, source, constants)).encode())
+    constants = repr(sorted((name, _constant_text(value)) for name, value in names.items()))
+    key = hashlib.sha256("\0".join((_sources_fingerprint(), *stable, source, constants)).encode())
     path = cache_folder() / "kernels" / f"{key.hexdigest()[:32]}.py"
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
@@ -233,7 +243,7 @@ def _cached_source(
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary.write_text(source, encoding="utf-8")
             temporary.replace(path)
-    except OSError:  # a cache without room only costs compile time
+    except OSError:  # A full disk only costs compile time.
         with suppress(OSError):
             temporary.unlink()
         return None

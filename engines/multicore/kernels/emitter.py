@@ -1,8 +1,8 @@
-"""The `out` argument of `update` in compiled code: appends records to output columns.
+"""Implements the `out` argument of users' functions in compiled code: it appends output records.
 
-Layout of the C struct behind it (core/run/kernel.h, `Emit`): column pointers, then count, capacity
-and the number of records refused for lack of room. The column pointers are loaded once per kernel
-call, so that stores to the columns cannot force their reload.
+The C struct behind it is `Emit` (core/run/kernel.h): column pointers, count, capacity, and the number of records
+refused for lack of room.
+A kernel call loads the column pointers once, so that stores to the columns cannot force a reload.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from streamlab.engines.multicore.kernels.inline_functions import overload_method
 class EmitterType(types.Type):
     """Numba type of an emitter for records of one structured dtype.
 
-    A *stamped* one is given the first field, the timestamp, by the kernel; `emit` takes the others.
+    In a *stamped* emitter the kernel sets the first field, the timestamp; `emit` takes the other fields.
     """
 
     def __init__(self, fields: tuple[tuple[str, str], ...], *, stamped: bool = False) -> None:
@@ -65,10 +65,10 @@ def _word(builder: Any, base: Any, offset: int) -> Any:
 
 
 def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
-    """Return intrinsics (open, count, close) that wrap a C `Emit` for the length of a kernel call.
+    """Return intrinsics (open, room, close) that wrap a C `Emit` during one kernel call.
 
-    `open(address)` reads it, `count(out)` is the number of records in it, `close(out, address)`
-    writes the counters back. In between the counters live on the stack.
+    `open(address)` reads the struct, `room(out)` returns how many more records fit, and
+    `close(out, address)` writes the counters back. In between the counters live on the stack.
     """
 
     @intrinsic
@@ -80,8 +80,8 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
             table = builder.inttoptr(table_word, byte_pointer.as_pointer())
             for i, element in enumerate(emitter.element_types):
                 column = builder.load(builder.gep(table, [ir.Constant(ir.IntType(64), i)]))
-                wanted = context.get_value_type(types.CPointer(element))
-                setattr(out, f"c{i}", builder.bitcast(column, wanted))
+                pointer_type = context.get_value_type(types.CPointer(element))
+                setattr(out, f"c{i}", builder.bitcast(column, pointer_type))
             for name, offset in (("count", COUNT_OFFSET), ("refused", REFUSED_OFFSET)):
                 slot = cgutils.alloca_once(builder, ir.IntType(64))
                 builder.store(builder.load(_word(builder, args[0], offset)), slot)
@@ -116,7 +116,7 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
 
 @intrinsic
 def set_stamp(typingctx: Any, out: Any, ts: Any) -> Any:
-    """`set_stamp(out, ts)`: what is emitted from here on is timed `ts`; stamped emitters only."""
+    """`set_stamp(out, ts)`: set the timestamp of further records; stamped emitters only."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])

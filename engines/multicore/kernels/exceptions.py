@@ -1,7 +1,7 @@
-"""What compiled functions raise.
+"""Collects the Python exceptions that compiled functions raise.
 
-No thread of the core can take a Python exception. Numba hands it to `sys.unraisablehook`, which
-prints it, and the kernel returns 0.
+The core's threads cannot handle a Python exception.
+Numba passes it to `sys.unraisablehook`, which prints it, and the kernel returns 0.
 """
 
 import sys
@@ -12,32 +12,32 @@ from contextlib import contextmanager
 from numba.core.registry import cpu_target
 
 _RAISER = repr(cpu_target.target_context)
-"""Whom Numba names as where an exception could not be raised."""
+"""The object that Numba reports with an exception it could not raise."""
 
 _LOCK = threading.Lock()
 _NOTES: list[list[BaseException]] = []
-"""Of the blocks that collect now, in any thread: whose kernel raised is not known."""
+"""Exceptions of each active block, in any thread. All blocks collect each one, since its kernel is unknown."""
 
 
 @contextmanager
-def noted() -> Iterator[list[BaseException]]:
-    """Collect what kernels raise until the block ends, whichever thread they are called by."""
-    found: list[BaseException] = []
+def collect_exceptions() -> Iterator[list[BaseException]]:
+    """Collect the exceptions of kernels in any thread until the block ends."""
+    raised: list[BaseException] = []
     with _LOCK:
         _listen()
-        _NOTES.append(found)
+        _NOTES.append(raised)
     try:
-        yield found
+        yield raised
     finally:
         with _LOCK:
-            _NOTES[:] = [notes for notes in _NOTES if notes is not found]
+            _NOTES[:] = [notes for notes in _NOTES if notes is not raised]
             hook = sys.unraisablehook
             if not _NOTES and getattr(hook, "notes", None) is _NOTES:
                 sys.unraisablehook = hook.before  # type: ignore[attr-defined]
 
 
 def _listen() -> None:
-    """Put a hook before the one that is there, once for all who collect."""
+    """Install a hook in front of the current one, once for all active blocks."""
     before = sys.unraisablehook
     if getattr(before, "notes", None) is _NOTES:
         return

@@ -1,9 +1,8 @@
-"""Compiles functions that dissolve into kernels: to code for LLVM, and none for the processor.
+"""Compiles functions that only kernels call: to LLVM IR, without machine code.
 
-Numba optimizes each function with all that it calls, and makes machine code of it, before the next
-one takes it up. With five calls below one another that is done five times, for one use: it took two
-thirds of the time of a large program (`outlier_detection` as it was then: 24.6 s of 36.0 for its
-three functions). Only kernels call these functions.
+Numba optimizes each function together with its callees, and generates machine code, before a caller inlines it.
+With calls nested five deep it does this five times for one use.
+That took two thirds of the compile time of a large program (24.6 of 36.0 s for three functions).
 """
 
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.extending import overload as _overload
 from numba.extending import overload_method as _overload_method
 
-# Numba's extension interface is typed in part only, these not.
+# Numba does not type these parts of its extension interface.
 DefaultPassBuilder: Any = _DefaultPassBuilder
 NativeLowering: Any = typed_passes.NativeLowering
 Library: Any = JITCodeLibrary
@@ -31,10 +30,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _PartLibrary(Library):
-    """What the code of such a function is kept in until a kernel takes it up."""
+    """Holds the LLVM IR of a function until a kernel links it in."""
 
     def finalize(self) -> None:
-        """Take up the code of what the function calls; the kernel optimizes all of it."""
+        """Link in the IR of the function's callees; the kernel optimizes all of it."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -45,7 +44,7 @@ class _PartLibrary(Library):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LowerPart(NativeLowering):
-    """Numba's last pass, which leaves out what makes machine code."""
+    """Numba's last pass, without the generation of machine code."""
 
     _name = "lower_part"
 
@@ -55,7 +54,7 @@ class _LowerPart(NativeLowering):
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
-        # The compiler finds a function by the C function that Python would call.
+        # Numba looks a function up by the C function that Python would call.
         module = lowered.fndesc.lookup_module()
         function = _dynfunc.make_function(module, name, "", 0, lowered.env, (library,))
         state.targetctx.insert_user_function(function, lowered.fndesc, [library])
@@ -65,20 +64,19 @@ class _LowerPart(NativeLowering):
 
 
 class PartCompiler(CompilerBase):
-    """Numba's passes, without the making of machine code."""
+    """Numba's passes, without the generation of machine code."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return the passes, the last of them ours."""
+        """Return Numba's passes with `_LowerPart` in place of the native lowering."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        at = next(i for i, (made, _) in enumerate(passes.passes) if made is NativeLowering)
-        passes.passes[at] = (_LowerPart, "native lowering")
+        index = next(i for i, (step, _) in enumerate(passes.passes) if step is NativeLowering)
+        passes.passes[index] = (_LowerPart, "native lowering")
         passes.finalize()
         return [passes]
 
 
-# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
-# thread of the core could raise. forceinline: the user's function must dissolve into the loop (see
-# memory.py).
+# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which the
+# core's threads cannot handle. forceinline: see memory.py.
 OPTIONS: dict[str, Any] = {
     "forceinline": True,
     "error_model": "numpy",
@@ -87,23 +85,23 @@ OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "pipeline_class": PartCompiler,
 }
-"""Numba's, of functions that only kernels call."""
+"""Numba options of functions that only kernels call."""
 
 
 def part(function: _Function) -> _Function:
-    """Compile a function that kernels call, and neither Python nor C."""
+    """Compile a function that only kernels call, not Python or C."""
     compiled: _Function = njit(**OPTIONS)(function)
     return compiled
 
 
 def overload_part(function: Any) -> Callable[[_Function], _Function]:
-    """Return Numba's decorator `overload`, for what is compiled as a part."""
+    """Return Numba's decorator `overload`, with the options of `part`."""
     decorator: Callable[[_Function], _Function] = _numbas_overload(function, jit_options=OPTIONS)
     return decorator
 
 
 def overload_method_part(kind: Any, name: str) -> Callable[[_Function], _Function]:
-    """Return Numba's decorator `overload_method`, for what is compiled as a part."""
+    """Return Numba's decorator `overload_method`, with the options of `part`."""
     decorator: Callable[[_Function], _Function] = _numbas_overload_method(
         kind, name, jit_options=OPTIONS
     )

@@ -1,9 +1,8 @@
-"""The loop of kernels that do something for each of some items and give records for it.
+"""Generates the source of kernels that call a user's function for each item and emit records.
 
-One call of a user's function gives at most `max_outputs` records, for which there must be room
-before it; what it gives beyond is counted as refused. Where records come from is noted beside them.
-Those of pipelines (`stages`) and of dataflow graphs are made here; core/stages/kernel.h and
-core/dataflow/kernel.h say how they are called.
+One call may emit at most `max_outputs` records; the loop makes sure of their room before the call.
+Further records count as refused. A parallel array may hold the source item of each record.
+Pipelines (`stages`) and dataflow graphs use these kernels: core/stages/kernel.h, core/dataflow/kernel.h.
 """
 
 from typing import Any
@@ -55,18 +54,18 @@ def loop(
     """Return the source of a kernel `name(call, begin, end, out_address)`.
 
     Args:
-        name: of the function.
-        opened: lines before the loop; they set `sources` where there is a `source`.
-        item: lines that make item `i`; they may leave the loop, as those of `body` may.
-        body: lines that call the user's function.
-        max_outputs: most records that it gives.
-        source: what is noted of each record as its origin; empty: nothing.
-        from_begin: whether that is beside the first record of this call of the kernel, and not
-            beside the first of all.
+        name: name of the kernel function.
+        opened: lines before the loop; with `source` they must set `sources`.
+        item: lines that build item `i`; they may leave the loop.
+        body: lines that call the user's function; they may leave the loop.
+        max_outputs: maximum number of records of one call.
+        source: expression to store in `sources` as the origin of each record; empty stores nothing.
+        from_begin: whether `sources` starts at the first record of this kernel call, or of the emitter.
     """
     before = after = "pass"
     base = " - base_count" if from_begin else ""
-    if source and max_outputs == 1:  # before the call: what it does not give is written over
+    if source and max_outputs == 1:
+        # Store before the call: if the call emits nothing, the next one overwrites the value.
         before = f"store_int32(sources, first{base}, {source})"
     elif source:
         after = _NOTE_ALL.format(at=f"j{base}", source=source)
@@ -83,7 +82,7 @@ def loop(
 
 @intrinsic
 def call_with_key(typingctx: Any, function: Any, table: Any, key: Any) -> Any:
-    """`call_with_key(function, table, key)`: call a C `FindState` or `MakeEntry`."""
+    """`call_with_key(function, table, key)`: call a C `FindState` or `MakeEntry` function."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
@@ -106,12 +105,12 @@ def store_int32(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
 
 
 _struct: Any = cgutils.create_struct_proxy
-"""Numba's extension interface is typed in part only, this not."""
+"""Numba does not type this part of its extension interface."""
 
 
 @intrinsic
 def count_of(typingctx: Any, out: Any) -> Any:
-    """`count_of(out)`: how many records there are in an open emitter."""
+    """`count_of(out)`: the number of records in an open emitter."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = _struct(out)(context, builder, value=args[0])
@@ -122,7 +121,7 @@ def count_of(typingctx: Any, out: Any) -> Any:
 
 @intrinsic
 def refuse(typingctx: Any, out: Any, records: Any) -> Any:
-    """`refuse(out, records)`: count so many records of an open emitter as too many."""
+    """`refuse(out, records)`: add to the number of refused records of an open emitter."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = _struct(out)(context, builder, value=args[0])
@@ -138,4 +137,4 @@ NAMES: dict[str, Any] = {
     "refuse": refuse,
     "store_int32": store_int32,
 }
-"""What these kernels call, for `compile_kernel`."""
+"""Functions that these kernels call, for the `names` of `compile_kernel`."""

@@ -1,4 +1,4 @@
-"""The `members` argument of an update across keys in compiled code: states behind pointers."""
+"""Implements the `members` argument of an update across keys in compiled code."""
 
 import operator
 from typing import Any
@@ -12,7 +12,7 @@ from streamlab.engines.multicore.kernels.inline_functions import overload_method
 
 
 class MembersType(types.Type):
-    """Numba type of the states of many keys, records of one type."""
+    """Numba type of the states of several keys, which are records of one type."""
 
     def __init__(self, record: types.Record) -> None:
         self.record = record
@@ -31,16 +31,16 @@ class _MembersModel(models.StructModel):
 
 
 def open_members(members: MembersType) -> Any:
-    """Return an intrinsic `(states, keys, count)` that makes them of a table of pointers."""
+    """Return an intrinsic `(states, keys, count)` that creates members from a table of state pointers."""
 
     @intrinsic
     def open_(typingctx: Any, states: Any, keys: Any, count: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            made = cgutils.create_struct_proxy(members)(context, builder)
-            made.states = args[0]
-            made.keys = builder.bitcast(args[1], ir.IntType(32).as_pointer())
-            made.count = args[2]
-            return made._getvalue()
+            proxy = cgutils.create_struct_proxy(members)(context, builder)
+            proxy.states = args[0]
+            proxy.keys = builder.bitcast(args[1], ir.IntType(32).as_pointer())
+            proxy.count = args[2]
+            return proxy._getvalue()
 
         return members(types.voidptr, types.voidptr, types.int64), codegen
 

@@ -1,9 +1,9 @@
-"""Numba intrinsics over raw memory: typed loads, records in place, records on the stack.
+"""Provides Numba intrinsics over raw memory: typed loads, records in place, records on the stack.
 
-A record on the stack is an LLVM `alloca` whose address never escapes once the user's function is
-inlined, so its fields become registers. That is what lets `state.sum += event.value` over a run of
-events compile to a vector loop: the state is copied to the stack, updated there, and copied back
-once.
+A record on the stack is an LLVM `alloca`. Its address does not escape once the user's function is inlined, so its
+fields become registers.
+Kernels copy a state to the stack, update it there, and copy it back once.
+So `state.sum += event.value` over a run of events compiles to a vector loop.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ def record_type(dtype: np.dtype[np.void]) -> types.Record:
 
 
 def _named_type(like: Any) -> Any:
-    """Return the type that a compile-time argument names: a record type or a NumPy scalar type."""
+    """Return the Numba type for a compile-time argument: a record type or a NumPy scalar type."""
     if isinstance(like, (types.TypeRef, types.NumberClass)):
         return like.instance_type
     raise TypingError(f"expected a type known at compile time, got {like}")
@@ -74,7 +74,7 @@ def pointer_at(typingctx: Any, address: Any, index: Any) -> Any:
 
 @intrinsic
 def offset(typingctx: Any, address: Any, nbytes: Any) -> Any:
-    """`offset(address, nbytes)`: the address `nbytes` further."""
+    """`offset(address, nbytes)`: `address` plus `nbytes`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte = builder.bitcast(args[0], ir.IntType(8).as_pointer())
@@ -159,7 +159,7 @@ def store_half(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def zero_bytes(typingctx: Any, address: Any, nbytes: Any) -> Any:
-    """`zero_bytes(address, nbytes)`: set so many bytes to 0."""
+    """`zero_bytes(address, nbytes)`: set `nbytes` bytes to 0."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         cgutils.memset(builder, args[0], args[1], 0)
@@ -170,7 +170,7 @@ def zero_bytes(typingctx: Any, address: Any, nbytes: Any) -> Any:
 
 @intrinsic
 def is_null(typingctx: Any, address: Any) -> Any:
-    """`is_null(address)`: whether it is the null pointer."""
+    """`is_null(address)`: whether `address` is the null pointer."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return cgutils.is_null(builder, args[0])
@@ -180,5 +180,5 @@ def is_null(typingctx: Any, address: Any) -> Any:
 
 @part
 def floor(a: Any, b: Any) -> Any:
-    """Return the largest whole number at or below a / b; b > 0."""
+    """Return a / b rounded down; b > 0."""
     return a // b

@@ -1,16 +1,15 @@
-"""Keeps compiled kernels on disk, each with its checksum: what is damaged is compiled again.
+"""Stores compiled kernels on disk with a checksum; a damaged file is compiled again.
 
     <cache>/__pycache__/<key of the source>.<key of signature and processor>.kernel
         32 bytes   SHA-256 of the rest
-        the rest   the width of its vectors in bits or None, and Numba's compile result, pickled
+        the rest   vector width in bits or None, and Numba's compile result, pickled
 
-Numba's own cache unpickles and runs whatever is in its files: a damaged one is an exception at best
-and other machine code at worst. The width is kept where somebody will ask for it, since Numba does
-not show the code of what it loads; to read it makes the machine code once more, which is a tenth of
-a compilation.
+Numba's own cache unpickles and runs any content: a damaged file raises at best and runs wrong code at worst.
+The cache stores the vector width on request, since Numba does not show the code of a loaded kernel.
+Reading the width generates the machine code again, which takes a tenth of the compile time.
 
-Processes that want the same kernel at once, such as those of pytest-xdist, compile it once: others
-wait for the lock of its source and load what the first has kept.
+Several processes that need the same kernel (pytest-xdist) compile it once.
+The others wait for the lock of its source and load the result of the first.
 """
 
 import fcntl
@@ -34,70 +33,74 @@ from streamlab.engines.multicore.kernels.vector_bits import note_vector_bits, ve
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 _PATIENCE_S = 60.0
-"""How long to wait for another process's compilation. The longest of the suite takes 10 s."""
+"""Maximum wait for another process's compilation. The longest in the suite takes 10 s."""
 
 
 def sealed_cfunc(
     signature: Any, *, keep: bool, width: bool, **options: Any
 ) -> Callable[[Callable[..., Any]], CFunc]:
-    """Return a decorator as `numba.cfunc`, with the cache of this module where `keep` is set.
+    """Return a decorator like `numba.cfunc`, which uses this module's cache.
 
-    With `width` the cache knows the width of the code's vectors.
+    Args:
+        signature: Numba signature.
+        keep: whether to use the cache.
+        width: whether the cache stores the vector width.
+        options: Numba options.
     """
-    wanted = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
+    parsed = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
 
     def decorate(function: Callable[..., Any]) -> CFunc:
-        made = _SealedCFunc(function, wanted, locals={}, options=options)
+        kernel = _SealedCFunc(function, parsed, locals={}, options=options)
         if keep:
-            made.enable_caching(width=width)
-        made.compile()
-        return made
+            kernel.enable_caching(width=width)
+        kernel.compile()
+        return kernel
 
     return decorate
 
 
 class _SealedCFunc(CFunc):
     def enable_caching(self, *, width: bool = False) -> None:
-        # Numba finds no writable cache folder: the function is compiled each time.
+        # Numba raises if it finds no writable cache folder; then each process compiles.
         with suppress(RuntimeError):
             self._cache = SealedCache(self.__wrapped__, width=width)
 
     def compile(self) -> None:
         cache = self._cache
-        if not isinstance(cache, SealedCache) or cache.holds(*self._wanted()):
+        if not isinstance(cache, SealedCache) or cache.holds(*self._cache_key()):
             super().compile()
         else:
             source = Path(self.__wrapped__.__code__.co_filename)
-            with _in_turn(source, lambda: cache.holds(*self._wanted())):
+            with _in_turn(source, lambda: cache.holds(*self._cache_key())):
                 super().compile()
 
-    def _wanted(self) -> tuple[Any, Any]:
+    def _cache_key(self) -> tuple[Any, Any]:
         target = self._targetdescr.target_context  # type: ignore[attr-defined]  # Numba's gap
         return self._sig, target  # type: ignore[attr-defined]  # Numba's gap
 
     def _compile_uncached(self) -> Any:
-        # What is raised makes its arguments Python objects with the environment of the function
-        # that raises. Numba sets it beside the machine code of that function, of which the kernel's
-        # parts have none, and for what is loaded from a cache; so this does as loading does.
-        made: Any = super()._compile_uncached()  # type: ignore[misc]  # Numba's gap
-        made.library._ensure_finalized()  # no function stands anywhere before
-        for environment in made._find_referenced_environments():
-            made.library.codegen.set_env(environment.env_name, environment)
-        return made
+        # A function that raises needs its environment, to build the exception's arguments. Numba
+        # sets it when it generates the function's machine code, or loads it from a cache. Inlined
+        # functions have no machine code, so this sets their environments as loading does.
+        result: Any = super()._compile_uncached()  # type: ignore[misc]  # Numba's gap
+        result.library._ensure_finalized()  # Before this, no function has an address.
+        for environment in result._find_referenced_environments():
+            result.library.codegen.set_env(environment.env_name, environment)
+        return result
 
 
 class SealedCache(FunctionCache):
-    """Finds a place and makes keys as Numba does; files are this class's own."""
+    """Uses Numba's cache folders and keys, with files of its own format."""
 
     def __init__(self, function: Callable[..., Any], *, width: bool) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]  # Numba's gap
         self._keeps_width = width
 
     def holds(self, sig: Any, target_context: Any) -> bool:
-        """Whether there is a file for this signature, damaged or not."""
+        """Return whether a file exists for this signature, damaged or not."""
         try:
             return self._path(sig, target_context.codegen()).exists()
-        except OSError:  # a folder that may not be read
+        except OSError:  # The folder is not readable.
             return False
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -110,7 +113,7 @@ class SealedCache(FunctionCache):
             return None
         bits, reduced = pickle.loads(kernel)
         if bits is None and self._keeps_width:
-            return None  # kept by who did not ask
+            return None  # A process stored it without the width.
         data = self._impl.rebuild(target_context, reduced)
         if bits is not None:
             note_vector_bits(data.library, bits)
@@ -125,7 +128,7 @@ class SealedCache(FunctionCache):
             note_vector_bits(data.library, bits)
         kernel = dumps((bits, self._impl.reduce(data)))  # type: ignore[no-untyped-call]  # Numba's gap
         path = self._path(sig, data.codegen)
-        with suppress(OSError):  # a full disk only costs compile time
+        with suppress(OSError):  # A full disk only costs compile time.
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".kernel-")
             try:
@@ -143,24 +146,28 @@ class SealedCache(FunctionCache):
 
 
 @contextmanager
-def _in_turn(source: Path, kept: Callable[[], bool]) -> Iterator[None]:
-    """Hold the lock of a source's file, so that others wait for what is compiled meanwhile.
+def _in_turn(source: Path, stored: Callable[[], bool]) -> Iterator[None]:
+    """Hold the lock of a source file, so that other processes wait for the compilation.
 
-    Without the lock where there is none to be had, where that takes too long, and where another has
-    compiled and could not keep it: waiting for each other would be in vain.
+    Continues without the lock if the file cannot be locked or the wait takes too long. It also releases the lock if
+    another process compiled the kernel and could not store it: then waiting does not help.
+
+    Args:
+        source: the source file.
+        stored: returns whether the cache holds the kernel.
     """
     with ExitStack() as held:
         with suppress(OSError):
             file = held.enter_context(source.open("rb"))
             waited = _lock(file)
-            held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # a forked child has the file as well
-            if waited and not kept():
+            held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # A forked child shares the open file.
+            if waited and not stored():
                 held.close()
         yield
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Take the lock of a file; return whether it had to be waited for, in vain after a while."""
+    """Try to lock a file until `_PATIENCE_S`; return whether another process held the lock."""
     until = time.monotonic() + _PATIENCE_S
     waited = False
     while time.monotonic() < until:

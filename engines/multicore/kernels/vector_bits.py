@@ -1,26 +1,26 @@
-"""How wide the vectors of compiled code are: rates of a join of all pairs hang on it."""
+"""Reads the vector width of compiled code, on which the rate of an all-pairs join depends."""
 
 from typing import Any
 
 _REGISTERS = (("%zmm", 512), ("%ymm", 256), ("%xmm", 128))
-"""Of x86-64, widest first."""
+"""Vector registers of x86-64 and their widths in bits, widest first."""
 
 
 _NOTED = "_lab_vector_bits"
 
 
 def vector_bits(kernel: Any) -> int:
-    """Return the width of the widest vector registers that a kernel uses, in bits.
+    """Return the width in bits of the widest vector registers that a kernel uses.
 
-    Read from its machine code, since the compiler chooses by processor, and does not always take
-    the widest that there is. 0 where there are none, or on another architecture than x86-64. Of a
-    kernel from the cache it is known where that was compiled with `width` (`compile_kernel`).
+    Reads the machine code, since the compiler does not always use the widest registers of the processor.
+    Returns 0 if the code uses none, and on architectures other than x86-64.
+    A kernel from the cache has a width only if `compile_kernel` got `width`.
     """
     return vector_bits_of(kernel._library)
 
 
 def vector_bits_of(library: Any) -> int:
-    """Return the same of a kernel's code, as Numba keeps it."""
+    """Return `vector_bits` for Numba's code library of a kernel."""
     noted = getattr(library, _NOTED, None)
     if noted is not None:
         return int(noted)
@@ -29,5 +29,5 @@ def vector_bits_of(library: Any) -> int:
 
 
 def note_vector_bits(library: Any, bits: int) -> None:
-    """Note the width with code that was loaded, which Numba shows no more."""
+    """Store the width with a code library, since Numba does not show the code of a loaded one."""
     setattr(library, _NOTED, bits)

@@ -1,4 +1,4 @@
-"""What `streamlab.workloads.model.widths` means in compiled code."""
+"""Implements `streamlab.workloads.model.widths` in compiled code."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Family layers: query graphs, with order made by channels, by operators, or nowhere."""
+"""Runs query graphs with a thread per instance; channels or operators order the tuples, or none do."""

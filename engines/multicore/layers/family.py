@@ -1,28 +1,28 @@
-"""Variant `layers`."""
+"""Defines the variant `layers`, which runs pipelines and queries as query graphs."""
 
 from typing import Any
 
 from streamlab.engines.multicore.layers.options import LayersOptions
-from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
-from streamlab.engines.multicore.layers.query import LayersQueryRun, no_graph
-from streamlab.engines.multicore.oplus.refusal import wrong_streams
+from streamlab.engines.multicore.layers.pipeline import LayersRun, check_ties
+from streamlab.engines.multicore.layers.query import LayersQueryRun, check_graph
+from streamlab.engines.multicore.oplus.refusal import check_streams
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.protocol import Prepared, Task
 from streamlab.workloads.model import Pipeline, Query
 
 
-def _run(program: Pipeline | Query, *given: Any) -> Prepared:
+def _run(program: Pipeline | Query, *arguments: Any) -> Prepared:
     if isinstance(program, Pipeline):
-        return LayersRun(program, *given)
-    return LayersQueryRun(program, *given)
+        return LayersRun(program, *arguments)
+    return LayersQueryRun(program, *arguments)
 
 
 def _unsupported(task: Task, options: LayersOptions) -> str | None:
     program, workers = task.workload.program, task.workers
     if isinstance(program, Pipeline):
-        return depends_on_ties(program, task.workload.output, workers, options.dealing)
+        return check_ties(program, task.workload.output, workers, options.dealing)
     assert isinstance(program, Query), "the adapter checks"
-    return no_graph(program, workers, options.determinism) or wrong_streams(task.dataset)
+    return check_graph(program, workers, options.determinism) or check_streams(task.dataset)
 
 
 LAYERS = Family(
@@ -31,7 +31,7 @@ LAYERS = Family(
     models=(Pipeline, Query),
     run=_run,
     unsupported=_unsupported,
-    own=LayersOptions,
+    options_type=LayersOptions,
     properties=properties(
         "operators do not mention their instances",
         "channels, not operators, deal the records",

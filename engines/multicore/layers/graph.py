@@ -1,7 +1,7 @@
-"""What query graphs of pipelines and of operators O+ share: the core, its counters, its plan.
+"""Provides the base class of query graphs: it creates the core and reports its counters and plan.
 
 Source: Viper: communication-layer determinism and scaling in stream processing, sections 3 and 4.
-How and why: docs/decisions/0011-determinism-layers.md.
+Design: docs/decisions/0011-determinism-layers.md.
 """
 
 from abc import ABC, abstractmethod
@@ -26,16 +26,16 @@ HANDED_OVER = (
 
 
 class GraphRun(CoreRun, ABC):
-    """A run as a query graph. A subclass adds operators and streams to its core.
+    """Runs a query graph once. A subclass adds operators and streams to the core.
 
     Args:
-        output: what the answer's records are.
-        settings: how the run goes; `ring_blocks` counts with a load only.
-        options: the determinism layer.
+        output: record type of the answer.
+        settings: settings of the run; `ring_blocks` has an effect only under a load.
+        options: options of the variant; None means the defaults.
     """
 
     _compares = False
-    """Whether the operator is a join, which counts the pairs that it compares."""
+    """Whether the operator is a join, which counts compared pairs."""
 
     def __init__(
         self, output: np.dtype[np.void], settings: RunSettings, options: LayersOptions | None
@@ -44,21 +44,17 @@ class GraphRun(CoreRun, ABC):
         self._options = options or LayersOptions()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message says which and how.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         self._run_core()
         counters = self._counters()
-        return self._measured(self._plan(counters), counters)
+        return self._build_measured(self._plan(counters), counters)
 
     def answer(self) -> Columns:
-        """Return all outputs, by time and sink; what a sink got late stays late."""
+        """Return all outputs, ordered by time and sink; a late output of a sink stays in place."""
         return super().answer()
 
     def _make_core(self, itemsizes: list[int]) -> _core.LayersRun:
-        """Return a core without operators; `itemsizes` are those of a pipeline's input."""
+        """Return a core without operators; `itemsizes` are the field sizes of a pipeline's input."""
         return _core.LayersRun(
             self._settings.for_core(self._output, threads=0),
             determinism=self._options.determinism,
@@ -71,28 +67,29 @@ class GraphRun(CoreRun, ABC):
 
     @abstractmethod
     def _operators_in_words(self) -> list[str]:
-        """Return each operator and its instances."""
+        """Return one text per operator, with its number of instances."""
 
     def _plan(self, counters: Mapping[str, float]) -> str:
-        def of(count: float, what: str) -> str:
-            return f"{count:.0f} {what}" + ("" if count == 1 else "s")
+        def plural(count: float, noun: str) -> str:
+            return f"{count:.0f} {noun}" + ("" if count == 1 else "s")
 
         parts = [
-            of(counters["injectors"], "injector"),
+            plural(counters["injectors"], "injector"),
             *self._operators_in_words(),
-            of(counters["sinks"], "sink"),
+            plural(counters["sinks"], "sink"),
         ]
         turn = "" if self._options.dealing == TIME else "; dealt in turn"
-        channels = f"{of(counters['queues'], 'queue')} and {of(counters['logs'], 'ordered log')}"
+        queues = plural(counters["queues"], "queue")
+        channels = f"{queues} and {plural(counters['logs'], 'ordered log')}"
         return (
             f"{' -> '.join(parts)}; determinism: {self._options.determinism} "
-            f"({self._options.in_words}{turn}); {of(counters['threads'], 'thread')}, "
-            f"{of(counters['mergers'], 'merge-sorting operator')} among them; {channels} of "
-            f"{self._options.channel_rows} records a producer"
+            f"({self._options.in_words}{turn}); {plural(counters['threads'], 'thread')}, including "
+            f"{plural(counters['mergers'], 'merge-sorting operator')}; {channels} of "
+            f"{self._options.channel_rows} records per producer"
         )
 
     def _counters(self) -> dict[str, float]:
-        counters = self._counted()
+        counters = self._read_counters()
         if not self._compares:
             del counters["comparisons"]
         cpu_ns, merger_ns = counters.pop("cpu_ns"), counters.pop("merger_cpu_ns")
@@ -100,7 +97,7 @@ class GraphRun(CoreRun, ABC):
         return {
             **counters,
             "graph_cpu_s": cpu_ns / 1e9,
-            # ns a tuple is ms a million of them.
+            # ns per tuple / 1e3 = s per million tuples.
             "graph_cpu_s_per_mtuple": cpu_ns / events / 1e3 if events else 0.0,
             "merger_cpu_share": merger_ns / cpu_ns if cpu_ns else 0.0,
             "switches_per_mtuple": (

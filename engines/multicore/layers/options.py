@@ -1,11 +1,11 @@
-"""How query graphs are run: the options of variant `layers`, their defaults, what is wrong."""
+"""Defines the options of the variant `layers`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 
 COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
 LOG, SCALEGATE = _core.CHANNELS
@@ -14,20 +14,20 @@ TIME, TURN = _core.DEALINGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LayersOptions(OwnOptions):
-    """Options of a run.
+class LayersOptions(VariantOptions):
+    """Options of a query graph.
 
     Attributes:
-        determinism: where what comes from several producers is put in order: by `communication`,
-            the channels, or `operator`, operators of their own; or `none`, nowhere.
-        channels: of layer communication: `log`, merged in runs, or, as Viper publishes them,
-            `scalegate`, a skip list of tuples with flow control by watermark tuples.
-        merge_unit: of layer operator: a merge-sorting operator takes and hands over a `run` of
-            tuples at once, or, as Viper publishes it, a `tuple`.
-        dealing: how records without a key find an instance: by `time`, so that ties stay
-            together, or in `turn`, as in Viper's evaluation.
-        channel_rows: records between two threads, rounded up to a power of two. Tests take fewer;
-            a task cannot.
+        determinism: layer that orders the tuples of several producers: `communication` (the
+            channels), `operator` (separate merge-sorting operators) or `none`.
+        channels: channels of layer `communication`: `log`, merged in runs; or `scalegate`, a skip
+            list of tuples with flow control by watermark tuples, as Viper publishes it.
+        merge_unit: unit of a merge-sorting operator of layer `operator`: a `run` of tuples, or a
+            `tuple` as Viper publishes it.
+        dealing: how records without a key are dealt to instances: by `time`, so that ties stay
+            together, or in `turn` as in Viper's evaluation.
+        channel_rows: capacity of a channel in records, rounded up to a power of two. Tests lower
+            it; a task cannot set it.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -43,18 +43,18 @@ class LayersOptions(OwnOptions):
     dealing: str = TIME
     channel_rows: int = 4096
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
         return (
-            wrong_name("determinism", _core.DETERMINISMS, self.determinism)
-            or wrong_name("channels", _core.CHANNELS, self.channels)
-            or wrong_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
-            or wrong_name("dealing", _core.DEALINGS, self.dealing)
+            check_name("determinism", _core.DETERMINISMS, self.determinism)
+            or check_name("channels", _core.CHANNELS, self.channels)
+            or check_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
+            or check_name("dealing", _core.DEALINGS, self.dealing)
         )
 
     @property
     def in_words(self) -> str:
-        """Who puts in order, in a few words."""
+        """The means of ordering, as text."""
         if self.determinism == COMMUNICATION:
             return "ordered logs as channels" if self.channels == LOG else "ScaleGate as channels"
         if self.determinism == OPERATOR:

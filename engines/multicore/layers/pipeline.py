@@ -3,13 +3,13 @@
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore.layers.graph import GraphRun
 from streamlab.engines.multicore.layers.options import TIME, TURN, LayersOptions
-from streamlab.engines.multicore.run.core_run import set_up
+from streamlab.engines.multicore.run.core_run import setup_errors
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import (
     add_stage,
+    check_fields,
     columns_of,
     partitions_of,
-    refused_fields,
 )
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.workloads.model import Input, OutputType, Pipeline, Tag
@@ -17,13 +17,13 @@ from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL, ST
 
 
 class LayersRun(GraphRun):
-    """One run of a pipeline as a query graph.
+    """Runs a pipeline once as a query graph.
 
     Args:
-        pipeline: what to compute.
-        data: on which input; each of its streams has an injector.
-        settings: how the run goes; stateful operators have one instance.
-        options: the determinism layer.
+        pipeline: the pipeline.
+        data: its input; each stream has an injector.
+        settings: settings of the run; stateful operators have one instance.
+        options: options of the variant; None means the defaults.
 
     Raises:
         UnsupportedError: the core cannot run this pipeline on this input.
@@ -38,7 +38,7 @@ class LayersRun(GraphRun):
         options: LayersOptions | None = None,
     ) -> None:
         super().__init__(pipeline.output, settings, options)
-        reason = refused_fields(pipeline, data)
+        reason = check_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
         self._pipeline = pipeline
@@ -46,7 +46,7 @@ class LayersRun(GraphRun):
             StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
             for index, stage in enumerate(pipeline.stages)
         ]
-        with set_up():
+        with setup_errors():
             self._core = self._make_core([8, *itemsizes(pipeline.event)])
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, partitions_of(stage))
@@ -62,34 +62,41 @@ class LayersRun(GraphRun):
         return parts
 
 
-def depends_on_ties(
+def check_ties(
     pipeline: Pipeline, output: OutputType, workers: int, dealing: str = TIME
 ) -> str | None:
-    """Return why an answer would depend on which instance is first among ties, or None.
+    """Return why the answer depends on the order of instances among records of one time, or None.
 
-    Instances of a partitioned operator have keys of their own; what they forward at one time leaves
-    in the order of the instances. Of operators without keys, where records are dealt by time, one
-    instance has all records of a time (core/layers/route.h), so that their order stays; dealt in
-    turn, it does not either. Whether an input has two records of one key at one time, nobody asks
-    it: then the answer is compared, and wrong.
+    Records of one time leave a partitioned operator in the order of its instances, not of the input.
+    The same holds for operators without keys if records are dealt in turn. If they are dealt by time,
+    one instance has all records of a time (core/layers/route.h), and their order stays.
+    This does not check whether the input has two records of one key and time.
+
+    Args:
+        pipeline: the pipeline.
+        output: output type of the workload.
+        workers: number of instances of each operator.
+        dealing: option `dealing`.
     """
-    parted = [stage for stage in pipeline.stages if stage.kind == PARTITIONED or dealing == TURN]
-    if workers == 1 or not parted:
+    reordering = [
+        stage for stage in pipeline.stages if stage.kind == PARTITIONED or dealing == TURN
+    ]
+    if workers == 1 or not reordering:
         return None
-    first = parted[0]
-    behind = pipeline.stages[pipeline.stages.index(first) + 1 :]
-    remembers = [
-        stage.name for stage in behind if stage.kind != STATELESS and not stage.ties_commute
+    first = reordering[0]
+    later = pipeline.stages[pipeline.stages.index(first) + 1 :]
+    sensitive = [
+        stage.name for stage in later if stage.kind != STATELESS and not stage.ties_commute
     ]
     remedy = "give workers = 1, or run variant 'ordered'"
-    if remembers:
+    if sensitive:
         return (
-            f"operator {remembers[0]} keeps a state, and takes records of one time in the order of "
+            f"operator {sensitive[0]} has a state, and reads records of one time in the order of "
             f"the {workers} instances of {first.name}, not of the input; {remedy}"
         )
     if output.key_field is None or output.depends(Tag(0, 0), Tag(0, 1)):
         return (
-            f"outputs of different keys depend on each other, and at one time leave in the order "
-            f"of the {workers} instances of {first.name}, not of the input; {remedy}"
+            f"outputs of different keys depend on each other, but those of one time leave in the "
+            f"order of the {workers} instances of {first.name}, not of the input; {remedy}"
         )
     return None

@@ -1,1 +1,1 @@
-"""Family oplus: queries of operators O+, virtual shared-nothing (vsn) or shared-nothing (sn)."""
+"""Runs queries of operators O+ with virtual shared-nothing (vsn) or shared-nothing (sn) instances."""

@@ -1,10 +1,10 @@
-"""Variants `vsn`, `sn` and `sn-map`."""
+"""Defines the variants `vsn`, `sn` and `sn-map`, which run queries of operators O+."""
 
 from dataclasses import replace
 
 from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions, wrong_number
-from streamlab.engines.multicore.oplus.refusal import wrong_streams
+from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions, check_instances
+from streamlab.engines.multicore.oplus.refusal import check_streams
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.protocol import Task
@@ -12,25 +12,25 @@ from streamlab.workloads.model import Query
 
 
 def _unsupported(task: Task, options: OplusOptions) -> str | None:
-    return wrong_streams(task.dataset) or wrong_number(task.workers, options)
+    return check_streams(task.dataset) or check_instances(task.workers, options)
 
 
-def _unshared(task: Task, options: OplusOptions) -> str | None:
+def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
     if isinstance(query, Query) and options.fuses(query.operators[0]):
         return (
-            f"{task.workload.name} is a join of all pairs over the columns of a shared log, of "
-            'which shared-nothing instances have none; give join_form = "operator10"'
+            f"{task.workload.name} is a join of all pairs over the columns of a shared log, which "
+            'shared-nothing instances do not have; give join_form = "operator10"'
         )
     return _unsupported(task, options)
 
 
-def _unmapped(task: Task, options: OplusOptions) -> str | None:
+def _unsupported_sn_map(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
     return (
-        wrong_streams(task.dataset)
-        or (map_stage.refused(query) if isinstance(query, Query) else None)
-        or map_stage.wrong_maps(options.maps(task.workers), task.dataset)
+        check_streams(task.dataset)
+        or (map_stage.check_query(query) if isinstance(query, Query) else None)
+        or map_stage.check_maps(options.maps(task.workers), task.dataset)
     )
 
 
@@ -40,7 +40,7 @@ VSN = Family(
     models=(Query,),
     run=OplusRun,
     unsupported=_unsupported,
-    own=OplusOptions,
+    options_type=OplusOptions,
     properties=properties(
         "the operator does not mention its instances",
         "the mapping of buckets, not the operator, does",
@@ -54,12 +54,12 @@ SN = replace(
     run=lambda query, data, settings, options: OplusRun(
         query, data, settings, replace(options, shared_nothing=True)
     ),
-    unsupported=_unshared,
+    unsupported=_unsupported_sn,
 )
 SN_MAP = replace(
     VSN,
     name="sn-map",
     summary="shared-nothing with a map stage: a tuple for each key, routed by it; operators O+",
-    unsupported=_unmapped,
-    own=MapStageOptions,
+    unsupported=_unsupported_sn_map,
+    options_type=MapStageOptions,
 )

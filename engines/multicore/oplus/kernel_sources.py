@@ -1,12 +1,11 @@
-"""What the kernels of an operator O+ are written in: templates that `kernels` fills.
+"""Holds the source templates of an operator O+'s kernels, which `kernels` fills.
 
-Each is the source of one function of core/oplus/kernel.h. What counts begins with `int64(0)`: to
-the compiler a plain 0 is of a type of its own, and when a loop widens it all types are found again.
+Each template is one function of core/oplus/kernel.h.
+Counters start with `int64(0)`: a plain 0 has a literal type, and Numba repeats type inference when a loop widens it.
 """
 
-# In three passes over the places: the keys of all of them, the cache lines that they will need, the
-# updates. Only tuples with keys of our own are noted for the last: to find out there would be a
-# branch that no processor predicts.
+# Three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
+# visits only tuples with keys of this instance; a check there would be an unpredictable branch.
 PROCESS = """\
 open_out, room, close_out = open_emitter(OUTPUT)
 open_keys, close_keys = open_key_set(KEYS)
@@ -25,33 +24,33 @@ def process(view, begin, end, out_address):
     tables = pointer_at(view, 9)
 {open_stored}
     keys = open_keys(keys_address)
-    known = begin
+    scan_end = begin
     tuples = int64(0)
     before = int64(0)
-    while known < end:
-        columns = pointer_at(streams, int64(load(sources, known, uint8)))
-        row = load(rows, known, int64)
+    while scan_end < end:
+        columns = pointer_at(streams, int64(load(sources, scan_end, uint8)))
+        row = load(rows, scan_end, int64)
 {pointers}
         if load(ts_column, row, int64) >= expire_at:
             break
         user_keys({tuple}, keys)
         if refused_keys(keys) > 0:
             break
-        store_word(own, 2 * tuples, known)
+        store_word(own, 2 * tuples, scan_end)
         store_word(own, 2 * tuples + 1, count_keys(keys))
         tuples += int64(count_keys(keys) > before)
         before = count_keys(keys)
-        known += 1
+        scan_end += 1
     if load(view, 12, int64) != 0 and tuples > 0:
-        wanted = load(own, 2 * tuples - 1, int64)
-        for k in range(wanted):
+        key_count = load(own, 2 * tuples - 1, int64)
+        for k in range(key_count):
             prefetch_slot(tables, bucket_at(keys, k), hash_at(keys, k))
-        for k in range(wanted):
+        for k in range(key_count):
             prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
     out = open_out(out_address)
     left = load(view, 10, int64)
-    last = left  # window of the tuple
-    made = int64(0)
+    last = left  # begin of the tuple's latest window
+    new_entries = int64(0)
     k = int64(0)
     p = int64(0)
     while p < tuples:
@@ -66,18 +65,18 @@ def process(view, begin, end, out_address):
         p += 1
     close_out(out, out_address)
     close_keys(keys, keys_address)
-    store_word(view, 16, made)
+    store_word(view, 16, new_entries)
     if p < tuples:
-        known = load(own, 2 * p, int64)
+        scan_end = load(own, 2 * p, int64)
 {close_stored}
-    return known + 1
+    return scan_end + 1
 """
 
-# What becomes of tuple t at place i, with keys [k, keys_end), whose earliest window begins at
+# Updates the windows of tuple t at place i, with keys [k, keys_end); its earliest window begins at
 # `first`.
 UPDATE = """\
         for j in range(k, keys_end):
-            found, new, fresh = find_or_make(
+            windows_at, new, fresh = find_or_make(
                 tables,
                 bucket_at(keys, j),
                 key_at(keys, j),
@@ -85,22 +84,22 @@ UPDATE = """\
                 stamp + i - begin,
                 STRIDE,
             )
-            if is_null(found):
-                found = call_find(
+            if is_null(windows_at):
+                windows_at = call_find(
                     find, instance, key_at(keys, j), bucket_at(keys, j), first, stamp + i - begin
                 )
-                fresh = not is_null(found)
+                fresh = not is_null(windows_at)
             else:
-                found = offset(found, HEAD)
+                windows_at = offset(windows_at, HEAD)
                 if new:
-                    made += 1
-                    make_windows(found, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
+                    new_entries += 1
+                    make_windows(windows_at, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
             if {due}:
 {updates}
-{behind_all}
+{after_keys}
 """
 
-# Of operators that store tuples: the core makes room for one more in each deque beforehand.
+# For operators that store tuples: the core makes room for one more tuple in each deque beforehand.
 OPEN_STORED = """\
     reserve = pointer_at(view, 13)
     compared = int64(0)
@@ -117,22 +116,22 @@ AT_STORED = """\
                     break
 """
 
-# An update of a join may emit for each stored tuple of the other input. Where there is no room for
-# that, the tuple is taken up again, and the keys that are done are known by their stamps: that
-# key loses its own.
-AT_KNOWN_OF_JOIN = """\
-                wanted = len(deque_at(offset(found, {other}), DEQUE)) * {max_outputs}
-                if room(out) < wanted:
-                    store_word(offset(found, -HEAD), 0, NO_STAMP)
-                    lacking = wanted
+# An update of a join may emit a record for each stored tuple of the other input. Without room for
+# all of them the kernel stops, and a later call repeats the tuple. Stamps mark the finished keys, so
+# the kernel removes the stamp of the unfinished one.
+CHECK_JOIN_ROOM = """\
+                needed_rows = len(deque_at(offset(windows_at, {other}), DEQUE)) * {max_outputs}
+                if room(out) < needed_rows:
+                    store_word(offset(windows_at, -HEAD), 0, NO_STAMP)
+                    lacking = needed_rows
                     break
 """
 
-BEHIND_OF_JOIN = """\
-                compared += len(deque_at(offset(found, {other}), DEQUE))
+COUNT_COMPARED = """\
+                compared += len(deque_at(offset(windows_at, {other}), DEQUE))
 """
 
-BEHIND_ALL_OF_JOIN = """\
+STOP_WITHOUT_ROOM = """\
         if lacking > 0:
             break
 """
@@ -148,22 +147,21 @@ ONE_WINDOW = """\
 """
 
 UPDATE_ONE = """\
-{at_known}
+{check_room}
 {at_stored}
                 set_stamp(out, first + SIZE)
 {at_touch}
                 user({windows}, t, out)
-{behind}
+{after_update}
 """
 
-# Of single windows that leave no trace none is the earliest: that of a key is where it was touched
-# last.
+# For single windows that expire without a trace: each key's window is where its last tuple moved it.
 LAZY_WINDOW = """\
         first = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
 {update}
 """
 
-# The earliest is given, and the slot of its tables.
+# The core passes the begin of the earliest window, and its slot in the tables.
 OVERLAPPING_WINDOWS = """\
         if t.ts >= last + ADVANCE:
             last = floor(t.ts, ADVANCE) * ADVANCE
@@ -175,7 +173,7 @@ UPDATE_OVERLAPPING = """\
                 slot = load(view, 11, int64)
                 window = left
                 while window <= last:
-                    at = offset(found, slot * ({inputs} * WINDOW_BYTES))
+                    at = offset(windows_at, slot * ({inputs} * WINDOW_BYTES))
                     if load(at, 1, int64) != window:
                         free_windows(at, window, {inputs}, WINDOW_BYTES)
 {at_stored}
@@ -239,14 +237,14 @@ def expire(entries, begin, end, left, out_address):
     return i + 1
 """
 
-# Four probes at a time share the loads of the kept tuples. Whether any pair matches is a vector
-# loop over masks.
+# Four probes at a time share the loads of the stored tuples. The test whether any pair matches is a
+# vector loop over masks.
 MATCH = """\
 @kernel
 def match(probes, begin, end, others, first, last, pairs, capacity):
 {probe_pointers}
 {stored_pointers}
-    found = int64(0)
+    pair_count = int64(0)
     i = begin
     while i < end:
         width = min(4, end - i)
@@ -272,12 +270,12 @@ def match(probes, begin, end, others, first, last, pairs, capacity):
                     for j in range(first, last):
                         s = {stored}
                         if {call}:
-                            if found < capacity:
-                                store_word(pairs, 2 * found, {left})
-                                store_word(pairs, 2 * found + 1, {right})
-                            found += 1
+                            if pair_count < capacity:
+                                store_word(pairs, 2 * pair_count, {left})
+                                store_word(pairs, 2 * pair_count + 1, {right})
+                            pair_count += 1
         i += width
-    return found + 1
+    return pair_count + 1
 """
 
 PAIRS = """\

@@ -1,7 +1,7 @@
 """Compiles the functions of an operator O+ to the kernels of core/oplus/kernel.h.
 
-A tuple is a named tuple of scalars (and array views for lists), made anew for each row from the
-stream's columns, so that it dissolves into registers once the user's function is inlined.
+A tuple is a named tuple of scalars (and array views for lists) that the loop builds for each row from the columns.
+It becomes registers once the user's function is inlined.
 """
 
 import textwrap
@@ -14,11 +14,11 @@ import numpy as np
 from numba import types
 
 from streamlab.engines.multicore.kernels import emitter, memory
-from streamlab.engines.multicore.kernels.compile import compile_kernel, inlined
+from streamlab.engines.multicore.kernels.compile import compile_inlined, compile_kernel
 from streamlab.engines.multicore.kernels.vector_bits import vector_bits
 from streamlab.engines.multicore.oplus import kernel_sources as operator_sources
 from streamlab.engines.multicore.oplus import keyset, stored_tuples, window_tables
-from streamlab.engines.multicore.oplus.tables import windows_alive
+from streamlab.engines.multicore.oplus.tables import max_open_windows
 from streamlab.workloads.model import ListColumn, Operator, Stream
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint
 from streamlab.workloads.model.operators.instance import store
@@ -34,23 +34,23 @@ _MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)
 _PAIRS = _I(_P, _P, _P, _P, _I, _I, _P)
 
 _Functions = dict[str, tuple[str, Callable[..., Any]]]
-"""Roles and functions, by the name that a kernel's source calls them."""
+"""Roles and functions, by the name that a kernel's source uses."""
 
 _DEQUE_FIELD = "stored tuples"
-"""No name that a function could write."""
+"""Contains a space, so that no user's function can access the field."""
 
 HEAD_BYTES = 8
-"""Of an entry of a window table: its stamp (core/run/key_table.h)."""
+"""Size of an entry's head in a window table: its stamp (core/run/key_table.h)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TupleLayout:
-    """What a kernel must know of the stream whose tuples it reads.
+    """Layout of a stream's tuples, as far as a kernel depends on it.
 
     Attributes:
         input: index into the operator's inputs.
-        fields: scalar fields that the stream carries.
-        lists: list-valued ones.
+        fields: names of the scalar fields that the stream carries.
+        lists: names of the list fields that the stream carries.
     """
 
     input: int
@@ -68,9 +68,9 @@ def layout_of(operator: Operator, stream: Stream) -> TupleLayout:
 
 
 def columns_of(operator: Operator, stream: Stream) -> list[np.ndarray[Any, Any] | None]:
-    """Return the columns behind `ts` as kernels expect them; None where the stream has none.
+    """Return a stream's columns after `ts` in the order that kernels expect; None for missing ones.
 
-    First the scalar fields, then for each list its begins, ends and elements.
+    The scalar fields come first, then begins, ends and elements of each list.
     """
     columns: list[np.ndarray[Any, Any] | None] = []
     for name in operator.fields.names or ():
@@ -87,15 +87,15 @@ def columns_of(operator: Operator, stream: Stream) -> list[np.ndarray[Any, Any] 
 
 
 def shapes_of(operator: Operator) -> list[tuple[int, bool]]:
-    """Return (bytes of an element, whether it is a list) of each payload column, in that order."""
+    """Return (bytes of an element, whether it is a list) of each payload column, scalars first."""
     scalars = [(operator.fields[name].itemsize, False) for name in operator.fields.names or ()]
     return scalars + [(dtype.itemsize, True) for dtype in operator.lists.values()]
 
 
 def window_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Return the record of one window instance, padded to 8 bytes.
+    """Return the dtype of one window instance, padded to 8 bytes.
 
-    Key, left boundary, the deque of stored tuples if there is one, and the state.
+    The fields are key, left boundary, the deque of stored tuples if the operator has one, and the state.
     """
     fields: list[tuple[str, Any]] = [("key", np.int64), ("left", np.int64)]
     if operator.stores:
@@ -114,17 +114,17 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
 
 
 def entry_bytes(operator: Operator) -> int:
-    """Return the size of a window table's entry: of all windows of a key."""
+    """Return the size in bytes of a window table's entry, which holds all windows of a key."""
     return HEAD_BYTES + _places(operator) * window_dtype(operator).itemsize
 
 
 def _places(operator: Operator) -> int:
-    """Return how many windows an entry has room for, of all inputs together."""
-    return windows_alive(operator) * len(operator.inputs)
+    """Return the number of windows in an entry, of all inputs together."""
+    return max_open_windows(operator) * len(operator.inputs)
 
 
 def _name_of(bucket: Callable[[int], int] | None) -> str:
-    """Return a name for a bucket function: types of one name are one type to the compiler."""
+    """Return a unique name for a bucket function, since Numba identifies types by name."""
     if bucket is None:
         return "hash"
     try:
@@ -134,35 +134,35 @@ def _name_of(bucket: Callable[[int], int] | None) -> str:
 
 
 class OperatorKernels:
-    """The compiled functions of one operator. Compiles on first use; keeps the code alive.
+    """Compiles the functions of one operator on first use, and keeps the code alive.
+
+    Methods raise EngineError if a function does not compile.
 
     Args:
-        operator: whose functions.
-        bounds: whether they check the indices of arrays.
+        operator: the operator.
+        bounds: whether its functions check array indices.
     """
 
     def __init__(self, operator: Operator, *, bounds: bool = False) -> None:
         self._operator = operator
         self._bounds = bounds
-        self._kept: dict[tuple[object, ...], Any] = {}
+        self._kernels: dict[tuple[object, ...], Any] = {}
         names = ("ts", "input", *(operator.fields.names or ()), *operator.lists)
         self._tuple = namedtuple("tuple_", names)  # type: ignore[misc]
-        bucket = None if operator.bucket is None else inlined(operator.bucket, bounds=bounds)
+        bucket = (
+            None if operator.bucket is None else compile_inlined(operator.bucket, bounds=bounds)
+        )
         name = f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}"
         to_bucket = keyset.bucket_function(operator.buckets, bucket)
         self._keys = keyset.KeySetType(name, to_bucket)
         self._owners = keyset.OwnersType(name, to_bucket)
-        # Tuples with lists are stored by nobody; a join over columns may have some all the same.
+        # The core does not store tuples with lists; a join over columns may read them.
         self._deque = None
         if operator.stores and not operator.lists:
             self._deque = stored_tuples.DequeType(stored_tuples.stored_dtype(operator), self._tuple)
 
     def process(self, layout: TupleLayout) -> int:
-        """Return the address of the kernel that updates window instances with tuples.
-
-        Raises:
-            EngineError: f_MK or f_U does not compile.
-        """
+        """Return the address of the kernel that updates window instances with tuples."""
         operator = self._operator
         source = operator_sources.PROCESS.format(
             open_stored=operator_sources.OPEN_STORED if operator.stores else "",
@@ -178,11 +178,7 @@ class OperatorKernels:
         return self._address("process", functions, source, _PROCESS, (layout,))
 
     def route(self, layout: TupleLayout) -> int:
-        """Return the address of the kernel that says which instances tuples go to.
-
-        Raises:
-            EngineError: f_MK does not compile.
-        """
+        """Return the address of the kernel that maps tuples to instances."""
         source = operator_sources.ROUTE.format(
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("i", "", layout),
@@ -191,11 +187,7 @@ class OperatorKernels:
         return self._address("route", functions, source, _ROUTE, (layout,))
 
     def map(self, layout: TupleLayout) -> int:
-        """Return the address of the kernel that finds the keys of tuples in a map instance.
-
-        Raises:
-            EngineError: f_MK does not compile.
-        """
+        """Return the address of the kernel that finds the keys of tuples in a map instance."""
         source = operator_sources.MAP.format(
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("row", "", layout),
@@ -204,11 +196,7 @@ class OperatorKernels:
         return self._address("map", functions, source, _MAP, (layout,))
 
     def expire(self) -> int:
-        """Return the address of the kernel of expiry, 0 when windows expire without a trace.
-
-        Raises:
-            EngineError: f_O or f_S does not compile.
-        """
+        """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
         operator = self._operator
         if _traceless(operator):
             return 0
@@ -223,7 +211,7 @@ class OperatorKernels:
                 for i in range(len(operator.inputs))
             ]
             slide = operator.slide or (purge if operator.stores else None)
-            if slide is not None:  # of windows that have advanced
+            if slide is not None:  # f_S reads windows that have advanced.
                 functions["user_slide"] = ("slide", slide)
                 calls.append("user_slide(w)")
             calls += _zero_source(operator)
@@ -240,19 +228,21 @@ class OperatorKernels:
     def match(self, left: TupleLayout, right: TupleLayout, *, by_left: bool) -> int:
         """Return the address of the kernel that compares tuples of two inputs.
 
-        Raises:
-            EngineError: the predicate does not compile.
+        Args:
+            left: layout of the left input.
+            right: layout of the right input.
+            by_left: whether new tuples of the left input are compared with stored ones of the right.
         """
         assert self._operator.join is not None
-        probe, stored_tuples = (left, right) if by_left else (right, left)
+        probe, stored = (left, right) if by_left else (right, left)
         call = "user({}, s)" if by_left else "user(s, {})"
         source = operator_sources.MATCH.format(
             probe_pointers=self._pointers("probes", "p_", probe),
-            stored_pointers=self._pointers("others", "s_", stored_tuples),
+            stored_pointers=self._pointers("others", "s_", stored),
             **{f"probe_{n}": self._tuple_source(f"(i + {n})", "p_", probe) for n in range(4)},
             **{f"call_{n}": call.format(f"p{n}") for n in range(4)},
             probe=self._tuple_source("k", "p_", probe),
-            stored=self._tuple_source("j", "s_", stored_tuples),
+            stored=self._tuple_source("j", "s_", stored),
             call=call.format("p"),
             left="k" if by_left else "j",
             right="j" if by_left else "k",
@@ -261,16 +251,12 @@ class OperatorKernels:
         return self._address("match", functions, source, _MATCH, (left, right, by_left))
 
     def match_vector_bits(self) -> int:
-        """Return the width of the vectors in the compiled comparisons; 0: not known, or no join."""
-        compiled = [kernel for key, kernel in self._kept.items() if key[0] == "match"]
+        """Return the vector width of the comparisons in bits; 0 if it is unknown, or without a join."""
+        compiled = [kernel for key, kernel in self._kernels.items() if key[0] == "match"]
         return max(map(vector_bits, compiled), default=0)
 
     def pairs(self, left: TupleLayout, right: TupleLayout) -> int:
-        """Return the address of the kernel that emits the results of pairs.
-
-        Raises:
-            EngineError: the join's emit function does not compile.
-        """
+        """Return the address of the kernel that emits the results of pairs."""
         assert self._operator.join is not None
         source = operator_sources.PAIRS.format(
             left_pointers=self._pointers("lefts", "l_", left),
@@ -291,7 +277,7 @@ class OperatorKernels:
         key: Sequence[object],
     ) -> int:
         full = (role, *key)
-        if full not in self._kept:
+        if full not in self._kernels:
             fields = self._operator.fields
             names: dict[str, Any] = {
                 "Tuple": self._tuple,
@@ -331,7 +317,7 @@ class OperatorKernels:
             }
             where = f"operator {self._operator.name}"
             extra = () if self._operator.bucket is None else (self._operator.bucket,)
-            self._kept[full] = compile_kernel(
+            self._kernels[full] = compile_kernel(
                 where,
                 functions,
                 source,
@@ -341,7 +327,7 @@ class OperatorKernels:
                 bounds=self._bounds,
                 width=role == "match",
             )
-        return int(self._kept[full].address)
+        return int(self._kernels[full].address)
 
     def _pointers(self, columns: str, prefix: str, layout: TupleLayout) -> str:
         lines = [f"{prefix}ts_column = pointer_at({columns}, 0)"]
@@ -382,36 +368,36 @@ class OperatorKernels:
     def _in_windows(self, layout: TupleLayout) -> str:
         """Return the lines that update the windows of a tuple."""
         operator = self._operator
-        slots = windows_alive(operator)
-        made = self._stored_source(layout, "found" if slots == 1 else "at")
+        slots = max_open_windows(operator)
+        parts = self._stored_source(layout, "windows_at" if slots == 1 else "at")
         touch = []
         if _lazy(operator):
-            touch = [f"w = {self._windows_source('found')}"]
+            touch = [f"w = {self._windows_source('windows_at')}"]
             touch += [f"w[{i}].left = first" for i in range(len(operator.inputs))]
         if slots == 1:
             updates = operator_sources.UPDATE_ONE.format(
-                at_known=made["at_known"],
-                at_stored=made["at_stored"],
-                behind=made["behind"],
+                check_room=parts["check_room"],
+                at_stored=parts["at_stored"],
+                after_update=parts["after_update"],
                 at_touch=textwrap.indent("\n".join(touch), " " * 16),
-                windows=self._windows_source("found"),
+                windows=self._windows_source("windows_at"),
             )
         else:
             updates = operator_sources.UPDATE_OVERLAPPING.format(
                 slots=slots,
                 inputs=len(operator.inputs),
-                at_stored=textwrap.indent(made["at_stored"], " " * 4),
+                at_stored=textwrap.indent(parts["at_stored"], " " * 4),
                 windows=self._windows_source("at"),
             )
         update = operator_sources.UPDATE.format(
             unused="first" if slots == 1 else "NO_WINDOW",
             places=_places(operator),
             updates=updates,
-            due="not is_null(found)" if operator.bag else "fresh",
-            behind_all=made["behind_all"],
+            due="not is_null(windows_at)" if operator.bag else "fresh",
+            after_keys=parts["after_keys"],
         )
         room = ""
-        # In one window: operators with overlapping ones do not. Joins look for room key by key.
+        # Operators with overlapping windows do not emit on update. Joins check the room per key.
         if operator.emits_on_update and operator.join is None:
             room = operator_sources.ROOM.format(room=operator.max_outputs)
         if _lazy(operator):
@@ -421,28 +407,28 @@ class OperatorKernels:
         return operator_sources.OVERLAPPING_WINDOWS.format(update=update)
 
     def _stored_source(self, layout: TupleLayout, at: str) -> dict[str, str]:
-        """Return what is around an update of the windows at the address `at`.
+        """Return the source around an update of windows at address `at`.
 
-        Room for stored tuples, and of a join its pairs.
+        It makes room for stored tuples; for a join it also checks the room for outputs, and counts pairs.
         """
         operator = self._operator
-        made = dict.fromkeys(("at_known", "at_stored", "behind", "behind_all"), "")
+        parts = dict.fromkeys(("check_room", "at_stored", "after_update", "after_keys"), "")
         if not operator.stores:
-            return made
+            return parts
         width = window_dtype(operator).itemsize
         rooms = [
             f"has_room(deque_at(offset({at}, {i * width}), DEQUE))"
             for i in range(len(operator.inputs))
         ]
-        made["at_stored"] = operator_sources.AT_STORED.format(rooms=" and ".join(rooms), at=at)
+        parts["at_stored"] = operator_sources.AT_STORED.format(rooms=" and ".join(rooms), at=at)
         if operator.join is not None:
             other = (1 - layout.input) * width
-            made["at_known"] = operator_sources.AT_KNOWN_OF_JOIN.format(
+            parts["check_room"] = operator_sources.CHECK_JOIN_ROOM.format(
                 other=other, max_outputs=operator.max_outputs
             )
-            made["behind"] = operator_sources.BEHIND_OF_JOIN.format(other=other)
-            made["behind_all"] = operator_sources.BEHIND_ALL_OF_JOIN
-        return made
+            parts["after_update"] = operator_sources.COUNT_COMPARED.format(other=other)
+            parts["after_keys"] = operator_sources.STOP_WITHOUT_ROOM
+        return parts
 
     def _window_type(self) -> Any:
         plain = memory.record_type(window_dtype(self._operator))
@@ -458,12 +444,12 @@ class OperatorKernels:
 
 
 def _lazy(operator: Operator) -> bool:
-    """Whether windows are single and expire without a trace: each is moved when it is touched."""
+    """Return whether windows are single and traceless, so that updates can move them."""
     return _traceless(operator) and operator.window.type == SINGLE
 
 
 def _traceless(operator: Operator) -> bool:
-    """Whether windows expire without a trace: nothing is forwarded, and no f_S is to be called."""
+    """Return whether windows expire without a trace: the operator has no f_O, and no f_S to call."""
     slides = operator.slide not in (None, keep) or (
         operator.slide is None and operator.stores and operator.window.type == SINGLE
     )
@@ -471,9 +457,9 @@ def _traceless(operator: Operator) -> bool:
 
 
 def _zero_source(operator: Operator) -> list[str]:
-    """Return the lines that make states which are zero by value zero in every byte.
+    """Return the source that sets every byte of a state with value zero to 0, as a float may be -0.0.
 
-    The core removes the keys of such states; a float may be -0.0. Other states keep theirs.
+    The core removes keys whose state has only zero bytes.
     """
     bases = {name: operator.state[name].base for name in operator.state.names or ()}
     if all(base.kind not in "fc" for base in bases.values()):

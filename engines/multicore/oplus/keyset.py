@@ -1,8 +1,8 @@
-"""The `out` argument of f_MK in compiled code.
+"""Implements the `out` argument of f_MK in compiled code.
 
-`KeySetType` collects the keys of tuples, with their buckets; those of buckets that belong to other
-instances are dropped at once. Layout of the C struct behind it: core/oplus/kernel.h, `KeySet`.
-`OwnersType` keeps only which instances own a tuple's keys, a bit each.
+`KeySetType` collects the keys of tuples whose buckets belong to this instance; the C struct behind it is `KeySet`
+(core/oplus/kernel.h).
+`OwnersType` collects the instances that own a tuple's keys, as a bit mask.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.ui
 
 @part
 def mix_key(key: Any) -> Any:
-    """Return the hash of a key; core/run/key_table.h has it too."""
+    """Return the hash of a key, equal to that of core/run/key_table.h."""
     x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -30,27 +30,27 @@ def mix_key(key: Any) -> Any:
 
 
 def bucket_function(buckets: int, bucket: Any | None) -> Any:
-    """Return the compiled function from a key and its hash to its bucket.
+    """Return the compiled function that maps a key and its hash to a bucket.
 
     Args:
         buckets: number of buckets.
-        bucket: the operator's own function, compiled; None for the hash.
+        bucket: compiled bucket function of the operator; None uses the hash.
     """
     count = np.uint64(buckets)
     signed = np.int64(buckets)
     if bucket is None:
 
         @part
-        def hashed(key: Any, mixed: Any) -> Any:
+        def bucket_by_hash(key: Any, mixed: Any) -> Any:
             return np.int64(mixed % count)
 
-        return hashed
+        return bucket_by_hash
 
     @part
-    def given(key: Any, mixed: Any) -> Any:
+    def bucket_by_function(key: Any, mixed: Any) -> Any:
         return np.int64(bucket(key)) % signed
 
-    return given
+    return bucket_by_function
 
 
 class KeySetType(types.Type):
@@ -84,7 +84,7 @@ def _word(builder: Any, base: Any, offset: int) -> Any:
 
 
 def open_key_set(key_set: KeySetType) -> tuple[Any, Any]:
-    """Return intrinsics (open, close) that wrap a C `KeySet` for the length of a call.
+    """Return intrinsics (open, close) that wrap a C `KeySet` during one kernel call.
 
     In between the counters live on the stack; `close(keys, address)` writes them back.
     """
@@ -99,8 +99,8 @@ def open_key_set(key_set: KeySetType) -> tuple[Any, Any]:
             )
             for i, (name, element) in enumerate(_COLUMNS):
                 column = builder.load(builder.gep(table, [ir.Constant(ir.IntType(64), i)]))
-                wanted = context.get_value_type(types.CPointer(element))
-                setattr(keys, name, builder.bitcast(column, wanted))
+                pointer_type = context.get_value_type(types.CPointer(element))
+                setattr(keys, name, builder.bitcast(column, pointer_type))
             for name in ("count", "refused"):
                 slot = cgutils.alloca_once(builder, ir.IntType(64))
                 builder.store(ir.Constant(ir.IntType(64), 0), slot)
@@ -171,16 +171,16 @@ def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any
         mine = builder.icmp_signed("==", owner, proxy.me)
         count = builder.load(proxy.count)
         fits = builder.icmp_signed("<", count, proxy.capacity)
-        # Written whosever it is, and kept if it is ours: a branch on that is a coin's toss. What
-        # does not fit goes to the slot behind the last.
+        # Write each key without a branch on its owner, which would be unpredictable; the count
+        # grows only for keys of this instance. A key without room goes to the slot after the last.
         at = builder.select(fits, count, proxy.capacity)
         builder.store(args[1], builder.gep(proxy.keys, [at]))
         narrow = builder.trunc(args[2], ir.IntType(32))
         builder.store(narrow, builder.gep(proxy.buckets, [at]))
         builder.store(args[3], builder.gep(proxy.hashes, [at]))
-        # Refused is whosever key it is, for the same reason.
-        kept = builder.zext(builder.and_(mine, fits), word)
-        builder.store(builder.add(count, kept), proxy.count)
+        added = builder.zext(builder.and_(mine, fits), word)
+        builder.store(builder.add(count, added), proxy.count)
+        # Keys of other instances count as refused too, to avoid the same branch.
         refused = builder.zext(builder.not_(fits), word)
         builder.store(builder.add(builder.load(proxy.refused), refused), proxy.refused)
         return context.get_dummy_value()
@@ -215,7 +215,7 @@ class _OwnersModel(models.StructModel):
 
 
 def open_owners(owners: OwnersType) -> tuple[Any, Any]:
-    """Return intrinsics (open, clear) that find the owners of a tuple's keys by their buckets."""
+    """Return intrinsics (open, clear) for collecting the owners of a tuple's keys."""
 
     @intrinsic
     def open_(typingctx: Any, address: Any) -> Any:

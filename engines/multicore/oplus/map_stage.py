@@ -1,8 +1,9 @@
-"""What a map stage makes of an operator: map instances M, and the aggregate A behind them.
+"""Splits an operator into a map stage M and an aggregate A.
+
+For each key of a tuple, M emits a tuple with that key (the f_SK of A) and the fields that f_U reads.
 
 Source: STRETCH, Corollary 1; appendix C, Algorithm 7 and Operator 8; appendix D, Algorithms 11 and
-13 and Operator 12. M emits for each key of a tuple one with that key, which is the f_SK of A, and
-with what f_U reads of the tuple.
+13 and Operator 12.
 """
 
 import dis
@@ -18,22 +19,22 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, InputType, Operator, Query
 
 KEY = "mapped_key"
-"""The field of a mapped tuple that holds its key."""
+"""Field of a mapped tuple that holds its key."""
 
 
 def _key_of(t: Any, out: Any) -> None:
     out.add(t.mapped_key)
 
 
-def aggregate_behind(operator: Operator) -> Operator:
-    """Return A, whose tuples have one key each."""
-    wanted = _carried(operator)
+def mapped_aggregate(operator: Operator) -> Operator:
+    """Return the aggregate A, which reads mapped tuples with one key each."""
+    carried = _carried(operator)
     parts = tuple(
         InputType(
             name=part.name,
             fields=np.dtype(
                 [(KEY, np.int64)]
-                + [(name, part.fields[name]) for name in part.fields.names or () if name in wanted]
+                + [(name, part.fields[name]) for name in part.fields.names or () if name in carried]
             ),
         )
         for part in operator.inputs
@@ -41,22 +42,24 @@ def aggregate_behind(operator: Operator) -> Operator:
     return replace(operator, inputs=parts, keys=_key_of, bag=False)
 
 
-def layout_behind(aggregate: Operator, layout: TupleLayout) -> TupleLayout:
-    """Return the layout of the mapped tuples of a stream, by that of its own tuples."""
-    has = (KEY, *layout.fields)
-    names = tuple(name for name in aggregate.fields.names or () if name in has)
+def mapped_layout(aggregate: Operator, layout: TupleLayout) -> TupleLayout:
+    """Return the layout of a stream's mapped tuples, from the layout of its tuples."""
+    available = (KEY, *layout.fields)
+    names = tuple(name for name in aggregate.fields.names or () if name in available)
     return TupleLayout(input=layout.input, fields=names, lists=())
 
 
 def carried_columns(
     operator: Operator, aggregate: Operator, layout: TupleLayout
 ) -> list[tuple[int, int]]:
-    """Return of each field behind the key its column, counted with `ts`, and its bytes.
+    """Return (index of the column, bytes) of each field of a mapped tuple after the key.
+
+    Column 0 is `ts`. Fields that the stream does not carry have 0 bytes.
 
     Args:
-        operator: whose tuples the stream holds.
-        aggregate: what reads the mapped ones.
-        layout: of the stream; what it does not carry has no bytes.
+        operator: operator that reads the stream's tuples.
+        aggregate: operator that reads the mapped tuples.
+        layout: layout of the stream's tuples.
     """
     places = {name: place for place, name in enumerate(operator.fields.names or (), 1)}
     return [
@@ -65,36 +68,36 @@ def carried_columns(
     ]
 
 
-def refused(query: Query) -> str | None:
+def check_query(query: Query) -> str | None:
     """Return why a query cannot run behind a map stage, or None."""
     if len(query.operators) > 1:
         return (
-            f"query {query.name} has {len(query.operators)} operators; behind a map stage is one: "
-            "use vsn"
+            f"query {query.name} has {len(query.operators)} operators; variant sn-map runs queries "
+            "of one operator; use variant vsn"
         )
     (operator,) = query.operators
     if operator.join is not None:
         return (
-            f"operator {operator.name} is a join; behind a map stage the core runs aggregates: use "
+            f"operator {operator.name} is a join, which variant sn-map cannot run; use variant "
             'vsn, or sn with join_form = "operator10"'
         )
     if KEY in (operator.fields.names or ()):
-        return f"operator {operator.name} has a field {KEY}, as mapped tuples have: rename it"
+        return f"operator {operator.name} has a field {KEY}, which sn-map reserves; rename it"
     if not operator.lists:
         return None
-    read = _read_by_update(operator)
+    read = _fields_of_update(operator)
     if read is None or read & set(operator.lists):
-        how = "may read" if read is None else "reads"
+        verb = "may read" if read is None else "reads"
         return (
-            f"f_U of operator {operator.name} {how} the lists {sorted(operator.lists)}; a mapped "
-            "tuple has scalar fields only: take what is needed of a list into a field and read it "
-            "as t.field, or use vsn or sn"
+            f"f_U of operator {operator.name} {verb} the lists {sorted(operator.lists)}, but mapped "
+            "tuples have only scalar fields; copy the needed values into fields and read them as "
+            "t.field, or use variant vsn or sn"
         )
     return None
 
 
-def wrong_maps(maps: int, data: Input | Dataset) -> str | None:
-    """Return what is wrong with the number of map instances for an input, or None."""
+def check_maps(maps: int, data: Input | Dataset) -> str | None:
+    """Return why the number of map instances is invalid for an input, or None."""
     most = _core.MOST_STREAMS // max(1, len(data.streams))
     if 1 <= maps <= most:
         return None
@@ -103,29 +106,29 @@ def wrong_maps(maps: int, data: Input | Dataset) -> str | None:
 
 
 def _carried(operator: Operator) -> Sequence[str]:
-    """Return the scalar fields that a mapped tuple needs beside its key."""
+    """Return the scalar fields that a mapped tuple needs in addition to its key."""
     names = operator.fields.names or ()
-    read = _read_by_update(operator)
+    read = _fields_of_update(operator)
     return names if read is None else [name for name in names if name in read]
 
 
-def _read_by_update(operator: Operator) -> frozenset[str] | None:
-    """Return what f_U reads of a tuple, None where all may be read; stored tuples are whole."""
+def _fields_of_update(operator: Operator) -> frozenset[str] | None:
+    """Return the fields that f_U reads; None if it may read all, as when tuples are stored."""
     if operator.stores or operator.update is None:
         return None
-    return attributes_read(operator.update, 1)
+    return read_attributes(operator.update, 1)
 
 
-def attributes_read(function: Callable[..., Any], parameter: int) -> frozenset[str] | None:
-    """Return the attributes that a function reads of a parameter, by its bytecode.
+def read_attributes(function: Callable[..., Any], parameter: int) -> frozenset[str] | None:
+    """Return the attributes of a parameter that a function reads, from its bytecode.
 
     Args:
-        function: the function; of one that Numba has compiled, the one that was written.
-        parameter: its position.
+        function: the function; for one that Numba compiled, the original is inspected.
+        parameter: position of the parameter.
 
     Returns:
-        Their names; None where the parameter is used otherwise (handed on, say) and so all of them
-        may be read.
+        Names of the attributes; None if the function uses the parameter in another way, e.g. passes it
+        on, so that it may read all attributes.
     """
     code = getattr(getattr(function, "py_func", function), "__code__", None)
     if code is None or parameter >= code.co_argcount:
@@ -139,10 +142,10 @@ def attributes_read(function: Callable[..., Any], parameter: int) -> frozenset[s
         used = here.argval if isinstance(here.argval, tuple) else (here.argval,)
         if "_FAST" not in here.opname or name not in used:
             continue
-        behind = instructions[place + 1]
-        # Some versions do two things at once; the last is to be a load, for the next instruction.
+        following = instructions[place + 1]
+        # Some versions of Python merge two instructions; then the second must be the load.
         loads = here.opname.rsplit("_FAST", 1)[0].endswith("LOAD")
-        if not loads or used[-1] != name or used.count(name) > 1 or behind.opname != "LOAD_ATTR":
+        if not loads or used[-1] != name or used.count(name) > 1 or following.opname != "LOAD_ATTR":
             return None
-        read.add(behind.argval)
+        read.add(following.argval)
     return frozenset(read)

@@ -1,4 +1,4 @@
-"""What the native core is told of an operator O+."""
+"""Describes an operator O+ to the native core."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,14 @@ def spec_of(
     fused: bool,
     bag: bool = False,
 ) -> _core.OperatorSpec:
-    """Return what the core must know of an operator.
+    """Return the core's description of an operator.
 
     Args:
         operator: the operator.
         kernels: its compiled functions.
-        layouts: of its streams; two for fused joins.
+        layouts: layouts of its streams; two for fused joins.
         fused: whether it is a join that runs over columns.
-        bag: of map instances in front of it, whether they keep keys that come again.
+        bag: whether map instances in front of it keep repeated keys.
     """
     join: dict[str, int] = {}
     if fused:

@@ -1,4 +1,4 @@
-"""How operators O+ are run: the options of variants `vsn` and `sn`, and what is wrong with them."""
+"""Defines the options of the variants `vsn`, `sn` and `sn-map`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,34 +6,36 @@ from typing import ClassVar
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.oplus.elastic.controller import Settings, make
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.workloads.model import Operator
 
 FUSED, OPERATOR10 = JOIN_FORMS = ("fused", "operator10")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OplusOptions(OwnOptions):
-    """Options of a run.
+class OplusOptions(VariantOptions):
+    """Options of a run of operators O+.
 
     Attributes:
-        shared_nothing: queues and a state for each instance, instead of one log and one state.
-        tuple_buffer: which log: `order` or `scalegate`.
-        max_instances: threads, at least as many as are ever active; None: as many as workers, or
-            a controller's max. With several operators, thread i runs instance i of each.
-        controller: options of an elasticity controller; None: the number of instances stays.
-        downstream: readers behind the last operator, a thread each, which all take its outputs in
-            order, out of one log, or, shared-nothing, out of queues of their own: latency ends
-            there. 0: outputs are collected where they are emitted.
-        link_rows: rows that an instance may be ahead in a log behind an operator, a power of
-            two; what is beyond waits in memory. None: the core's default. Tests take fewer; a task
-            cannot.
-        join_form: how joins run. `operator10`: by their f_MK, f_U and f_S, with stored tuples by
-            key, as STRETCH's Operator 10 does. `fused`: the predicate alone, in a loop over the
-            columns of all pairs, with nothing stored.
-        map_instances: of the map stage in front of shared-nothing instances; 0: as many as these;
-            None: there is none.
+        shared_nothing: whether each instance has its own queues and state, instead of a shared log
+            and state.
+        tuple_buffer: log implementation, `order` or `scalegate`.
+        max_instances: number of threads, at least the maximum of active instances. None means
+            `workers`, or the controller's max if it is higher. With several operators, thread i
+            runs instance i of each.
+        controller: options of an elasticity controller; None keeps the number of instances.
+        downstream: number of readers after the last operator, one thread each. All read its outputs
+            in order, from one log or, shared-nothing, from their own queues; latency ends there.
+            0 collects outputs where they are emitted.
+        link_rows: number of rows, a power of two, that an instance may be ahead in a log after an
+            operator; further rows wait in memory. None means the core's default. Tests lower it; a
+            task cannot set it.
+        join_form: execution of joins. `operator10` calls f_MK, f_U and f_S with stored tuples by
+            key, as STRETCH's Operator 10. `fused` runs only the predicate, in a loop over the
+            columns of all pairs, and stores nothing.
+        map_instances: number of map instances in front of shared-nothing instances; 0 means
+            `workers`; None means no map stage.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -54,23 +56,23 @@ class OplusOptions(OwnOptions):
     map_instances: int | None = None
 
     def maps(self, workers: int) -> int:
-        """Return how many map instances there are; 0: no map stage."""
+        """Return the number of map instances; 0 means no map stage."""
         return 0 if self.map_instances is None else self.map_instances or workers
 
     def fuses(self, operator: Operator) -> bool:
-        """Return whether an operator is a join that runs over columns; others run by key."""
+        """Return whether an operator is a join that runs over columns instead of by key."""
         return operator.join is not None and self.join_form == FUSED
 
     def settings(self) -> Settings | None:
-        """Return what the controller's options say of the loop; None without a controller.
+        """Return the settings of the elastic loop; None without a controller.
 
         Raises:
-            UnsupportedError: they are wrong.
+            UnsupportedError: an option of the controller is invalid.
         """
-        return None if self.controller is None else make(self.controller)[1]
+        return None if self.controller is None else make_controller(self.controller)[1]
 
     def threads(self, workers: int) -> int:
-        """Return for how many instances there are threads."""
+        """Return the number of threads for instances."""
         if self.max_instances is not None:
             return self.max_instances
         settings = self.settings()
@@ -78,22 +80,22 @@ class OplusOptions(OwnOptions):
             return workers
         return max(workers, settings.maximum)
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
         try:
             self.settings()
         except UnsupportedError as error:
             return str(error)
         return (
-            wrong_downstream(self.downstream)
-            or wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
-            or wrong_name("join_form", JOIN_FORMS, self.join_form)
+            check_downstream(self.downstream)
+            or check_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
+            or check_name("join_form", JOIN_FORMS, self.join_form)
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapStageOptions(OplusOptions):
-    """Options of a run with a map stage, whose number of instances stays."""
+    """Options of a run with a map stage, which has a fixed number of instances."""
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
         "tuple_buffer": str,
@@ -104,15 +106,15 @@ class MapStageOptions(OplusOptions):
     map_instances: int | None = 0
 
 
-def wrong_downstream(readers: int) -> str | None:
-    """Return what is wrong with the number of downstream readers, or None."""
+def check_downstream(readers: int) -> str | None:
+    """Return why the number of downstream readers is invalid, or None."""
     if 0 <= readers <= _core.MOST_DOWNSTREAM:
         return None
     return f"downstream must be between 0 and {_core.MOST_DOWNSTREAM}, got {readers}"
 
 
-def wrong_number(workers: int, options: OplusOptions) -> str | None:
-    """Return what is wrong with the number of instances at the start and at most, or None."""
+def check_instances(workers: int, options: OplusOptions) -> str | None:
+    """Return why the initial or the maximum number of instances is invalid, or None."""
     most = options.threads(workers)
     if not workers <= most <= _core.MOST_WORKERS:
         return (
@@ -123,6 +125,6 @@ def wrong_number(workers: int, options: OplusOptions) -> str | None:
     if settings is not None and max(settings.minimum, settings.maximum or 0) > most:
         return (
             f"controller {settings.kind}: min is {settings.minimum} and max is {settings.maximum}, "
-            f"and there are threads for {most} instances; raise max_instances"
+            f"but the run has threads for {most} instances; raise max_instances"
         )
     return None

@@ -1,7 +1,7 @@
 """Runs queries of operators O+ on the native core.
 
-Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues of tuples or
-behind a map stage, over queues of a tuple for each key.
+Virtual shared-nothing instances read ordered logs. Shared-nothing instances read queues of tuples or, with a map
+stage, queues with one tuple per key.
 """
 
 import time
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus.elastic.controller import make
-from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 from streamlab.engines.multicore.oplus.kernels import (
@@ -26,8 +26,8 @@ from streamlab.engines.multicore.oplus.kernels import (
 )
 from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.refusal import refusal, unshared
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.oplus.refusal import check_query, check_shared_nothing
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.protocol import Measured
@@ -37,16 +37,16 @@ IntArray = npt.NDArray[np.int64]
 
 
 class OplusRun(CoreRun):
-    """One run of a query.
+    """Runs a query once.
 
     Args:
-        query: what to compute.
-        data: on which input.
-        settings: how the run goes; workers are the instances that are active at the start.
-        options: how instances share, and whether their number changes.
+        query: the query.
+        data: its input.
+        settings: settings of the run; `workers` instances are active at the start.
+        options: options of the variant; None means the defaults.
 
     Raises:
-        UnsupportedError: the core cannot run this query on this input, or not this way.
+        UnsupportedError: the core cannot run this query on this input, or with these options.
         EngineError: a function does not compile, or an option is out of range.
     """
 
@@ -64,15 +64,15 @@ class OplusRun(CoreRun):
         self._maps = options.maps(instances)
         states = most if options.shared_nothing or self._maps else 1
         self._fused = options.fuses(query.operators[0])
-        reason = refusal(query, data, fused=self._fused, states=states)
+        reason = check_query(query, data, fused=self._fused, states=states)
         if reason is None and options.shared_nothing:
-            reason = unshared(query)
+            reason = check_shared_nothing(query)
         if reason is None and self._maps:
-            reason = map_stage.refused(query) or map_stage.wrong_maps(self._maps, data)
+            reason = map_stage.check_query(query) or map_stage.check_maps(self._maps, data)
             if most != instances or controller is not None:
-                reason = "the number of instances behind a map stage is fixed"
+                reason = "with a map stage the number of instances is fixed; remove the controller"
         if reason is None and controller is not None and not settings.measure:
-            reason = "a controller decides by what is measured; leave out measure = false"
+            reason = "a controller needs measurements; remove the option measure = false"
         if reason is not None:
             raise UnsupportedError(reason)
         self._operators = query.operators
@@ -84,18 +84,18 @@ class OplusRun(CoreRun):
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
         self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
-        # With a map stage: what reads the tuples that it emits.
-        self._aggregate, self._behind = self._operator, self._kernels[0]
+        # With a map stage, the aggregate reads the mapped tuples.
+        self._aggregate, self._aggregate_kernels = self._operator, self._kernels[0]
         if self._maps:
-            self._aggregate = map_stage.aggregate_behind(self._operator)
-            self._behind = OperatorKernels(self._aggregate, bounds=settings.bounds)
-        with set_up():
+            self._aggregate = map_stage.mapped_aggregate(self._operator)
+            self._aggregate_kernels = OperatorKernels(self._aggregate, bounds=settings.bounds)
+        with setup_errors():
             self._core = _core.OplusRun(
                 settings.for_core(query.output, threads=most + options.downstream),
                 spec=spec_of(
                     self._aggregate,
-                    # What is stored are mapped tuples; else windows expire alike.
-                    self._behind if self._operator.stores else self._kernels[0],
+                    # Windows differ only if they store tuples, which are then mapped ones.
+                    self._aggregate_kernels if self._operator.stores else self._kernels[0],
                     self._layouts(),
                     fused=self._fused,
                     bag=self._operator.bag,
@@ -118,11 +118,7 @@ class OplusRun(CoreRun):
         self._loop = None if controller is None else self._make_loop(controller, most)
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an instance failed; the message says how.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         core = self._open()
         if self._loop is not None:
             self._loop.start()
@@ -138,7 +134,7 @@ class OplusRun(CoreRun):
         )
         if self._maps:
             plan = f"map: {self._maps} instances -> {plan}"
-        counters = self._counted()
+        counters = self._read_counters()
         if self._operator.join is None:
             del counters["comparisons"]
         elif self._vector_bits:
@@ -151,37 +147,38 @@ class OplusRun(CoreRun):
                 start=instances,
                 join=self._operator.join is not None,
             )
-        return self._measured(plan, counters, elasticity=elastic)
+        return self._build_measured(plan, counters, elasticity=elastic)
 
     @property
     def mapping(self) -> IntArray:
-        """The instance of each bucket of the first operator, int64[buckets]."""
+        """Instance of each bucket of the first operator, int64[buckets]."""
         return self._mappings[0]
 
     def reconfigure(
-        self, instances: int, mapping: IntArray, behind: Sequence[IntArray] | None = None
-    ) -> Switched | None:
+        self, instances: int, mapping: IntArray, others: Sequence[IntArray] | None = None
+    ) -> Switch | None:
         """Change the number of instances of all operators during `run`; see `ElasticOperator`.
 
         Args:
-            instances: of each operator.
-            mapping: of the first operator.
-            behind: of each further one; None: as few buckets move as make them balanced.
+            instances: new number of instances of each operator.
+            mapping: new mapping of the first operator, int64[buckets].
+            others: new mappings of the further operators; None balances them with the fewest moves.
 
         Returns:
-            The switch of the first operator, once all have switched.
+            The switch of the first operator, once all operators have switched; None if the input
+            ended before.
         """
         core = self._open()
-        if behind is None:
-            behind = [
+        if others is None:
+            others = [
                 balanced_mapping(operator.buckets, instances, now)
                 for operator, now in zip(self._operators[1:], self._mappings[1:], strict=True)
             ]
-        mappings = [mapping, *behind]
-        # All are called for before any is waited for: a thread is of use where all have switched.
+        mappings = [mapping, *others]
+        # Request all switches before waiting: a thread needs the switches of all operators.
         numbers = [
-            core.reconfigure(instances, one.astype(np.int32).tolist(), op)
-            for op, one in enumerate(mappings)
+            core.reconfigure(instances, table.astype(np.int32).tolist(), op)
+            for op, table in enumerate(mappings)
         ]
         switched = [
             None if number < 0 else core.await_switch(number, op)
@@ -191,14 +188,14 @@ class OplusRun(CoreRun):
         if first is None or None in switched:
             return None
         self._mappings = mappings
-        return Switched(event_ts=first[0], moved_bytes=first[1])
+        return Switch(event_ts=first[0], moved_bytes=first[1])
 
     def snapshot(self) -> RawSnapshot | None:
         """Read the counters; see `ElasticOperator`."""
-        seen = self._open().snapshot()
-        if seen is None:
+        counters = self._open().snapshot()
+        if counters is None:
             return None
-        time_ns, instances, busy_ns, processed, windows, compared = seen
+        time_ns, instances, busy_ns, processed, windows, compared = counters
         join = self._operator.join is not None
         return RawSnapshot(
             time_ns=time_ns,
@@ -206,7 +203,7 @@ class OplusRun(CoreRun):
             busy_ns=tuple(busy_ns),
             processed=tuple(processed),
             arrived=self._arrived(time_ns),
-            # Of its queues an instance with a state of its own does not know the windows.
+            # A shared-nothing instance does not know the windows of its queues.
             windows=tuple(windows) if join and not self._shared_nothing else None,
             comparisons=compared if join else None,
         )
@@ -219,7 +216,7 @@ class OplusRun(CoreRun):
         return [layout_of(self._operator, stream) for stream in self._data.streams]
 
     def _add_operators(self) -> None:
-        """Add the operators behind the first: each reads all fields that the one before emits."""
+        """Add the operators after the first; each reads all fields that its predecessor emits."""
         for operator, kernels in zip(self._operators[1:], self._kernels[1:], strict=True):
             layout = TupleLayout(input=0, fields=operator.fields.names or (), lists=())
             self._core.add_operator(
@@ -230,7 +227,7 @@ class OplusRun(CoreRun):
 
     def _add_streams(self) -> None:
         operator, kernels = self._operator, self._kernels[0]
-        # Of several instances that read one log each is spared the tuples without a key of its own.
+        # Instances that share a log skip the tuples without a key of theirs.
         routed = self._shared_nothing or (not self._fused and self._most > 1)
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
@@ -244,20 +241,20 @@ class OplusRun(CoreRun):
             self._add_stream(index, stream, columns, layout.input, process, route, shapes)
 
     def _add_mapped(self, index: int, stream: Stream, columns: object, layout: TupleLayout) -> None:
-        behind = map_stage.layout_behind(self._aggregate, layout)
+        mapped = map_stage.mapped_layout(self._aggregate, layout)
         self._add_stream(
             index,
             stream,
             columns,
             layout.input,
-            self._behind.process(behind),
+            self._aggregate_kernels.process(mapped),
             self._kernels[0].map(layout),
             map_stage.carried_columns(self._operator, self._aggregate, layout),
             add=self._core.add_mapped_stream,
         )
 
     def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
-        controller, settings = make(options)
+        controller, settings = make_controller(options)
         return ElasticLoop(
             self,
             controller,
@@ -269,7 +266,7 @@ class OplusRun(CoreRun):
         )
 
     def _window_s(self) -> float:
-        """Return the window's size on the clock of the run: event time as fast as it is offered."""
+        """Return the window's size in seconds of the run, by the ratio of due time to event time."""
         if self._settings.load is None or self._operator.join is None:
             return 0.0
         due = np.concatenate(self._settings.load.due_ns)

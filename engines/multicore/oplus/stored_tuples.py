@@ -1,10 +1,10 @@
-"""Stored tuples in compiled code: `w[i].tuples`, the deque of a window instance.
+"""Implements stored tuples in compiled code: `w[i].tuples`, the deque of a window instance.
 
-Layout of the C++ struct behind it: core/oplus/stored_tuples.h. A tuple is kept as a record of its
-time, the operator's scalar fields and its input, one behind the other, and read back as the named
-tuple that kernels make of a stream's row. The core sees to it that there is room for one tuple more
-before f_U is called: an f_U that appends more to the same deque is an error where there is no room
-for that, before anything is written outside.
+The C++ struct behind it is in core/oplus/stored_tuples.h.
+A stored tuple is a record of its time, the operator's scalar fields and its input. Reading returns the named tuple
+that kernels build from a stream's row.
+The core makes room for one more tuple before it calls f_U. An f_U that appends more to one deque raises if there is no
+room, and never writes out of bounds.
 """
 
 import operator as python
@@ -23,14 +23,14 @@ from numba.np.numpy_support import from_dtype
 from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, overload_part
 from streamlab.workloads.model import Operator
 
-# Numba's extension interface is typed in part only, these not.
+# Numba does not type these parts of its extension interface.
 cgutils: Any = _cgutils
 imputils: Any = _imputils
 _kinds: Any = types
 _SimpleIterator: Any = _kinds.SimpleIteratorType
 
 TUPLES_OFFSET = 16
-"""Of the deque in a window instance: its key and left boundary come first."""
+"""Offset of the deque in a window instance, after key and left boundary."""
 TUPLES_WORDS = 4
 _FIRST, _LAST, _LIMIT = range(3)
 _BYTES = ir.IntType(8).as_pointer()
@@ -38,7 +38,7 @@ _WORD = ir.IntType(64)
 
 
 def stored_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Return the record of a stored tuple: time, scalar fields, input."""
+    """Return the dtype of a stored tuple: time, scalar fields, input."""
     fields: list[tuple[str, Any]] = [("ts", np.int64)]
     fields += [(name, operator.fields[name]) for name in operator.fields.names or ()]
     return np.dtype([*fields, ("input", np.int8)], align=True)
@@ -48,26 +48,27 @@ class DequeType(types.IterableType):
     """Numba type of the stored tuples of one window instance.
 
     Args:
-        record: of a stored tuple.
-        made: the named tuple's class, with the fields `ts`, `input` and those of the record.
+        record: dtype of a stored tuple.
+        named_tuple: class of the named tuple, with the fields `ts`, `input` and those of the record.
     """
 
-    def __init__(self, record: np.dtype[np.void], made: type) -> None:
+    def __init__(self, record: np.dtype[np.void], named_tuple: type) -> None:
         self.record = record
-        names: tuple[str, ...] = made._fields  # type: ignore[attr-defined]
+        names: tuple[str, ...] = named_tuple._fields  # type: ignore[attr-defined]
         self.order = tuple((name, from_dtype(record[name])) for name in names if name != "input")
         kinds = [kind for _, kind in self.order]
-        self.tuple_type = _kinds.BaseTuple.from_types([kinds[0], types.int64, *kinds[1:]], made)
+        element_types = [kinds[0], types.int64, *kinds[1:]]
+        self.tuple_type = _kinds.BaseTuple.from_types(element_types, named_tuple)
         super().__init__(name=f"StoredTuples({record}, {self.tuple_type})")
 
     @property
     def key(self) -> Any:
-        """What makes two of them one type."""
+        """Identity of the type in Numba."""
         return str(self.record), self.tuple_type
 
     @property
     def iterator_type(self) -> Any:
-        """Of a walk over them."""
+        """Numba type of an iterator over the tuples."""
         return _DequeIterator(self)
 
 
@@ -82,7 +83,7 @@ class _DequeIterator(_SimpleIterator):  # type: ignore[misc]  # Numba's gap
 
 
 class StoringRecord(types.Record):
-    """A window instance's record that also has `tuples`."""
+    """Numba type of a window instance's record with the attribute `tuples`."""
 
     def __init__(self, record: types.Record, deque: DequeType) -> None:
         fields: Any = [(name, field._asdict()) for name, field in record.fields.items()]
@@ -91,7 +92,7 @@ class StoringRecord(types.Record):
 
     @property
     def key(self) -> Any:
-        """What makes two of them one type."""
+        """Identity of the type in Numba."""
         return super().key, self.deque
 
 
@@ -100,7 +101,7 @@ register_model(StoringRecord)(models.RecordModel)
 
 @register_model(DequeType)
 class _DequeModel(models.PrimitiveModel):
-    """A pointer to the struct."""
+    """Represents the deque as a pointer to the C++ struct."""
 
     def __init__(self, dmm: Any, fe_type: Any) -> None:
         super().__init__(dmm, fe_type, _WORD.as_pointer())  # type: ignore[no-untyped-call]  # Numba's gap
@@ -128,31 +129,32 @@ def _tuples_of_record(context: Any, builder: Any, typ: Any, value: Any) -> Any:
 
 
 def _pointer(builder: Any, deque: Any, which: int) -> Any:
-    """Return where one of the struct's pointers is."""
+    """Return the address of one of the struct's pointers."""
     return builder.bitcast(builder.gep(deque, [_WORD(which)]), _BYTES.as_pointer())
 
 
 def _size(builder: Any, deque: Any) -> Any:
-    """Return the bytes of the stored tuples."""
+    """Return the size of the stored tuples in bytes."""
     first = builder.load(builder.gep(deque, [_WORD(_FIRST)]))
     return builder.sub(builder.load(builder.gep(deque, [_WORD(_LAST)])), first)
 
 
-def _field(context: Any, builder: Any, kind: DequeType, at: Any, name: str, of: Any) -> Any:
+def _field(context: Any, builder: Any, kind: DequeType, at: Any, name: str, field: Any) -> Any:
+    """Return the address of a field of Numba type `field` in the record at `at`."""
     place = builder.gep(at, [_WORD(kind.record.fields[name][1])])  # type: ignore[index]
-    return builder.bitcast(place, context.get_data_type(of).as_pointer())
+    return builder.bitcast(place, context.get_data_type(field).as_pointer())
 
 
 def _read(context: Any, builder: Any, kind: DequeType, at: Any) -> Any:
     """Return the named tuple of a stored record."""
     managers = context.data_model_manager
 
-    def load(name: str, of: Any) -> Any:
-        return managers[of].from_data(
-            builder, builder.load(_field(context, builder, kind, at, name, of))
+    def load(name: str, field: Any) -> Any:
+        return managers[field].from_data(
+            builder, builder.load(_field(context, builder, kind, at, name, field))
         )
 
-    values = [load(name, of) for name, of in kind.order]
+    values = [load(name, field) for name, field in kind.order]
     origin = builder.sext(load("input", types.int8), _WORD)
     return context.make_tuple(builder, kind.tuple_type, [values[0], origin, *values[1:]])
 
@@ -202,12 +204,12 @@ def _append_of(typingctx: Any, deque: Any, item: Any) -> Any:
         at = builder.load(place)
         values = dict(zip(("ts", "input"), (0, 1), strict=True))
         values |= {name: i for i, (name, _) in enumerate(deque.order[1:], start=2)}
-        for name, of in (*deque.order, ("input", types.int8)):
+        for name, field in (*deque.order, ("input", types.int8)):
             value = builder.extract_value(args[1], values[name])
             if name == "input":
                 value = builder.trunc(value, ir.IntType(8))
-            data = context.data_model_manager[of].as_data(builder, value)
-            builder.store(data, _field(context, builder, deque, at, name, of))
+            data = context.data_model_manager[field].as_data(builder, value)
+            builder.store(data, _field(context, builder, deque, at, name, field))
         builder.store(builder.gep(at, [_WORD(deque.record.itemsize)]), place)
         return context.get_dummy_value()
 
@@ -225,7 +227,7 @@ def _drop_first_of(typingctx: Any, deque: Any) -> Any:
     return types.void(deque), codegen
 
 
-# To the compiler they have a parameter less, which is its own.
+# Typed as Any: callers in compiled code omit the first parameter, `typingctx`.
 _count: Any = _count_of
 _some: Any = _some_of
 _item: Any = _item_of
@@ -297,12 +299,13 @@ def _popleft(deque: Any) -> Any:
 
 @imputils.lower_builtin("getiter", DequeType)  # type: ignore[untyped-decorator]  # Numba's gap
 def _getiter(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    made = context.make_helper(builder, signature.return_type)
+    iterator = context.make_helper(builder, signature.return_type)
     slot = cgutils.alloca_once(builder, _BYTES)
     builder.store(builder.load(_pointer(builder, args[0], _FIRST)), slot)
-    made.at = slot
-    made.end = builder.load(_pointer(builder, args[0], _LAST))
-    return imputils.impl_ret_untracked(context, builder, signature.return_type, made._getvalue())
+    iterator.at = slot
+    iterator.end = builder.load(_pointer(builder, args[0], _LAST))
+    value = iterator._getvalue()
+    return imputils.impl_ret_untracked(context, builder, signature.return_type, value)
 
 
 @imputils.lower_builtin("iternext", _DequeIterator)  # type: ignore[untyped-decorator]  # likewise
@@ -335,7 +338,7 @@ has_room = _has_room_of
 
 @intrinsic
 def call_reserve(typingctx: Any, function: Any, instance: Any, windows: Any) -> Any:
-    """`call_reserve(function, instance, windows)`: call a C `ReserveStored`."""
+    """`call_reserve(function, instance, windows)`: call a C `ReserveStored` function."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(_BYTES, [_BYTES, _BYTES])

@@ -1,7 +1,8 @@
-"""Window tables in compiled code: where the window instances of a key are.
+"""Finds and creates window table entries in compiled code.
 
-Layout of the C++ tables: core/run/key_table.h. What a table has no room for the core makes, and
-its first entry: `FindWindows` of core/oplus/kernel.h.
+An entry holds the window instances of a key; core/run/key_table.h defines the C++ tables.
+Compiled code creates entries only in tables with room. Otherwise, and for a table's first entry, it calls the core:
+`FindWindows` of core/oplus/kernel.h.
 """
 
 from typing import Any
@@ -16,19 +17,19 @@ from streamlab.engines.multicore.kernels import memory
 from streamlab.engines.multicore.kernels.inline_functions import part
 
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
-"""Of a `WindowTable`, which begins with its `WindowIndex`."""
+"""Size of a `WindowTable`, which begins with its `WindowIndex`."""
 SLOTS, ENTRIES, MASK, SHIFT, COUNT, LIMIT = 0, 1, 2, 3, 4, 5
-"""Words of a `WindowIndex`."""
+"""Word offsets in a `WindowIndex`."""
 
 NO_STAMP = -1
-"""Of no tuple: `WindowTable::kNoStamp`."""
+"""The stamp of no tuple: `WindowTable::kNoStamp`."""
 NO_WINDOW = -(1 << 63)
-"""Where no window begins: `WindowTable::kNoWindow`."""
+"""The left boundary of no window: `WindowTable::kNoWindow`."""
 MOST_LINES = 8
-"""Cache lines of an entry that are asked for: of more, some would push others out."""
+"""Maximum number of cache lines of an entry to prefetch; more would evict each other."""
 
 _BYTES = ir.IntType(8).as_pointer()
-_intrinsics: Any = memory  # whose first parameter is the compiler's
+_intrinsics: Any = memory  # Typed as Any: callers in compiled code omit the parameter `typingctx`.
 load, offset, pointer_at = _intrinsics.load, _intrinsics.offset, _intrinsics.pointer_at
 store_word, store_half = _intrinsics.store_word, _intrinsics.store_half
 zero_bytes = _intrinsics.zero_bytes
@@ -46,7 +47,7 @@ def _no_entry(typingctx: Any) -> Any:
 
 @intrinsic
 def _prefetch_line(typingctx: Any, address: Any) -> Any:
-    """Ask for the cache line at `address`, to write to it."""
+    """Prefetch the cache line at `address` for writing."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         half = ir.IntType(32)
@@ -69,14 +70,14 @@ def _first_slot(table: Any, mixed: Any) -> Any:
 
 @part
 def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> Any:
-    """Return the entry of a key in table `number`, null when there is none.
+    """Return the entry of a key in a table; null if the table has none.
 
     Args:
-        tables: the first one.
-        number: which.
-        key: what to look for.
-        mixed: its hash.
-        stride: bytes of an entry.
+        tables: address of the first table.
+        number: index of the table.
+        key: the key.
+        mixed: hash of the key.
+        stride: size of an entry in bytes.
     """
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, SLOTS)
@@ -98,11 +99,11 @@ def make_windows(at: Any, key: Any, left: Any, places: Any, nbytes: Any) -> None
     """Write the heads of a new entry's windows.
 
     Args:
-        at: the first of them; the rest of the entry is zeroed.
-        key: of the entry.
-        left: where they begin.
-        places: how many there are, of all inputs together.
-        nbytes: of each.
+        at: address of the first window; the rest of the entry is zero.
+        key: key of the entry.
+        left: left boundary of the windows.
+        places: number of windows, of all inputs together.
+        nbytes: size of a window in bytes.
     """
     for place in range(places):
         window = offset(at, place * nbytes)
@@ -112,13 +113,13 @@ def make_windows(at: Any, key: Any, left: Any, places: Any, nbytes: Any) -> None
 
 @part
 def free_windows(at: Any, left: Any, inputs: Any, nbytes: Any) -> None:
-    """Make the window that begins at `left` of a place that another one had.
+    """Reset the windows of an expired place for a new left boundary.
 
     Args:
-        at: that of the first input.
-        left: where it begins.
-        inputs: of the operator, whose windows lie side by side.
-        nbytes: of each; behind key and left is the state.
+        at: address of the first input's window; those of the other inputs follow.
+        left: new left boundary.
+        inputs: number of inputs of the operator.
+        nbytes: size of a window in bytes: key, left boundary and state.
     """
     for place in range(inputs):
         window = offset(at, place * nbytes)
@@ -128,21 +129,21 @@ def free_windows(at: Any, left: Any, inputs: Any, nbytes: Any) -> None:
 
 @part
 def table_bytes(table: Any, stride: Any) -> Any:
-    """Return how many bytes a table takes, its slots and the entries that it has room for."""
+    """Return the size of a table in bytes: its slots, and the entries that it has room for."""
     slots = load(table, MASK, np.int64) + 1
     return slots * (4 + stride // 2)
 
 
 @part
 def prefetch_slot(tables: Any, number: Any, mixed: Any) -> None:
-    """Ask for the slot where the search of a key begins."""
+    """Prefetch the first slot in the search for a key."""
     table = offset(tables, number * TABLE_BYTES)
     _prefetch(offset(pointer_at(table, SLOTS), 4 * _first_slot(table, mixed)))
 
 
 @part
 def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
-    """Ask for the entry that the search of a key meets first, or for where the next one is made."""
+    """Prefetch the first entry in the search for a key, if there is one."""
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, SLOTS)
     entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32))
@@ -152,9 +153,9 @@ def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 @part
 def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
-    """Ask for the lines of the entry that `prefetch_entry` asks for, and where there is none yet.
+    """Prefetch all lines of the first entry in the search for a key.
 
-    For an empty slot of a table with room the next new entry is asked for.
+    For an empty slot, prefetch the next new entry.
     """
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, SLOTS)
@@ -168,22 +169,21 @@ def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 @part
 def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, stride: Any) -> Any:
-    """Return the entry of a key for the tuple `stamp`, and what is to be done with it.
+    """Return the entry of a key for a tuple; create it if the table has entries and room.
 
-    An entry is made where the table has entries already and room for another, zeroed but for its
-    stamp and its first key.
+    A new entry is zero except for its stamp and its first key.
 
     Args:
-        tables: the first one.
-        number: which.
-        key: what to look for.
-        mixed: its hash.
-        stamp: of the tuple.
-        stride: bytes of an entry.
+        tables: address of the first table.
+        number: index of the table.
+        key: the key.
+        mixed: hash of the key.
+        stamp: stamp of the tuple.
+        stride: size of an entry in bytes.
 
     Returns:
-        The entry, null when there is none; whether it was made; whether it is another tuple's
-        last, so that this one has not been there.
+        The entry, null if the core must create it; whether the entry is new; whether this tuple has
+        not updated it yet, by its stamp.
     """
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, SLOTS)
@@ -216,7 +216,7 @@ def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, str
 def call_find(
     typingctx: Any, function: Any, instance: Any, key: Any, bucket: Any, left: Any, stamp: Any
 ) -> Any:
-    """`call_find(function, instance, key, bucket, left, stamp)`: call a C `FindWindows`."""
+    """`call_find(function, instance, key, bucket, left, stamp)`: call a C `FindWindows` function."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = ir.IntType(64)
@@ -224,5 +224,5 @@ def call_find(
         callee = builder.bitcast(args[0], kind.as_pointer())
         return builder.call(callee, list(args[1:]))
 
-    wanted = (types.voidptr, types.voidptr, *[types.int64] * 4)
-    return types.voidptr(*wanted), codegen
+    parameters = (types.voidptr, types.voidptr, *[types.int64] * 4)
+    return types.voidptr(*parameters), codegen

@@ -1,1 +1,1 @@
-"""Family ordered: pipelines whose outputs leave in the order of sequential execution."""
+"""Runs pipelines whose outputs leave in the order of sequential execution."""

@@ -1,4 +1,4 @@
-"""Variant `ordered`."""
+"""Defines the variant `ordered`, which runs ordered pipelines."""
 
 from streamlab.engines.multicore.ordered.options import OrderedOptions
 from streamlab.engines.multicore.ordered.run import OrderedRun
@@ -10,7 +10,7 @@ ORDERED = Family(
     summary="workers scheduled on operators, outputs in order; pipelines",
     models=(Pipeline,),
     run=OrderedRun,
-    own=OrderedOptions,
+    options_type=OrderedOptions,
     properties=properties(
         "operators do not mention workers or partitions",
         "workers go to operators as they are needed",

@@ -1,7 +1,7 @@
-"""How ordered pipelines are run: the options of variant `ordered`, their defaults, what is wrong.
+"""Defines the options of the variant `ordered`; docs/engines/multicore.md explains them.
 
-Names and meanings: docs/engines/multicore.md. Source: Scaling Ordered Stream Processing on
-Shared-Memory Multicores, sections 3 (reordering), 4 (worklists) and 6 (schedulers).
+Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 3 (reordering),
+4 (worklists) and 6 (schedulers).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import OwnOptions, wrong_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name
 from streamlab.engines.multicore.stages.columns import partitions_of
 from streamlab.workloads.model.pipeline.program import Stage
 
@@ -18,34 +18,35 @@ HYBRID: str = _core.WORKLISTS[1]
 BY_SOURCE: str = _core.SERIALS[0]
 BY_OPERATOR: str = _core.SERIALS[1]
 UNIT_WINDOWS: int = _core.UNIT_WINDOWS
-"""Units of an operator that numbers its own, in windows."""
+"""With serials of operators: maximum number of an operator's units, in windows."""
 
 RECORDS_UNDER_WAY = 8192
-"""Of the default window: enough for every worker to find some, little enough to stay in a cache."""
+"""Records in the default window: enough work for every worker, and small enough for a cache."""
 PARTITIONS_A_WORKER = 2
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
 _NUMBERS = ("partitions", "window", "ct_window_us", "qst_capacity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderedOptions(OwnOptions):
-    """Options of a run.
+class OrderedOptions(VariantOptions):
+    """Options of an ordered pipeline.
 
     Attributes:
-        scheduler: which operator a worker turns to: `ct`, `ct_input`, `lp`, `et` or `qst`.
-        serials: by which units are put in order: `source`, one for a unit and all that follows from
-            it, or as in the paper `operator`, a fresh one for each operator's inputs.
-        worklist: what waits for operators: `homed`, or as in the paper `hybrid`, `partitioned` or
-            `shared`; None: `homed`, and with serials of operators, which have the paper's only,
-            `hybrid`.
-        reordering: `nonblocking` or `lock`.
-        partitions: of all operators that hash their keys; None: as each says itself, with `homed`
-            no more than two for each worker, and one for a single worker.
-        window: units that are under way, rounded up to a power of two, and with serials of
-            operators the slots of each reordering buffer; None: see `window_for`.
-        ct_window_us: of `ct` and `ct_input`: the time over which they compare.
-        qst_capacity: of `qst`: records that may wait between operators; None: half of the records
-            that may be under way.
+        scheduler: heuristic that picks a worker's next operator: `ct`, `ct_input`, `lp`, `et` or
+            `qst`.
+        serials: serial numbers that order the units: `source`, one for a unit and all that follows
+            from it; or, as in the paper, `operator`, a new one for each operator's inputs.
+        worklist: queue of waiting work: `homed`; or, as in the paper, `hybrid`, `partitioned` or
+            `shared`. None means `homed`, or `hybrid` with serials of operators, which support only
+            the paper's worklists.
+        reordering: reordering buffer, `nonblocking` or `lock`.
+        partitions: number of partitions of all operators that hash their keys. None means each
+            operator's own number; with `homed` at most two per worker, and one for one worker.
+        window: maximum number of units in progress, rounded up to a power of two; with serials of
+            operators also the slots of each reordering buffer. None: see `window_for`.
+        ct_window_us: measuring period of `ct` and `ct_input`.
+        qst_capacity: for `qst`, maximum number of records waiting between operators. None means
+            half of the records that may be in progress.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -67,41 +68,41 @@ class OrderedOptions(OwnOptions):
 
     @property
     def queue(self) -> str:
-        """Which worklist it is."""
+        """The worklist, with the default resolved."""
         return self.worklist or (HOMED if self.serials == BY_SOURCE else HYBRID)
 
     def units_for(self, window: int) -> int:
-        """Return how many units a worklist has room for."""
+        """Return the capacity of a worklist in units."""
         windows = 1 if self.serials == BY_SOURCE else UNIT_WINDOWS
         return windows << (window - 1).bit_length()
 
     def partitions_of(self, stage: Stage, workers: int) -> int:
-        """Return into how many partitions the keys of an operator go; 1 without keys.
+        """Return the number of partitions of an operator; 1 without keys.
 
-        A unit comes apart into a group for each partition that it has keys of. With a hundred
-        partitions a group of a unit of 64 records has a record or two, and costs more to pass on
-        than to work on; two for each of several workers still let one help another.
+        A unit is split into one group per partition. With a hundred partitions a unit of 64 records
+        gives groups of one or two records, which cost more to pass on than to process. Two
+        partitions per worker still let one worker help another.
         """
         hashed = self.partitions
         if hashed is None and self.queue == HOMED:
-            enough = 1 if workers == 1 else PARTITIONS_A_WORKER * workers
-            hashed = min(stage.partitions, enough)
+            most = 1 if workers == 1 else PARTITIONS_A_WORKER * workers
+            hashed = min(stage.partitions, most)
         return partitions_of(stage, hashed)
 
     def window_for(self, workers: int, batch: int) -> int:
-        """Return how many units are under way: about 8,192 records, 4 units for each worker."""
+        """Return the window in units; by default about 8,192 records, and at least 4 units per worker."""
         if self.window is not None:
             return self.window
-        wanted = min(RECORDS_UNDER_WAY // batch, DEFAULT_MOST_WINDOW)
-        return max(LEAST_WINDOW, 4 * workers, wanted)
+        units = min(RECORDS_UNDER_WAY // batch, DEFAULT_MOST_WINDOW)
+        return max(LEAST_WINDOW, 4 * workers, units)
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
         reason = (
-            wrong_name("scheduler", _core.SCHEDULERS, self.scheduler)
-            or wrong_name("serials", _core.SERIALS, self.serials)
-            or wrong_name("worklist", _core.WORKLISTS, self.queue)
-            or wrong_name("reordering", _core.REORDERINGS, self.reordering)
+            check_name("scheduler", _core.SCHEDULERS, self.scheduler)
+            or check_name("serials", _core.SERIALS, self.serials)
+            or check_name("worklist", _core.WORKLISTS, self.queue)
+            or check_name("reordering", _core.REORDERINGS, self.reordering)
         )
         if reason is not None:
             return reason

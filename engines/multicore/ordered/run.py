@@ -7,32 +7,32 @@ import numpy as np
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
-from streamlab.engines.multicore.run.core_run import CoreRun, set_up
+from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.results import histogram
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.multicore.stages.columns import add_stage, columns_of, refused_fields
+from streamlab.engines.multicore.stages.columns import add_stage, check_fields, columns_of
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.engines.protocol import Histogram, Measured
 from streamlab.workloads.model import Input, Pipeline
 from streamlab.workloads.model.pipeline.program import PARTITIONED
 
 PROCESSING = (
-    "from when the first operator took a unit until all that followed from it was out, waiting in "
-    "between included, waiting for the first operator not; at full speed, sampled"
+    "from when the first operator took a unit until all its outputs were out, including waiting "
+    "between operators, but not for the first; at full speed, sampled"
 )
 
 
 class OrderedRun(CoreRun):
-    """One run of an ordered pipeline.
+    """Runs an ordered pipeline once.
 
     Args:
-        pipeline: what to compute.
-        data: on which input; all its streams are of the pipeline's one kind.
-        settings: how the run goes; `batch` is records of a unit, and above 65,536 counts as that.
-        options: how operators are scheduled and their outputs put in order.
+        pipeline: the pipeline.
+        data: its input; all streams have the pipeline's only kind.
+        settings: settings of the run; `batch` is the size of a unit in records, at most 65,536.
+        options: options of the variant; None means the defaults.
 
     Raises:
-        UnsupportedError: the core cannot run this pipeline on this input, or not this way.
+        UnsupportedError: the core cannot run this pipeline on this input, or with these options.
         EngineError: a function does not compile, or an option is out of range.
     """
 
@@ -47,7 +47,7 @@ class OrderedRun(CoreRun):
         options = options or OrderedOptions()
         workers = settings.workers
         window = options.window_for(workers, settings.batch)
-        reason = refusal(pipeline, data, options, workers, window)
+        reason = check_pipeline(pipeline, data, options, workers, window)
         if reason is not None:
             raise UnsupportedError(reason)
         self._pipeline = pipeline
@@ -56,7 +56,7 @@ class OrderedRun(CoreRun):
             StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
             for index, stage in enumerate(pipeline.stages)
         ]
-        with set_up():
+        with setup_errors():
             self._core = _core.OrderedRun(
                 settings.for_core(pipeline.output),
                 window=window,
@@ -75,13 +75,9 @@ class OrderedRun(CoreRun):
             self._core.start()
 
     def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message says which and how.
-        """
+        """Process the complete input; a failure raises EngineCrashError."""
         duration_ns = self._run_core()
-        return self._measured(self._plan(), self._counters(duration_ns))
+        return self._build_measured(self._plan(), self._counters(duration_ns))
 
     def _plan(self) -> str:
         options, workers = self._options, self._settings.workers
@@ -100,7 +96,7 @@ class OrderedRun(CoreRun):
         )
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
-        core, counters = self._open(), self._counted()
+        core, counters = self._open(), self._read_counters()
         if self._settings.measure:
             counters |= _quantiles(histogram(core.processing(), PROCESSING))
         worked_ns = max(1, duration_ns * self._settings.workers)
@@ -119,11 +115,11 @@ class OrderedRun(CoreRun):
         return {"latency": histogram(core.processing(), PROCESSING)}
 
 
-def refusal(
+def check_pipeline(
     pipeline: Pipeline, data: Input, options: OrderedOptions, workers: int, window: int
 ) -> str | None:
-    """Return why the core cannot run a pipeline on an input in this way, or None."""
-    reason = refused_fields(pipeline, data)
+    """Return why the core cannot run a pipeline on an input with these options, or None."""
+    reason = check_fields(pipeline, data)
     if reason is not None:
         return reason
     units = options.units_for(window)
@@ -131,23 +127,23 @@ def refusal(
         partitions = options.partitions_of(stage, workers)
         if units * partitions > _core.MOST_GROUPS:
             return (
-                f"operator {stage.name}: {partitions} partitions by a window of {units} units is "
-                f"more than {_core.MOST_GROUPS} groups; give fewer partitions or a smaller window"
+                f"operator {stage.name}: {partitions} partitions times a window of {units} units "
+                f"exceed {_core.MOST_GROUPS} groups; give fewer partitions or a smaller window"
             )
     return None
 
 
-def _quantiles(found: Histogram) -> dict[str, float]:
-    """Return the mean, p50 and p99 of a histogram's processing latencies; nothing when empty."""
-    total = int(found.counts.sum())
+def _quantiles(latencies: Histogram) -> dict[str, float]:
+    """Return mean, p50 and p99 of processing latencies; empty if there are none."""
+    total = int(latencies.counts.sum())
     if total == 0:
         return {}
-    below = np.cumsum(found.counts)
+    below = np.cumsum(latencies.counts)
     values = {
         f"processing_p{percent}_ns": float(
-            found.values_ns[int(np.searchsorted(below, percent / 100 * total))]
+            latencies.values_ns[int(np.searchsorted(below, percent / 100 * total))]
         )
         for percent in (50, 99)
     }
-    mean = float(np.dot(found.values_ns, found.counts)) / total
+    mean = float(np.dot(latencies.values_ns, latencies.counts)) / total
     return {"processing_mean_ns": mean, **values}

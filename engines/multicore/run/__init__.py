@@ -1,1 +1,1 @@
-"""What every run on the native core shares: settings, set-up, what is measured, the answer."""
+"""Holds what all native runs share: settings, set-up, measurements and answers."""

@@ -1,4 +1,4 @@
-"""What all runs on the native core share: how they are set up, fail, are measured and end."""
+"""Provides the base class of native runs, and turns the core's errors into engine errors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import numpy as np
 
 from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from streamlab.engines.multicore.kernels.bounds import OutOfBoundsError
-from streamlab.engines.multicore.kernels.exceptions import noted
+from streamlab.engines.multicore.kernels.exceptions import collect_exceptions
 from streamlab.engines.multicore.run.results import (
     LAG,
     LATENCY_UNDER_LOAD,
@@ -23,15 +23,15 @@ from streamlab.workloads.model.errors import place_of
 
 
 class CoreRun:
-    """One run, on columns in memory. A subclass makes `_core` in its set-up.
+    """Runs a program once on columns in memory. A subclass creates `_core` in its constructor.
 
     Args:
-        output: what the answer's records are.
-        settings: how it goes.
+        output: record type of the answer.
+        settings: settings of the run.
     """
 
     SERVICE_KNOWN: ClassVar[bool] = True
-    """Whether the core notes when a thread took what an output comes from."""
+    """Whether the core records when a worker took an output's input (service latency)."""
 
     def __init__(self, output: np.dtype[np.void], settings: RunSettings) -> None:
         self._output = output
@@ -65,14 +65,14 @@ class CoreRun:
         *more: object,
         add: Callable[..., object] | None = None,
     ) -> None:
-        """Add stream `index` to the core, which borrows it; `more` follows its heartbeats.
+        """Add a stream to the core, which borrows its arrays.
 
         Args:
-            index: of the stream.
-            stream: what is added.
-            columns: its payload, as the core takes it.
-            more: what the core takes behind the heartbeats.
-            add: the core's method; None: `add_stream`.
+            index: index of the stream in the input.
+            stream: the stream.
+            columns: payload in the form that the core takes.
+            more: arguments that the core takes after the heartbeats.
+            add: method of the core; None means `add_stream`.
         """
         add = add or self._core.add_stream
         load = self._settings.load
@@ -87,19 +87,19 @@ class CoreRun:
         """Process the whole input; return the duration in ns.
 
         Raises:
-            EngineCrashError: a thread failed; the message says which and how.
-            OutOfMemoryError: it found no memory; likewise.
+            EngineCrashError: a thread failed; the message names it and its error.
+            OutOfMemoryError: a thread could not allocate memory.
         """
         core = self._open()
-        with crashes():
+        with crash_errors():
             try:
                 duration_ns: int = core.run()
             except MemoryError as error:
                 raise OutOfMemoryError(f"multicore: {error}") from error
         return duration_ns
 
-    def _measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
-        """Return what a run measured; `more` are further fields of `Measured`."""
+    def _build_measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
+        """Return the measurements of a finished run; `more` are further fields of `Measured`."""
         core = self._open()
         return Measured(
             events=core.events(),
@@ -110,12 +110,12 @@ class CoreRun:
             **self._latencies(core),
         )
 
-    def _counted(self) -> dict[str, float]:
+    def _read_counters(self) -> dict[str, float]:
         """Return the core's counters by name."""
         return {name: float(value) for name, value in self._open().counters().items()}
 
     def _latencies(self, core: Any) -> dict[str, Any]:
-        """Return the latency fields of `Measured`, none where nothing was measured."""
+        """Return the latency fields of `Measured`; empty without the option `measure`."""
         if not self._settings.measure:
             return {}
         if self._settings.load is None:
@@ -130,20 +130,20 @@ class CoreRun:
         return latencies
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
-        """Return the latency fields of a run without a load; none unless a subclass has some."""
+        """Return the latency fields of a run without a load; empty unless a subclass measures some."""
         return {}
 
 
 @contextmanager
-def set_up() -> Iterator[None]:
-    """Name what the core says of a run that cannot be set up.
+def setup_errors() -> Iterator[None]:
+    """Turn the core's set-up errors into engine errors.
 
     Raises:
-        EngineError: it refused the run.
-        EngineCrashError: a function raised, or a thread could not be had.
-        OutOfMemoryError: there is not enough memory for it.
+        EngineError: the core refused the run.
+        EngineCrashError: a user's function raised, or the core could not start a thread.
+        OutOfMemoryError: the run needs more memory than the machine has.
     """
-    with crashes():
+    with crash_errors():
         try:
             yield
         except MemoryError as error:
@@ -156,21 +156,21 @@ def set_up() -> Iterator[None]:
 
 
 @contextmanager
-def crashes() -> Iterator[None]:
-    """Say of a failure what the core says, and what it cannot know: which exception was raised.
+def crash_errors() -> Iterator[None]:
+    """Turn the core's crashes into engine errors that name the exception of the user's function.
 
     Raises:
-        EngineCrashError: the core failed, in whatever thread.
+        EngineCrashError: the core failed in any of its threads.
     """
-    with noted() as raised:
+    with collect_exceptions() as raised:
         try:
             yield
         except RuntimeError as error:
             if not raised or "raised an exception" not in str(error):
                 raise EngineCrashError(f"multicore: {error}") from error
             first = raised[0]
-            known = first.__traceback__ is not None and not isinstance(first, OutOfBoundsError)
-            where = f", in {place_of(first)}" if known else ""
+            has_place = first.__traceback__ is not None and not isinstance(first, OutOfBoundsError)
+            where = f", in {place_of(first)}" if has_place else ""
             raise EngineCrashError(
                 f"multicore: {error}: {type(first).__name__}: {first}{where}"
             ) from first

@@ -1,4 +1,4 @@
-"""A family of runs as the adapter's table has it: one for each variant of the engine."""
+"""Defines `Family`: the record by which the adapter offers and prepares one variant."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from streamlab.engines.conditions import BLOCK, MEMORY, Conditions
 from streamlab.engines.multicore.run.settings import (
     COMPILED_OPTIONS,
     OPTIONS,
-    OwnOptions,
+    VariantOptions,
     settings_of,
 )
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
@@ -17,19 +17,18 @@ from streamlab.workloads.model import Program
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A variant: what it runs, its options, how a run is made.
+    """Describes a variant: its models, its options and how to create a run.
 
     Attributes:
-        name: of the variant.
-        summary: in half a sentence.
-        models: of the programs that it runs.
-        run: makes a run, whose threads wait, of a program of one of the models, its input, the
-            settings and the family's own options.
-        properties: PIP1 to PIP3.
-        unsupported: returns why a task of one of the models cannot run, or None; its options have
-            been checked.
-        own: the options that other variants do not have.
-        compiles: whether it compiles users' functions.
+        name: name of the variant.
+        summary: description in half a sentence.
+        models: program types that the variant runs.
+        run: creates a run with waiting threads, from a program, its input, the `RunSettings` and
+            the variant's own options.
+        properties: whether PIP1 to PIP3 hold, with reasons.
+        unsupported: returns why a task with valid options cannot run, or None.
+        options_type: type of the options that other variants do not have.
+        compiles: whether the variant compiles users' functions.
     """
 
     name: str
@@ -38,11 +37,11 @@ class Family:
     run: Callable[..., Prepared]
     properties: Mapping[str, Property]
     unsupported: Callable[[Task, Any], str | None] = lambda task, options: None
-    own: type[OwnOptions] = OwnOptions
+    options_type: type[VariantOptions] = VariantOptions
     compiles: bool = True
 
     def variant(self) -> Variant:
-        """Return the variant; one generator (core/run/generator.h) serves them all."""
+        """Return the variant for the lab; all variants share one generator (core/run/generator.h)."""
         return Variant(
             name=self.name,
             summary=self.summary,
@@ -54,21 +53,25 @@ class Family:
         )
 
     def wrong_options(self, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options whatever they are used on, or None."""
-        known = {**OPTIONS, **(COMPILED_OPTIONS if self.compiles else {}), **self.own.KINDS}
+        """Return why options are invalid for any task of the variant, or None."""
+        types = {
+            **OPTIONS,
+            **(COMPILED_OPTIONS if self.compiles else {}),
+            **self.options_type.KINDS,
+        }
         for option, value in options.items():
-            if option not in known:
-                return f"variant {self.name} has no option {option!r}; it has {', '.join(known)}"
-            if type(value) is not known[option]:
-                return f"option {option} takes {known[option].__name__}, got {value!r}"
-        return self.own.of(options).wrong()
+            if option not in types:
+                return f"variant {self.name} has no option {option!r}; it has {', '.join(types)}"
+            if type(value) is not types[option]:
+                return f"option {option} takes {types[option].__name__}, got {value!r}"
+        return self.options_type.from_task(options).check()
 
     def prepare(self, task: Task) -> Prepared:
-        """Load a task's input and make the run; see `EngineAdapter.prepare`."""
+        """Load a task's input and create the run; see `EngineAdapter.prepare`."""
         program, data = task.workload.program, task.dataset.load()
-        return self.run(program, data, settings_of(task), self.own.of(task.options))
+        return self.run(program, data, settings_of(task), self.options_type.from_task(task.options))
 
 
 def properties(*why: str, holds: bool = True) -> Mapping[str, Property]:
-    """Return PIP1, PIP2 and PIP3, which hold, or not, for these reasons, by construction."""
+    """Return PIP1, PIP2 and PIP3 with one reason each for why they hold, or do not."""
     return {f"PIP{i}": Property(holds=holds, why=reason) for i, reason in enumerate(why, 1)}

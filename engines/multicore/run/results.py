@@ -1,4 +1,4 @@
-"""The core's histograms and counts as the protocol's types."""
+"""Converts the core's histograms and counters to the types of the engine protocol."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ LATENCY_UNDER_LOAD = (
     "from the due time of the latest input event that the output depends on to its emission, "
     "warm-up left out"
 )
-SERVICE = "from when a worker took the input to the emission of the output: no waiting in it"
+SERVICE = "from when a worker took the input to the emission of the output: without waiting"
 LAG = "from due to handed over; events handed over together count with the lag of the first"
 
 
 def histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:
-    """Return a histogram from its used buckets."""
+    """Return a histogram from the bytes of its used buckets: values (ns) and counts."""
     values, counts = (np.frombuffer(column, dtype=np.int64) for column in sparse)
     return Histogram(values_ns=values, counts=counts, definition=definition)
 
 
 def progress(core: Any) -> Progress:
-    """Return a core's counts over time."""
+    """Return the core's counts per time step."""
     emitted, consumed, outputs, p50, p99, largest = (
         np.array(column, dtype=np.int64) for column in core.progress()
     )
@@ -42,13 +42,13 @@ def progress(core: Any) -> Progress:
 
 
 def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: bool) -> Elasticity:
-    """Return how an operator was scaled, on the grid of its progress.
+    """Return the scaling history of an operator, on the time grid of its progress.
 
     Args:
-        core: an operator's, after its run.
-        changes: the completed reconfigurations.
-        start: instances that were active at the start.
-        join: whether it compares pairs.
+        core: core of a finished operator run.
+        changes: completed reconfigurations.
+        start: number of active instances at the start.
+        join: whether the operator compares pairs.
     """
     steps = len(core.progress()[0])
     by_instance = core.load_steps()

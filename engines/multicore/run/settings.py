@@ -1,4 +1,4 @@
-"""What every run is given, whatever its family: how a task says it, and how the core takes it."""
+"""Defines the settings that all variants share, and converts them from a task and for the core."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,17 @@ from streamlab.engines.protocol import FULL, OfferedLoad, Task
 
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
-"""With a load: small blocks come one by one, and a stream may wait long for another's heartbeat. A
-full ring is looked at every 50 us: 64 blocks of one event were 0.2 to 1 M events/s."""
+"""Ring size under a load: blocks are small, and a stream may wait long for another's heartbeat.
+A writer polls a full ring every 50 us, so 64 one-event blocks would cap the rate at 0.2 to 1 M events/s."""
 UNKNOWN_ROWS = 1 << 20
-"""With a load: output rows for which memory is touched where nobody knows how many there will be.
-Fresh pages stop a core of a virtual machine for up to tens of milliseconds, which would be the tail
-of the latency."""
+"""Output rows to reserve under a load when their number is unknown.
+Fresh pages stop a core of a virtual machine for up to tens of ms, which would become the latency tail."""
 OPTIONS: Mapping[str, type[object]] = {"pin": bool, "measure": bool}
 """Types of the options that all variants have, by name."""
 BOUNDS = True
-"""Users' functions check the indices of arrays; docs/performance.md has what that costs."""
+"""Whether users' functions check array indices by default; docs/performance.md states the cost."""
 COMPILED_OPTIONS: Mapping[str, type[object]] = {"bounds": bool}
-"""Of those that compile users' functions."""
+"""Types of the options of variants that compile users' functions, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +31,17 @@ class RunSettings:
     """Settings of a run.
 
     Attributes:
-        workers: threads, 1 to 64; of operators O+ the instances that are active at the start, in
-            query graphs the instances of each operator.
-        batch: events that are handed over at once, at most.
-        ring_blocks: blocks that a source may be ahead of its slowest reader.
-        pin: whether to pin threads to cores; None: where there is a core for each of several.
-        load: when records are due; None: all at once.
-        measure: False leaves out latency and counts over time.
-        expected_outputs: records in the answer, for which memory is there, and touched, before the
-            run, up to a quarter of the memory available; None: not known. More of them are paid
-            for during the run (`outputs_grown`).
-        bounds: whether users' functions check the indices of arrays.
+        workers: number of threads, 1 to 64. For operators O+: the instances active at the start.
+            For query graphs: the instances of each operator.
+        batch: maximum number of events in one block.
+        ring_blocks: maximum number of blocks that a source may be ahead of its slowest reader.
+        pin: whether to pin threads to cores; None pins if there are several threads and a core for each.
+        load: offered load; None means full speed.
+        measure: whether to measure latency and progress over time.
+        expected_outputs: number of records in the answer; None if unknown. The run reserves and touches
+            their memory in advance, up to a quarter of the available memory. Further records allocate
+            during the run (counter `outputs_grown`).
+        bounds: whether users' functions check array indices.
     """
 
     workers: int = 1
@@ -61,14 +60,14 @@ class RunSettings:
         threads: int | None = None,
         most_rows: int = UNKNOWN_ROWS,
     ) -> _core.RunSettings:
-        """Return the settings as the core takes them.
+        """Return the settings for the core.
 
-        Two new threads often start on one core and take turns there for longer than a run. So of
-        several each begins on the next core, and is pinned to it where there is a core for each.
+        Two new threads often start on one core and share it for longer than a run takes.
+        So each of several threads starts on the next core, and stays there if there is a core for each.
 
         Args:
-            output: what the answer's records are.
-            threads: how many there are; None: as many as workers; 0: too many to have cores.
+            output: record type of the answer.
+            threads: number of threads; None means `workers`; 0 means more threads than cores.
             most_rows: see `reserved_rows`.
         """
         available = sorted(os.sched_getaffinity(0))
@@ -88,36 +87,36 @@ class RunSettings:
         )
 
     def reserved_rows(self, output: np.dtype[np.void], most_rows: int = UNKNOWN_ROWS) -> int:
-        """Return for how many output rows memory is touched, as far as the machine has it.
+        """Return the number of output rows to reserve, limited by the available memory.
 
         Args:
-            output: what the answer's records are.
-            most_rows: where it is not known how many there will be, and there is a load.
+            output: record type of the answer.
+            most_rows: rows to reserve under a load when `expected_outputs` is None.
         """
-        wanted = self.expected_outputs
-        if wanted is None:
-            wanted = 0 if self.load is None else most_rows
-        return min(wanted, most_reserved_bytes() // output.itemsize)
+        rows = self.expected_outputs
+        if rows is None:
+            rows = 0 if self.load is None else most_rows
+        return min(rows, most_reserved_bytes() // output.itemsize)
 
 
-class OwnOptions:
-    """Options that a family has beside those of all; a frozen dataclass with defaults."""
+class VariantOptions:
+    """Base of the options that only one variant has; subclasses are frozen dataclasses with defaults."""
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {}
-    """Types of those that a task may give, by name."""
+    """Types of the options that a task may set, by name."""
 
     @classmethod
-    def of(cls, given: Mapping[str, object]) -> Self:
-        """Return the options among all those that a task gives, of the right types."""
-        return cls(**{name: value for name, value in given.items() if name in cls.KINDS})
+    def from_task(cls, options: Mapping[str, object]) -> Self:
+        """Create the options from all options of a task, whose types are valid."""
+        return cls(**{name: value for name, value in options.items() if name in cls.KINDS})
 
-    def wrong(self) -> str | None:
-        """Return what is wrong with the values, or None."""
+    def check(self) -> str | None:
+        """Return why a value is invalid, or None."""
         return None
 
 
 def settings_of(task: Task) -> RunSettings:
-    """Return the settings that a task asks for, by its options, which have been checked."""
+    """Return the settings of a task whose options are valid."""
     pin = task.options.get("pin")
     return RunSettings(
         workers=task.workers,
@@ -131,20 +130,20 @@ def settings_of(task: Task) -> RunSettings:
     )
 
 
-def wrong_under_load(task: Task) -> str | None:
-    """Return what an offered load forbids, or None."""
+def check_load(task: Task) -> str | None:
+    """Return which option conflicts with the task's offered load, or None."""
     if task.load is not None and not task.options.get("measure", True):
-        return "measure = false is for catch-up: an offered load is there to be measured"
+        return "measure = false works only without a load; remove the option or the load"
     return None
 
 
 def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
-    """Return the bytes of each field."""
+    """Return the size of each field in bytes."""
     return [dtype[name].itemsize for name in dtype.names or ()]
 
 
-def wrong_name(option: str, names: Sequence[str], given: object) -> str | None:
-    """Return that an option is none of its names, or None."""
-    if given in names:
+def check_name(option: str, names: Sequence[str], value: object) -> str | None:
+    """Return a message if an option's value is not one of its names, or None."""
+    if value in names:
         return None
-    return f"{option} is one of {', '.join(names)}, got {given!r}"
+    return f"{option} is one of {', '.join(names)}, got {value!r}"

@@ -1,1 +1,1 @@
-"""What ordered pipelines and query graphs share: the operators of a pipeline and their kernels."""
+"""Compiles pipeline operators for the variants `ordered` and `layers`."""

@@ -1,4 +1,4 @@
-"""What ordered pipelines and query graphs give the core: operators and columns of the input."""
+"""Passes pipeline operators and input columns to the core."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from streamlab.workloads.model.pipeline.program import PARTITIONED, Stage
 
 
 def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
-    """Return a stream's columns as kernels expect them; of zeros where the stream has none."""
+    """Return a stream's columns in the dtypes that kernels expect; missing columns are zeros."""
     return [_column(stream, name, event[name]) for name in event.names or ()]
 
 
@@ -21,16 +21,16 @@ def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]
     values = stream.payload.get(name)
     if values is None:
         return np.zeros(len(stream), dtype=dtype)
-    assert not isinstance(values, ListColumn), "refused_fields says so"
+    assert not isinstance(values, ListColumn), "check_fields refuses lists"
     return np.ascontiguousarray(values, dtype=dtype)
 
 
 def partitions_of(stage: Stage, hashed: int | None = None) -> int:
-    """Return into how many partitions the keys of an operator go; 1 without keys.
+    """Return the number of partitions of an operator; 1 without keys.
 
     Args:
         stage: the operator.
-        hashed: of operators that hash their keys; None: as each says itself.
+        hashed: partitions of operators that hash their keys; None means the operator's own number.
     """
     if stage.kind != PARTITIONED:
         return 1
@@ -43,8 +43,8 @@ def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -
     """Add the next operator to a core.
 
     Raises:
-        ValueError: it is out of range.
-        EngineError: its functions do not compile.
+        ValueError: a value is out of range.
+        EngineError: the operator's functions do not compile.
     """
     core.add_stage(
         name=stage.name,
@@ -52,15 +52,15 @@ def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -
         process=kernels.process(),
         partition=kernels.partition(),
         partitions=partitions,
-        # A state without fields of any size is still one.
+        # 0 means no state, so a state of size 0 takes one byte.
         state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
         max_outputs=stage.max_outputs,
         itemsizes=itemsizes(stage.output),
     )
 
 
-def refused_fields(pipeline: Pipeline, data: Input) -> str | None:
-    """Return which fields the core cannot take, or None: it reads and forwards single values."""
+def check_fields(pipeline: Pipeline, data: Input) -> str | None:
+    """Return why the core cannot take an input or a field of a pipeline, or None."""
     if len(data.streams) > _core.MOST_STREAMS:
         return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"
     for index, stage in enumerate(pipeline.stages):
@@ -68,11 +68,14 @@ def refused_fields(pipeline: Pipeline, data: Input) -> str | None:
             for name in fields.names or ():
                 if fields[name].subdtype is not None or fields[name].hasobject:
                     return (
-                        f"operator {stage.name} {verb} {name}, which is {fields[name]}; the core "
-                        "takes single values"
+                        f"operator {stage.name} {verb} field {name} of type {fields[name]}; use a "
+                        "single value"
                     )
     for stream in data.streams:
         for name in pipeline.event.names or ():
             if isinstance(stream.payload.get(name), ListColumn):
-                return f"stream {stream.name}: column {name} holds lists, the pipeline reads one"
+                return (
+                    f"stream {stream.name}: column {name} holds lists, but the pipeline reads "
+                    "single values"
+                )
     return None

@@ -1,8 +1,8 @@
 """Compiles the operators of an ordered pipeline to the kernels of core/stages/kernel.h.
 
-A record is a named tuple of scalars, made anew for each row from the columns, so that it dissolves
-into registers once the user's function is inlined. What `emit` appends goes to columns, and beside
-each output the record that it came from.
+A record is a named tuple of scalars that the loop builds for each row from the columns.
+It becomes registers once the user's function is inlined.
+`emit` appends to output columns; a parallel array holds the source record of each output.
 """
 
 from collections import namedtuple
@@ -26,48 +26,46 @@ _PROCESS = _I(_P, _I, _I, _P)
 _PARTITION = _I(_P, _I, _I, _I, _P)
 
 HEAD_BYTES = 16
-"""Of an entry of a table of keys, before the state; `KeyStates` of core/stages/spec.h."""
+"""Size of an entry's head, before the state: `KeyStates` of core/stages/spec.h."""
 AHEAD = 64
-"""Records whose states are asked for before the first of them is worked on."""
+"""Number of records whose states the kernel prefetches together."""
 CLOSE = 256 << 10
-"""Bytes of tables up to which nothing is asked for: they stay in a core's second-level cache."""
+"""Size in bytes of tables below which the kernel does not prefetch: they fit a core's second-level cache."""
 
 
 class StageKernels:
-    """The compiled functions of one operator. Compiles on first use; keeps the code alive.
+    """Compiles the functions of one operator on first use, and keeps the code alive.
+
+    Methods raise EngineError if a function does not compile.
 
     Args:
         stage: the operator.
-        fields: structured dtype of the records that it reads, without `ts`.
-        bounds: whether its functions check the indices of arrays.
+        fields: structured dtype of its input records, without `ts`.
+        bounds: whether its functions check array indices.
     """
 
     def __init__(self, stage: Stage, fields: np.dtype[np.void], *, bounds: bool = False) -> None:
         self._stage = stage
         self._fields = fields
         self._bounds = bounds
-        self._kept: dict[str, Any] = {}
+        self._kernels: dict[str, Any] = {}
         names = ("ts", *(fields.names or ()))
         self._tuple = namedtuple("record", names)  # type: ignore[misc]
 
     def process(self) -> int:
-        """Return the address of the kernel that applies the operator to records.
-
-        Raises:
-            EngineError: the operator's function does not compile.
-        """
+        """Return the address of the kernel that applies the operator to records."""
         stage = self._stage
         functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("apply", stage.apply)}
-        record, opened, ahead, found, argument = "i", "", "", "", ""
+        record, opened, ahead, find, argument = "i", "", "", "", ""
         if stage.key is not None:
             functions["user_key"] = ("key", stage.key)
             record = "i if whole else int64(load(order, i, int32))"
-            opened, found = _KEYED, _FIND.format(partition=self._partition_source())
+            opened, find = _KEYED, _FIND.format(partition=self._partition_source())
             ahead = _AHEAD.format(tuple=self._tuple_source(), partition=self._partition_source())
             argument = "record_at(offset(entry, HEAD), STATE), "
         elif stage.kind != STATELESS:
             argument = "record_at(states, STATE), "
-        item = _ITEM.format(ahead=ahead, record=record, tuple=self._tuple_source(), found=found)
+        item = _ITEM.format(ahead=ahead, record=record, tuple=self._tuple_source(), find=find)
         source = self._bounds_source() + loop(
             "process",
             opened=_OPENED.format(pointers=self._pointers(), opened=opened),
@@ -79,13 +77,7 @@ class StageKernels:
         return self._address("process", functions, source, _PROCESS)
 
     def partition(self) -> int:
-        """Return the address of the kernel that says which partitions records belong to.
-
-        0 for operators that are not partitioned.
-
-        Raises:
-            EngineError: the key selector does not compile.
-        """
+        """Return the address of the kernel that maps records to partitions; 0 without keys."""
         stage = self._stage
         if stage.key is None:
             return 0
@@ -105,7 +97,7 @@ class StageKernels:
         source: str,
         signature: Any,
     ) -> int:
-        if role not in self._kept:
+        if role not in self._kernels:
             fields = self._fields
             names: dict[str, Any] = {
                 **NAMES,
@@ -130,10 +122,10 @@ class StageKernels:
                 names["STATE"] = memory.record_type(self._stage.state)
                 names["STRIDE"] = HEAD_BYTES + -(-max(1, self._stage.state.itemsize) // 8) * 8
             where = f"operator {self._stage.name}"
-            self._kept[role] = compile_kernel(
+            self._kernels[role] = compile_kernel(
                 where, functions, source, signature, names, bounds=self._bounds
             )
-        return int(self._kept[role].address)
+        return int(self._kernels[role].address)
 
     def _pointers(self) -> str:
         lines = ["ts_column = pointer_at(columns, 0)"]
@@ -156,7 +148,7 @@ class StageKernels:
 
 @part
 def bounds_below(bounds: Any, key: Any) -> Any:
-    """Return how many of some sorted bounds are at or below a key."""
+    """Return the number of sorted bounds at or below a key."""
     low, high = np.int64(0), np.int64(len(bounds))
     while low < high:
         middle = (low + high) // 2
@@ -180,7 +172,7 @@ _ITEM = """\
         k = int64({record})
         row = base + k
         t = {tuple}
-{found}
+{find}
         set_stamp(out, t.ts)"""
 
 _KEYED = """\
@@ -188,13 +180,13 @@ _KEYED = """\
     find = pointer_at(call, 4)
     partitions = load(call, 6, int64)
     whole = is_null(order)
-    known = begin"""
+    ahead_end = begin"""
 
-# How large tables are is judged by that of the next record: it is ours, where others may be another
-# worker's, who is making it grow.
+# The table of the next record stands for the size of all tables: this worker owns it, while another
+# worker may be growing the others.
 _AHEAD = """\
-        if i == known:
-            known = min(end, i + AHEAD)
+        if i == ahead_end:
+            ahead_end = min(end, i + AHEAD)
             row = base + (i if whole else int64(load(order, i, int32)))
             t = {tuple}
             key = int64(user_key(t))
@@ -202,7 +194,7 @@ _AHEAD = """\
             {partition}
             far = partitions * table_bytes(offset(states, p * KEY_STATES), STRIDE) > CLOSE
             for touched in range(2 * int64(far)):
-                for j in range(i, known):
+                for j in range(i, ahead_end):
                     row = base + (j if whole else int64(load(order, j, int32)))
                     t = {tuple}
                     key = int64(user_key(t))
@@ -241,8 +233,8 @@ def partition(columns, base, records, partitions, result):
     return records + 1
 """
 
-# The low half of the hash, scaled: key tables go by the high bits (core/run/key_table.h).
+# Uses the low half of the hash, since key tables use the high bits (core/run/key_table.h).
 _BY_HASH = "p = int64(((mixed & uint64(0xFFFFFFFF)) * uint64(partitions)) >> uint64(32))"
 
-# How many bounds are at or below the key. Where all keys are in one table (layers) it is the first.
+# In the variant `layers` all keys are in one table, so the partition is 0.
 _BY_RANGE = "p = bounds_below(BOUNDS, key) if partitions > 1 else int64(0)"

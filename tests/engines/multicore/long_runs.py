@@ -194,7 +194,7 @@ def prepared(name):
     )
     family = FAMILIES[variant]
     read = {"downstream": 2} if form.endswith("-read") else {}
-    return family.run(program, data, settings, family.own(**read))
+    return family.run(program, data, settings, family.options_type(**read))
 
 
 def threads():

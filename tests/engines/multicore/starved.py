@@ -106,7 +106,7 @@ def main(variant, windows=""):
     family = FAMILIES[variant]
     settings = RunSettings(workers=2, batch=64)
     program = distinct(WINDOWS[windows]) if windows else flow()
-    run = family.run(program, data, settings, family.own())
+    run = family.run(program, data, settings, family.options_type())
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = psutil.Process().memory_info().vms + SPARE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

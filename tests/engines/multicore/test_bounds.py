@@ -16,7 +16,7 @@ from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.kernels import compile as compiling
-from streamlab.engines.multicore.kernels.exceptions import noted
+from streamlab.engines.multicore.kernels.exceptions import collect_exceptions
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import (
     Alphabet,
@@ -248,7 +248,7 @@ def of_values(xs, asked):
 def run(variant, asked, data, *, workers=2, bounds=True):
     family = FAMILIES[variant]
     settings = RunSettings(workers=workers, batch=4, pin=False, bounds=bounds)
-    made = family.run(asked, data, settings, family.own())
+    made = family.run(asked, data, settings, family.options_type())
     try:
         made.run()
         return made.answer()
@@ -384,7 +384,7 @@ def test_another_exception_is_named_too(bounds):
 def test_what_is_raised_elsewhere_meanwhile_goes_where_it_went(monkeypatch):
     seen = []
     monkeypatch.setattr(sys, "unraisablehook", seen.append)
-    with noted() as raised:
+    with collect_exceptions() as raised:
         sys.unraisablehook(SimpleNamespace(object="somebody", exc_value=ValueError()))
     assert (len(seen), raised) == (1, [])
     assert sys.unraisablehook == seen.append

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
-from streamlab.engines.multicore.oplus.tables import MOST_WINDOWS, too_many_windows
+from streamlab.engines.multicore.oplus.tables import MOST_WINDOWS, check_windows
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import (
     Alphabet,
@@ -268,39 +268,38 @@ def sized(advance, size, buckets=1024, kind="multi"):
 
 
 def test_windows_that_overlap_too_much_for_memory_are_refused():
-    reason = too_many_windows([sized(1, 3_600_000)])
+    reason = check_windows([sized(1, 3_600_000)])
     assert reason is not None
     assert "operator turning: windows of size 3600000 that advance by 1 overlap 3600000" in reason
     assert "1024 buckets" in reason
     assert "let the window advance by at least 1758" in reason
-    assert too_many_windows([sized(1758, 3_600_000)]) is None
-    assert too_many_windows([sized(1757, 3_600_000)]) is not None
-    reason = too_many_windows([sized(1, 4096)])
+    assert check_windows([sized(1758, 3_600_000)]) is None
+    assert check_windows([sized(1757, 3_600_000)]) is not None
+    reason = check_windows([sized(1, 4096)])
     assert reason is not None and "at most 512 buckets" in reason
-    assert too_many_windows([sized(1, 4096, buckets=512)]) is None
-    assert too_many_windows([sized(1, 3_600_000, kind=SINGLE)]) is None
-    assert too_many_windows([MADE["j+"]]) is None
-    reason = too_many_windows([sized(1, 1 << 40, buckets=MOST_WINDOWS + 1)])
+    assert check_windows([sized(1, 4096, buckets=512)]) is None
+    assert check_windows([sized(1, 3_600_000, kind=SINGLE)]) is None
+    assert check_windows([MADE["j+"]]) is None
+    reason = check_windows([sized(1, 1 << 40, buckets=MOST_WINDOWS + 1)])
     assert reason is not None and "fewer buckets and a larger advance" in reason
 
 
 def test_the_windows_of_all_states_and_operators_of_a_run_count_together():
     half = sized(1, 1024)  # of what a run may take
-    assert too_many_windows([half], states=2) is None
-    assert too_many_windows([half, half]) is None
-    reason = too_many_windows([half], states=63)
+    assert check_windows([half], states=2) is None
+    assert check_windows([half, half]) is None
+    reason = check_windows([half], states=63)
     assert reason is not None
     assert "operator turning" in reason
-    assert "1048576 windows once each has a key, for each of 63 instances, " in reason
-    assert "which share nothing, 66060288 in all" in reason
-    assert "at least 6,048 MiB, and a run takes at most 2097152" in reason
+    assert "1048576 windows, for each of 63 shared-nothing instances, and 66060288 in" in reason
+    assert "at least 6,048 MiB; the maximum of a run is 2097152 windows" in reason
     assert "let the window advance by at least 32" in reason
     assert "at most 32 buckets" in reason and "at most 2 instances" in reason
-    assert too_many_windows([sized(32, 1024)], states=63) is None
-    assert too_many_windows([sized(1, 1024, buckets=32)], states=63) is None
-    reason = too_many_windows([half, sized(1, 2), half])
+    assert check_windows([sized(32, 1024)], states=63) is None
+    assert check_windows([sized(1, 1024, buckets=32)], states=63) is None
+    reason = check_windows([half, sized(1, 2), half])
     assert reason is not None
-    assert "1048576 windows once each has a key, and with the other operators 2099200" in reason
+    assert "1048576 windows, and 2099200 with the other operators" in reason
     assert "let the window advance by at least 2" in reason
 
 
@@ -315,7 +314,7 @@ def test_instances_that_share_nothing_have_windows_each(shared_nothing):
         OplusOptions(shared_nothing=shared_nothing, max_instances=3),
     )
     if shared_nothing:
-        with pytest.raises(UnsupportedError, match="each of 3 instances, which share nothing"):
+        with pytest.raises(UnsupportedError, match="each of 3 shared-nothing instances"):
             make()
     else:
         make().close()

@@ -13,7 +13,7 @@ from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
-from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from streamlab.engines.multicore.layers.pipeline import LayersRun, check_ties
 from streamlab.engines.protocol import Task, default_variant
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
@@ -298,7 +298,7 @@ def test_counters_and_plan_tell_what_a_layer_costs():
         assert (merges > 0) == (logs > 0)
         assert "2 injectors -> remember (partitioned) x 2 -> 2 sinks" in measured.plan
         assert f"determinism: {determinism}" in measured.plan
-        assert f"{threads} threads, {mergers} merge-sorting operators" in measured.plan
+        assert f"{threads} threads, including {mergers} merge-sorting operators" in measured.plan
 
 
 def test_without_measuring_the_answer_is_the_same():
@@ -345,7 +345,7 @@ def test_failures_name_the_operator():
 
 def test_what_channels_cannot_take_is_refused():
     wide = np.dtype([("ts", np.int64), ("last", np.int64, (3,))])
-    with pytest.raises(UnsupportedError, match="operator scale forwards last"):
+    with pytest.raises(UnsupportedError, match="operator scale forwards field last"):
         run(pipeline("wide", plain(scale, wide)), readings(5, 1, 1))
     data = readings(5, 1, 1)
     lists = ListColumn(np.arange(6, dtype=np.int64), np.arange(5, dtype=np.int32))
@@ -454,11 +454,11 @@ def test_answers_that_depend_on_ties_between_instances_are_refused(task):
     two_keyed = pipeline(
         "two", keyed(remember), stateful(name="after", output=COUNTED, state=SEEN, apply=running)
     )
-    refused = depends_on_ties(two_keyed, BY_KEY, 2)
-    assert refused is not None and refused.startswith("operator after keeps a state")
-    assert depends_on_ties(PIPELINES["keys first"][0], STRICT, 2) is not None
+    refused = check_ties(two_keyed, BY_KEY, 2)
+    assert refused is not None and refused.startswith("operator after has a state")
+    assert check_ties(PIPELINES["keys first"][0], STRICT, 2) is not None
     for asked, output in PIPELINES.values():
-        assert depends_on_ties(asked, output, 4) is None
+        assert check_ties(asked, output, 4) is None
 
 
 def test_plan_and_counters_tell_the_published_forms():
@@ -482,16 +482,16 @@ def test_plan_and_counters_tell_the_published_forms():
 
 def test_dealing_in_turn_is_refused_where_an_answer_hangs_on_ties():
     def refused(name, dealing):
-        return depends_on_ties(*PIPELINES[name], 2, dealing)
+        return check_ties(*PIPELINES[name], 2, dealing)
 
     assert refused("stateless", TIME) is None  # of strict output
     assert "outputs of different keys depend on each other" in refused("stateless", TURN)
-    assert "operator running keeps a state" in refused("a total of some", TURN)
-    assert depends_on_ties(*PIPELINES["stateless"], 1, TURN) is None
+    assert "operator running has a state" in refused("a total of some", TURN)
+    assert check_ties(*PIPELINES["stateless"], 1, TURN) is None
     toll = workload("linear_road_toll")
-    assert depends_on_ties(toll.program, toll.output, 4, TURN) is None
-    assert depends_on_ties(toll.program, toll.output, 4, TIME) is None
+    assert check_ties(toll.program, toll.output, 4, TURN) is None
+    assert check_ties(toll.program, toll.output, 4, TIME) is None
     remembers = replace(toll.program.stages[2], ties_commute=False)
     stages = (*toll.program.stages[:2], remembers, toll.program.stages[3])
-    reason = depends_on_ties(replace(toll.program, stages=stages), toll.output, 2)
-    assert reason is not None and "operator count keeps a state" in reason
+    reason = check_ties(replace(toll.program, stages=stages), toll.output, 2)
+    assert reason is not None and "operator count has a state" in reason

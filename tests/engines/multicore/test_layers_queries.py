@@ -12,7 +12,7 @@ from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_ca
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
-from streamlab.engines.multicore.layers.query import LayersQueryRun, no_graph
+from streamlab.engines.multicore.layers.query import LayersQueryRun, check_graph
 from streamlab.engines.registry import engine
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
@@ -27,7 +27,7 @@ from tests.examples import examples
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 LAYERS = (COMMUNICATION, OPERATOR)
-SEVERAL = "carries several inputs; give each input streams of its own"
+SEVERAL = "carries several inputs; give each input separate streams"
 
 
 def layer(determinism, **given_):
@@ -257,10 +257,10 @@ def test_a_function_that_raises_ends_the_run_and_is_named(functions):
 
 def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
     chain = QUERIES_IN_A_ROW["aggregate twice"]
-    assert "has 2 operators" in str(no_graph(chain, 2, OPERATOR))
-    assert "at most 63" in str(no_graph(RANDOM["tumbling"], 64, OPERATOR))
-    assert "needs an order" in str(no_graph(JOIN, 2, NONE))
-    assert no_graph(JOIN, 63, COMMUNICATION) is None
-    assert no_graph(RANDOM["tumbling"], 2, NONE) is None
-    with pytest.raises(UnsupportedError, match="use vsn"):
+    assert "has 2 operators" in str(check_graph(chain, 2, OPERATOR))
+    assert "at most 63" in str(check_graph(RANDOM["tumbling"], 64, OPERATOR))
+    assert "needs an order" in str(check_graph(JOIN, 2, NONE))
+    assert check_graph(JOIN, 63, COMMUNICATION) is None
+    assert check_graph(RANDOM["tumbling"], 2, NONE) is None
+    with pytest.raises(UnsupportedError, match="use variant vsn"):
         run(chain, two_streams_apart(9), workers=2)

@@ -11,7 +11,7 @@ from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_ca
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.refusal import refusal
+from streamlab.engines.multicore.oplus.refusal import check_query
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.registry import engine
@@ -39,7 +39,7 @@ SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": 
 SN = Setting(variant="sn", workers=3, batch=7)
 BY_KEY = {"join_form": "operator10"}
 JOINS = ["scale_join", "nyse_hedge"]
-SEVERAL = "carries several inputs; give each input streams of its own"
+SEVERAL = "carries several inputs; give each input separate streams"
 
 
 @pytest.mark.pairwise
@@ -220,7 +220,7 @@ def test_joins_by_key_read_any_number_of_streams_of_each_side():
             shared_nothing=shared_nothing,
         )
         assert compare(wanted, got, found.output).equal
-    reason = refusal(found.program, data, fused=True)
+    reason = check_query(found.program, data, fused=True)
     assert reason is not None and 'join_form = "operator10" reads any' in reason
 
 
@@ -239,8 +239,8 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
             ),
         ),
     )
-    reason = refusal(stored, _nothing(stored), fused=False)
-    assert reason is not None and "stores tuples that have the lists ['ids']" in reason
+    reason = check_query(stored, _nothing(stored), fused=False)
+    assert reason is not None and "stores tuples with the lists ['ids']" in reason
 
 
 def _nothing(query):

@@ -5,7 +5,7 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineError
-from streamlab.engines.multicore.oplus.options import OplusOptions, wrong_downstream
+from streamlab.engines.multicore.oplus.options import OplusOptions, check_downstream
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_load import small_load
@@ -114,8 +114,8 @@ def test_all_operators_of_a_chain_change(name, readers):
 
 
 def test_a_wrong_number_of_readers_is_refused():
-    assert wrong_downstream(0) is wrong_downstream(64) is None
-    assert "between 0 and 64, got 65" in wrong_downstream(65)
+    assert check_downstream(0) is check_downstream(64) is None
+    assert "between 0 and 64, got 65" in check_downstream(65)
     found = workload("wordcount")
     with pytest.raises(EngineError, match="downstream must be between 0 and 64"):
         run_of(found.program, ordinary_input(found), RunSettings(), downstream=-1)

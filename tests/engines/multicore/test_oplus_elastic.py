@@ -92,4 +92,4 @@ def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
     assert compare(found.oracle(task.dataset.load()), prepared.answer(), found.output).equal
     prepared.close()
     reason = engine.unsupported(replace(task, options={**task.options, "max_instances": 2}))
-    assert "max is 3, and there are threads for 2 instances; raise max_instances" in str(reason)
+    assert "max is 3, but the run has threads for 2 instances; raise max_instances" in str(reason)

@@ -27,7 +27,7 @@ from tests.engines.multicore.test_oplus_chains import QUERIES as CHAINS
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
 
-SEVERAL = "carries several inputs; give each input streams of its own"
+SEVERAL = "carries several inputs; give each input separate streams"
 MAPPED = {
     name: asked for name, asked in (RANDOM | STORED).items() if asked.operators[0].join is None
 }
@@ -198,16 +198,16 @@ def around(w, t, out):
     ],
 )
 def test_what_update_reads_of_a_tuple_is_what_mapped_ones_carry(function, read):
-    assert map_stage.attributes_read(function, 1) == read
+    assert map_stage.read_attributes(function, 1) == read
 
 
 def test_a_mapped_tuple_has_its_key_and_what_update_reads():
     longest_tweet = workload("longest_tweet_per_hashtag").program.operators[0]
-    assert map_stage.aggregate_behind(longest_tweet).fields.names == ("mapped_key", "chars")
+    assert map_stage.mapped_aggregate(longest_tweet).fields.names == ("mapped_key", "chars")
     words = workload("wordcount").program.operators[0]
-    assert map_stage.aggregate_behind(words).fields.names == ("mapped_key",)
+    assert map_stage.mapped_aggregate(words).fields.names == ("mapped_key",)
     whole = replace(words, update=helped)
-    assert map_stage.aggregate_behind(whole).fields.names == ("mapped_key", "user", "chars")
+    assert map_stage.mapped_aggregate(whole).fields.names == ("mapped_key", "user", "chars")
 
 
 def reads_words(w, t, out):
@@ -217,14 +217,16 @@ def reads_words(w, t, out):
 def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
     words = workload("wordcount").program
     (operator,) = words.operators
-    listed = map_stage.refused(Query(name="q", operators=(replace(operator, update=reads_words),)))
+    listed = map_stage.check_query(
+        Query(name="q", operators=(replace(operator, update=reads_words),))
+    )
     assert "f_U of operator wordcount reads the lists" in listed and "vsn or sn" in listed
-    handed = map_stage.refused(Query(name="q", operators=(replace(operator, update=helped),)))
+    handed = map_stage.check_query(Query(name="q", operators=(replace(operator, update=helped),)))
     assert "may read the lists" in handed
-    assert "is a join" in map_stage.refused(workload("scale_join").program)
-    chain = map_stage.refused(next(iter(CHAINS.values())))
-    assert "behind a map stage is one: use vsn" in chain
-    assert map_stage.refused(words) is None
+    assert "is a join" in map_stage.check_query(workload("scale_join").program)
+    chain = map_stage.check_query(next(iter(CHAINS.values())))
+    assert "variant sn-map runs queries of one operator" in chain
+    assert map_stage.check_query(words) is None
     data = ordinary_input(workload("wordcount"))
     for maps in (-1, 33):
         with pytest.raises(UnsupportedError, match="map_instances must be between 1 and 32"):

@@ -18,7 +18,7 @@ from streamlab.engines.multicore.layers.options import (
     TURN,
     LayersOptions,
 )
-from streamlab.engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from streamlab.engines.multicore.layers.pipeline import LayersRun, check_ties
 from streamlab.engines.multicore.layers.query import LayersQueryRun
 from streamlab.workloads.model import Pipeline, Query
 from tests.random_runs.answers import trace
@@ -33,7 +33,7 @@ OF_SUITE = {
     for name, subject in PIPELINES.items()
     if isinstance(subject.program, Pipeline)
     and subject.output is not None
-    and depends_on_ties(subject.program, subject.output, 2) is None
+    and check_ties(subject.program, subject.output, 2) is None
 }
 SUBJECTS = GRAPHS | OPERATORS | OF_SUITE
 
@@ -64,7 +64,7 @@ def _check(case: Case) -> str | None:
         output = subject.output
         if how["dealing"] == TURN:  # ties leave in any order, those of one key as well
             output = replace(output, depends=lambda a, b: False)
-            if depends_on_ties(program, output, how["workers"], TURN) is not None:
+            if check_ties(program, output, how["workers"], TURN) is not None:
                 return None
         same = trace(output)  # partitioned operators have instances: ties may swap
     options = LayersOptions(**{name: how[name] for name in LayersOptions.KINDS if name in how})

@@ -25,7 +25,7 @@ OPTIONS = st.fixed_dictionaries(
                 (serials, worklist)
                 for serials in SERIALS
                 for worklist in WORKLISTS
-                if OrderedOptions(serials=serials, worklist=worklist).wrong() is None
+                if OrderedOptions(serials=serials, worklist=worklist).check() is None
             ]
         ),
         "reordering": st.sampled_from(REORDERINGS),

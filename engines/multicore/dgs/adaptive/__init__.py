@@ -1,1 +1,1 @@
-"""Plans that change while a run goes on: docs/decisions/0030-adaptive-plans.md."""
+"""Changes the synchronization plan during a run: docs/decisions/0030-adaptive-plans.md."""

@@ -1,12 +1,17 @@
-"""Who says when a plan changes to which: by measured rates, or by a script."""
+"""Decides when the plan changes, and to which plan: by measured rates or by a script."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamlab.engines.multicore.dgs.adaptive.decision import Patience, Wish, better, say_little
-from streamlab.engines.multicore.dgs.adaptive.rates import alike, measured_rates
+from streamlab.engines.multicore.dgs.adaptive.decision import (
+    Patience,
+    PlanProposal,
+    propose_change,
+    too_few_events,
+)
+from streamlab.engines.multicore.dgs.adaptive.rates import measure_rates, similar_rates
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
@@ -14,81 +19,81 @@ from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs
 
 FIRST_CHANGE_NS = 2e6
-"""What a change is taken to cost before one was made: 1.7 ms were measured on two cores."""
+"""Assumed cost of the first change; 1.7 ms were measured on two cores."""
 MARGIN = 0.1
-"""By which share another plan must be predicted to be quicker: twice what the optimizer `cost` asks
-of a further worker, since a change takes milliseconds."""
-MOST_SPARED = 7
-"""Looks in a row without a plan."""
+"""Predicted gain that another plan needs: twice that of the optimizer `cost` for a further worker, since
+a change takes milliseconds."""
+MOST_SKIPPED = 7
+"""Maximum number of successive checks that skip planning."""
 
 
 class Decider(Protocol):
-    """Decides in one run; may keep what it saw."""
+    """Proposes plan changes in one run."""
 
     period_s: float
-    """Between two looks."""
+    """Time between two checks."""
     at_once: bool
-    """Whether it is asked right after a change as well."""
+    """Whether to ask again right after a change."""
 
-    def look(self, plan: Plan, decided: int) -> Wish | None:
-        """Return the change that is wanted, or None. Called at most once a period.
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
+        """Return a change to make, or None. Called at most once a period.
 
         Args:
-            plan: the running one.
-            decided: cuts to which a mailbox has come.
+            plan: the running plan.
+            decided: number of cuts that a mailbox has reached.
         """
 
     def changed(self, took_ns: int) -> None:
-        """Learn that the change was made, and what it took."""
+        """Take note of a completed change and its duration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adapting:
-    """What `ByRates` goes by.
+class AdaptiveSettings:
+    """Settings of `RateDecider`.
 
     Attributes:
-        period_s: between two looks.
-        margin: by which share another plan must be predicted to be quicker.
-        chosen: the plan for measured rates.
-        costs: of the program's steps.
-        whole: the profile of the whole input, for which tags there are, no more.
+        period_s: time between two checks.
+        choose_plan: returns the optimizer's plan for measured rates.
+        costs: costs of the program's steps.
+        input_profile: profile of the complete input; only its set of tags is used.
+        margin: predicted gain that another plan needs, as a share.
     """
 
     period_s: float
-    chosen: Callable[[Sequence[StreamProfile]], Plan]
+    choose_plan: Callable[[Sequence[StreamProfile]], Plan]
     costs: Costs
-    whole: Sequence[StreamProfile]
+    input_profile: Sequence[StreamProfile]
     margin: float = MARGIN
 
 
-class ByRates:
-    """Goes by the rates of the latest period and predicted durations.
+class RateDecider:
+    """Proposes changes by the rates of the latest period and the durations predicted from them.
 
-    To plan takes longer than to measure rates, on a core that the workers lack. So none is made for
-    rates like those for which none better was found, but for one look in `MOST_SPARED` + 1: what
-    may be chance, and what an optimizer says of rates a little different, is not put off for ever.
+    Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
+    similar to those for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it, since the
+    similarity may be chance, and an optimizer may react to small differences.
 
     Args:
-        how: see there.
-        data: what the run processes.
-        cuts: of it.
+        settings: period, margin, costs and optimizer.
+        data: input that the run processes.
+        cuts: cuts of that input.
     """
 
     at_once = False
 
-    def __init__(self, how: Adapting, data: Input, cuts: Cuts) -> None:
-        self.period_s = how.period_s
-        self._how = how
+    def __init__(self, settings: AdaptiveSettings, data: Input, cuts: Cuts) -> None:
+        self.period_s = settings.period_s
+        self._settings = settings
         self._data = data
         self._cuts = cuts
         self._change_ns: float = FIRST_CHANGE_NS
         self._patience = Patience()
         self._from: tuple[int, ...] | None = None
         self._settled: Sequence[StreamProfile] | None = None
-        self._spared = 0
+        self._skipped = 0
         self._since_ns = time.monotonic_ns()
 
-    def look(self, plan: Plan, decided: int) -> Wish | None:
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
         """See `Decider.look`."""
         if decided == 0:
             return None
@@ -96,41 +101,44 @@ class ByRates:
         here = positions_at(self._data, *self._cuts.key(decided - 1))
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
-        found = None
-        if not say_little(sum(here) - sum(begins)):
-            rates = measured_rates(self._data, begins, here, self._how.whole)
-            found = self._better(plan, rates, now_ns - since_ns)
-        return self._patience.worth(found, self._change_ns)
+        proposal = None
+        if not too_few_events(sum(here) - sum(begins)):
+            rates = measure_rates(self._data, begins, here, self._settings.input_profile)
+            proposal = self._propose(plan, rates, now_ns - since_ns)
+        return self._patience.worth(proposal, self._change_ns)
 
-    def _better(self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float) -> Wish | None:
-        # Where no tag's share differs by more, no quotient of two durations does by the margin.
-        within = 1 - (1 + self._how.margin) ** -0.5
-        settled = self._settled if self._spared < MOST_SPARED else None
-        if settled is not None and alike(settled, rates, within):
-            self._spared += 1
+    def _propose(
+        self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
+    ) -> PlanProposal | None:
+        # If no tag's share differs by more than this, no ratio of durations differs by the margin.
+        within = 1 - (1 + self._settings.margin) ** -0.5
+        settled = self._settled if self._skipped < MOST_SKIPPED else None
+        if settled is not None and similar_rates(settled, rates, within):
+            self._skipped += 1
             return None
-        found = better(
+        proposal = propose_change(
             plan,
             rates,
-            chosen=self._how.chosen,
-            costs=self._how.costs,
-            margin=self._how.margin,
+            choose_plan=self._settings.choose_plan,
+            costs=self._settings.costs,
+            margin=self._settings.margin,
             period_ns=period_ns,
         )
-        self._settled, self._spared = (rates if found is None else None), 0
-        return found
+        self._settled, self._skipped = (rates if proposal is None else None), 0
+        return proposal
 
     def changed(self, took_ns: int) -> None:
-        """See `Decider.changed`: a change is taken to cost what the last one did."""
+        """Use the duration of the change as the cost of the next one."""
         self._change_ns = took_ns
         self._since_ns = time.monotonic_ns()
 
 
-class Script:
-    """Follows a script, whatever the load: for tests.
+class ScriptDecider:
+    """Proposes the changes of a script, for tests.
 
     Args:
-        steps: `(cut, plan)`, cuts ascending: at that one, or the next to which nobody has come.
+        steps: `(cut, plan)` in ascending order of cuts. A change happens at its cut, or at the next that no mailbox
+            has reached.
     """
 
     period_s = 3600.0
@@ -139,12 +147,12 @@ class Script:
     def __init__(self, steps: Sequence[tuple[int, Plan]]) -> None:
         self._steps = list(steps)
 
-    def look(self, plan: Plan, decided: int) -> Wish | None:
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
         """Return the next step."""
         if not self._steps:
             return None
         cut, other = self._steps.pop(0)
-        return Wish(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
+        return PlanProposal(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
 
     def changed(self, took_ns: int) -> None:
-        """Nothing is learnt."""
+        """Do nothing."""

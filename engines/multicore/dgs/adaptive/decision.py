@@ -1,4 +1,4 @@
-"""Whether another plan is worth a change: no clock, no input."""
+"""Decides whether another plan is worth a change; pure functions of rates and costs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,18 +9,18 @@ from streamlab.workloads.optimizers import Costs
 from streamlab.workloads.optimizers.prediction import predict
 
 FEWEST_EVENTS = 4096
-"""Of a period: the shares of fewer say little, and there is little to gain."""
+"""Minimum number of events in a period: fewer give unreliable rates, and promise little gain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """A change that is wanted.
+class PlanProposal:
+    """A proposed plan change.
 
     Attributes:
-        plan: the new one.
-        from_cut: number of the earliest cut.
-        why: in words.
-        saved_ns: what it would have saved in the latest period.
+        plan: the new plan.
+        from_cut: number of the earliest cut for the change.
+        why: reason as text.
+        saved_ns: time that the new plan would have saved in the latest period.
     """
 
     plan: Plan
@@ -29,73 +29,74 @@ class Wish:
     saved_ns: float = 0
 
 
-def say_little(events: int) -> bool:
-    """Return whether the rates of so many events are nothing to go by."""
+def too_few_events(events: int) -> bool:
+    """Return whether a period has too few events for reliable rates."""
     return events < FEWEST_EVENTS
 
 
-def better(
+def propose_change(
     plan: Plan,
     rates: Sequence[StreamProfile],
     *,
-    chosen: Callable[[Sequence[StreamProfile]], Plan],
+    choose_plan: Callable[[Sequence[StreamProfile]], Plan],
     costs: Costs,
     margin: float,
     period_ns: float,
-) -> Wish | None:
-    """Return the change to a plan that is predicted to be quicker by more than a margin, or None.
+) -> PlanProposal | None:
+    """Return a change to the optimizer's plan if it is predicted to be faster by a margin, else None.
 
     Args:
-        plan: the running one.
-        rates: measured in the latest period.
-        chosen: the plan for such rates.
-        costs: of the program's steps.
-        margin: e.g. 0.1.
-        period_ns: how long the period took.
+        plan: the running plan.
+        rates: rates of the latest period.
+        choose_plan: returns the optimizer's plan for rates.
+        costs: costs of the program's steps.
+        margin: required gain as a share, e.g. 0.1.
+        period_ns: duration of the period.
     """
-    other = chosen(rates)
-    if same(plan, other):
+    other = choose_plan(rates)
+    if same_plan(plan, other):
         return None
     now, then = predict(plan, rates, costs), predict(other, rates, costs)
     if now.duration_ns <= (1 + margin) * then.duration_ns:
         return None
     saved_ns = period_ns * (1 - then.duration_ns / now.duration_ns)
-    why = f"at the rates of the last {period_ns / 1e6:.3g} ms {now.event_ns:.3g} ns an event as it "
-    why += f"is, {then.event_ns:.3g} ns with another plan"
-    return Wish(plan=other, why=why, saved_ns=saved_ns)
+    why = (
+        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {now.event_ns:.3g} ns, "
+    )
+    why += f"and {then.event_ns:.3g} ns with another plan"
+    return PlanProposal(plan=other, why=why, saved_ns=saved_ns)
 
 
 class Patience:
-    """Has a change made once what was missed for want of it is what it takes: rent or buy.
+    """Delays a change until the savings missed without it equal its cost (rent or buy).
 
-    How long rates will hold nobody knows. So never more than twice what the best plan would have
-    cost is paid, whether they turn back right after the change or never do.
+    The total cost is then at most twice that of the best plan, however long the rates last.
     """
 
     def __init__(self) -> None:
         self._missed_ns = 0.0
 
-    def worth(self, found: Wish | None, change_ns: float) -> Wish | None:
-        """Return what was found at a look if it is worth its change; where nothing is, begin anew.
+    def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
+        """Return a proposed change if the missed savings exceed its cost, else None.
 
         Args:
-            found: what `better` says of the latest period.
-            change_ns: what a change takes.
+            proposal: the change that `propose_change` proposes for the latest period; None resets the savings.
+            change_ns: cost of a change.
         """
-        if found is None:
+        if proposal is None:
             self._missed_ns = 0.0
             return None
-        self._missed_ns += found.saved_ns
+        self._missed_ns += proposal.saved_ns
         if self._missed_ns <= change_ns:
             return None
-        why = f"{found.why}; {self._missed_ns / 1e6:.3g} ms were missed, and to change takes "
+        why = f"{proposal.why}; {self._missed_ns / 1e6:.3g} ms of savings were missed, and a change takes "
         why += f"{change_ns / 1e6:.3g} ms"
         self._missed_ns = 0.0
-        return replace(found, why=why)
+        return replace(proposal, why=why)
 
 
-def same(a: Plan, b: Plan) -> bool:
-    """Return whether two plans of one program place everything alike."""
+def same_plan(a: Plan, b: Plan) -> bool:
+    """Return whether two plans of one program have the same trees, placement and keys."""
     return _shape(a) == _shape(b)
 
 

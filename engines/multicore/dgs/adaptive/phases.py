@@ -1,4 +1,4 @@
-"""The phases of a run: a plan each. A run whose plan stays has one."""
+"""Manages the phases of a run, which have one plan each. A run without plan changes has one phase."""
 
 from collections import Counter
 from typing import Any
@@ -13,16 +13,16 @@ from streamlab.workloads.optimizers.cost import plan_workers
 
 
 class Phases:
-    """Lays plans out on a core, one after the other.
+    """Builds plans on a core, one after the other.
 
     Args:
-        core: of the run.
-        data: what it processes.
-        kernels: the program's.
-        load: offered; None: all at once.
+        core: core of the run.
+        data: input that the run processes.
+        kernels: compiled functions of the program.
+        load: offered load; None means full speed.
 
     Attributes:
-        plan: of the latest phase.
+        plan: plan of the latest phase.
     """
 
     plan: Plan
@@ -38,12 +38,12 @@ class Phases:
     def lay_out(
         self, plan: Plan, states: JoinedStates | None, positions: tuple[int, ...] = ()
     ) -> Layout:
-        """Lay a plan out; of a further phase, in place of one that was taken away.
+        """Build a plan on the core, from which the previous plan was removed.
 
         Args:
             plan: the plan.
-            states: to go on from; None: the program's first.
-            positions: by stream, where the phase begins; empty: at the beginning.
+            states: states to resume from; None means the program's initial state.
+            positions: start of the phase in each stream; empty means the beginning.
 
         Raises:
             EngineError: a function of the program does not compile, or `init` raises.
@@ -59,11 +59,11 @@ class Phases:
         return layout
 
     def workers_used(self) -> int:
-        """Return the most workers that had leaves in a phase."""
+        """Return the maximum number of workers with leaves in a phase."""
         return self._workers
 
     def record_bytes(self) -> dict[str, float]:
-        """Return the sum of what `Wiring.record_bytes` says of each phase, after the run."""
+        """Return the sum of `Wiring.record_bytes` over all phases, after the run."""
         total: Counter[str] = Counter()
         ends = [positions for _, positions in self._begun[1:]]
         ends.append(tuple(len(stream) for stream in self._data.streams))

@@ -1,4 +1,4 @@
-"""The rates at which tags occur, measured in what a run has processed lately."""
+"""Measures the rates of tags in the input that a run has recently processed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,29 +10,30 @@ from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 
 MOST_SAMPLED = 1 << 15
-"""Tags of a stream that are looked at: a share of 1 % is known to within a twentieth of itself, and
-to count them takes some 0.1 ms, where counting all would take as long as the workers do."""
+"""Maximum number of sampled events of a stream. A share of 1 % is then accurate to a twentieth of itself.
+Counting the sample takes about 0.1 ms; counting all events would take as long as processing them."""
 CHANCE = 5.0
-"""Standard deviations of a sampled count by which it differs by chance."""
+"""Standard deviations of a sampled count that count as chance."""
 
 
-def measured_rates(
-    data: Input, begins: Sequence[int], ends: Sequence[int], whole: Sequence[StreamProfile]
+def measure_rates(
+    data: Input, begins: Sequence[int], ends: Sequence[int], input_profile: Sequence[StreamProfile]
 ) -> tuple[StreamProfile, ...]:
-    """Return how many events of each tag lie between two positions of every stream.
+    """Return the number of events of each tag between two positions of every stream.
 
-    Of long parts every n-th event is looked at and counts for n: an input that repeats itself with
-    that period is misjudged. A tag of the whole input counts at least once, as a plan that leaves
-    it out would lose its events.
+    In long parts every n-th event counts n times, so an input with that period gives wrong rates.
+    Each tag of the complete input counts at least once, since a plan without it would lose its events.
 
     Args:
-        data: the run's input.
-        begins: by stream, a position.
-        ends: by stream, one further on.
-        whole: which tags occur.
+        data: input of the run.
+        begins: first position in each stream.
+        ends: position after the last in each stream.
+        input_profile: profile of the complete input, for its set of tags.
     """
-    found = []
-    for stream, begin, end, occurring in zip(data.streams, begins, ends, whole, strict=True):
+    profiles = []
+    for stream, begin, end, occurring in zip(
+        data.streams, begins, ends, input_profile, strict=True
+    ):
         cells = occurring.counts.reshape(-1)
         if stream.tag is None:
             counts: npt.NDArray[np.int64] = np.zeros(len(cells), dtype=np.int64)
@@ -41,27 +42,28 @@ def measured_rates(
             step = _step(end - begin)
             part = stream.tag[begin:end:step]
             counts = np.bincount(part, minlength=len(cells)).astype(np.int64) * step
-        seen = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
-        found.append(replace(occurring, counts=seen))
-    return tuple(found)
+        at_least_once = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
+        profiles.append(replace(occurring, counts=at_least_once))
+    return tuple(profiles)
 
 
-def alike(then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: float) -> bool:
-    """Return whether no tag's share of all events differs by more than `within` of it, or chance.
+def similar_rates(
+    then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: float
+) -> bool:
+    """Return whether each tag's share of all events differs by at most `within`, or by chance.
 
-    Each tag by itself, be it as rare and as costly as it may. Of tags that are seldom seen chance
-    hides much: 25 events and 70 are alike.
+    Rare tags differ much by chance: 25 and 70 events count as similar.
 
     Args:
-        then: of a period with events.
-        now: of another one, of the same input.
-        within: e.g. 0.05.
+        then: rates of a period with events.
+        now: rates of another period of the same input.
+        within: allowed relative difference, e.g. 0.05.
     """
-    longer = sum(one.events for one in now) / sum(one.events for one in then)
+    longer = sum(profile.events for profile in now) / sum(profile.events for profile in then)
     for old, new in zip(then, now, strict=True):
         before, after = old.counts * longer, new.counts.astype(np.float64)
         most = np.maximum(before, after)
-        # For so many counts an event of the sample that says less.
+        # Events per sampled event, in the coarser of the two samples.
         weight = max(longer * _step(old.events), _step(new.events))
         if (np.abs(before - after) > within * most + CHANCE * np.sqrt(most * weight)).any():
             return False
@@ -69,5 +71,5 @@ def alike(then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: f
 
 
 def _step(events: int) -> int:
-    """Return how far apart events of a sample lie."""
+    """Return the distance between sampled events."""
     return max(1, -(-events // MOST_SAMPLED))

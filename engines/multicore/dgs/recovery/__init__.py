@@ -1,1 +1,1 @@
-"""Checkpoints of DGS programs on disk, and runs that go on from them: docs/recovery.md."""
+"""Writes checkpoints of DGS programs to disk, and resumes runs from them: docs/recovery.md."""

@@ -1,8 +1,7 @@
-"""Where snapshots of a run may be taken, and what of the input is before one.
+"""Finds the cuts of an input at which snapshots are possible, and the stream positions at a cut.
 
-A cut lies just before an event of a kind that depends on itself or concerns many keys: the kinds
-that plans put at roots. It divides the total order of all events, so that the position of every
-stream there follows from the input alone, whatever the plan.
+A cut lies just before an event of a kind that depends on itself or concerns many keys; plans put such kinds at roots.
+It divides the total order of all events, so the input alone determines the position of every stream.
 """
 
 from collections.abc import Sequence
@@ -14,8 +13,7 @@ import numpy.typing as npt
 from streamlab.workloads.model import DGSProgram, Input, Stream
 
 MOST_CUTS = 1 << 16
-"""Cuts of a run: more are thinned out evenly. With a disk that takes 2 ms for each checkpoint they
-are enough for two minutes, and a run that is so long has fewer checkpoints than cuts anyway."""
+"""Maximum number of cuts of a run. At 2 ms per checkpoint they suffice for two minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +21,9 @@ class Cuts:
     """Cuts in the order of events, as parallel arrays.
 
     Attributes:
-        ts, stream: time and stream of the event behind each.
-        position: its position in the stream.
+        ts: time of the event after each cut.
+        stream: stream of that event.
+        position: position of that event in its stream.
     """
 
     ts: npt.NDArray[np.int64]
@@ -37,61 +36,65 @@ class Cuts:
     def for_core(
         self,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return the arrays as the core takes them."""
+        """Return the arrays for the core."""
         return self.ts, self.stream, self.position
 
     def key(self, cut: int) -> tuple[int, int, int]:
-        """Return time, stream and position of the event behind a cut."""
+        """Return time, stream and position of the event after a cut."""
         return int(self.ts[cut]), int(self.stream[cut]), int(self.position[cut])
 
-    def of(self, chosen: npt.NDArray[np.bool_]) -> "Cuts":
-        """Return those that are marked."""
-        return Cuts(ts=self.ts[chosen], stream=self.stream[chosen], position=self.position[chosen])
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Cuts":
+        """Return the cuts that a mask selects."""
+        return Cuts(ts=self.ts[mask], stream=self.stream[mask], position=self.position[mask])
 
-    def behind(self, positions: Sequence[int]) -> "Cuts":
-        """Return those behind a cut with these positions, counted from there."""
+    def after(self, positions: Sequence[int]) -> "Cuts":
+        """Return the cuts after the given stream positions, with positions counted from there."""
         offset = np.asarray(positions, dtype=np.int64)[self.stream]
-        later = self.of(self.position > offset)
+        later = self.select(self.position > offset)
         return replace(later, position=later.position - offset[self.position > offset])
 
 
 def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
-    """Return the cuts of an input: before every n-th event of the kinds that synchronize.
+    """Return the cuts of an input: before every n-th event of the synchronizing kinds.
 
-    More than `most` (None: MOST_CUTS) are thinned out evenly.
+    Args:
+        program: the program.
+        data: its input.
+        every: n.
+        most: maximum number of cuts, spread evenly; None means `MOST_CUTS`.
     """
     most = MOST_CUTS if most is None else most
-    kinds = sorted(synchronizing(program))
-    found = [
+    kinds = sorted(synchronizing_kinds(program))
+    events = [
         _events_of(stream, index, kinds, len(program.kinds))
         for index, stream in enumerate(data.streams)
     ]
-    ts, stream, position = (np.concatenate(column) for column in zip(*found, strict=True))
+    ts, stream, position = (np.concatenate(column) for column in zip(*events, strict=True))
     order = np.lexsort((position, stream, ts))[every - 1 :: every]
     if len(order) > most:
         order = order[np.linspace(0, len(order) - 1, most).astype(np.int64)]
     return Cuts(ts=ts[order], stream=stream[order], position=position[order])
 
 
-def synchronizing(program: DGSProgram) -> frozenset[int]:
-    """Return the kinds before whose events cuts lie; all, where none depends on itself."""
-    alike = {a for a, b in program.dependent_kinds() if a == b}
+def synchronizing_kinds(program: DGSProgram) -> frozenset[int]:
+    """Return the kinds whose events have cuts before them; all kinds if none depends on itself."""
+    self_dependent = {a for a, b in program.dependent_kinds() if a == b}
     across = frozenset(range(len(program.kinds))) - program.key_kinds()
-    return frozenset(alike | across) or program.key_kinds()
+    return frozenset(self_dependent | across) or program.key_kinds()
 
 
 def positions_at(data: Input, ts: int, stream: int, position: int) -> tuple[int, ...]:
-    """Return how many events of each stream precede an event in the total order."""
+    """Return the number of events of each stream that precede an event in the total order."""
     return tuple(
         position
         if index == stream
-        else int(np.searchsorted(one.ts, ts, side="right" if index < stream else "left"))
-        for index, one in enumerate(data.streams)
+        else int(np.searchsorted(other.ts, ts, side="right" if index < stream else "left"))
+        for index, other in enumerate(data.streams)
     )
 
 
-def behind(data: Input, positions: Sequence[int]) -> Input:
-    """Return the input without the first events of its streams, as views."""
+def drop_before(data: Input, positions: Sequence[int]) -> Input:
+    """Return views of the input without the events before the given stream positions."""
     streams = tuple(
         replace(
             stream,

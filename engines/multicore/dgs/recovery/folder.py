@@ -1,13 +1,12 @@
-"""The folder of a run that can be restarted: its last checkpoints and all outputs until them.
+"""Manages the folder of a restartable run: its last checkpoints and all outputs before them.
 
-    lock                  held by the process that runs
-    checkpoint-00000012   the last two, see format.py
-    unfinished-...        one that was being written
+    lock                  held by the running process
+    checkpoint-00000012   the last two checkpoints, see format.py
+    unfinished-...        a checkpoint during its writing
     outputs.rows          records of the program's output, one after the other
 
-What survives a crash, wherever it comes: the newest checkpoint whose rename has reached the disk,
-and the outputs until it, since these are made durable before it. What is behind them in the file of
-outputs was written for a checkpoint that was never completed; a restart cuts it off.
+The newest checkpoint whose rename reached the disk survives a crash at any time, with all outputs before it.
+Later bytes in the file of outputs belong to a checkpoint that was never completed; a restart cuts them off.
 """
 
 import fcntl
@@ -30,8 +29,8 @@ from streamlab.engines.multicore.dgs.recovery.format import (
     encode,
 )
 
-KEPT = 2
-"""Checkpoints that are kept: the newest, and the one before for when it cannot be read."""
+CHECKPOINT_COUNT = 2
+"""Number of checkpoints to keep: the newest, and the previous one in case the newest is unreadable."""
 _PREFIX = "checkpoint-"
 _NAME = re.compile(_PREFIX + r"([0-9]{8,})", re.ASCII)
 _UNFINISHED = "unfinished-"
@@ -39,12 +38,12 @@ _READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a restart finds.
+class RecoveryPoint:
+    """The point from which a restart resumes.
 
     Attributes:
-        checkpoint: from which it goes on; None: from the beginning.
-        refused: why newer ones are not, in words.
+        checkpoint: checkpoint to resume from; None means the beginning.
+        refused: reasons why newer checkpoints are unusable, as text.
     """
 
     checkpoint: Checkpoint | None
@@ -52,69 +51,69 @@ class Found:
 
 
 class CheckpointFolder:
-    """A folder, locked while this object is open.
+    """A checkpoint folder, locked while this object is open.
 
     Args:
-        path: made where it is missing.
-        identity: what runs in it.
-        row_bytes: of an output record.
+        path: path of the folder, which is created if it is missing.
+        identity: program and input of the run.
+        row_bytes: size of an output record in bytes.
 
     Raises:
-        EngineError: it cannot be used, or another process runs in it.
+        EngineError: the folder is not accessible, or another process uses it.
     """
 
     def __init__(self, path: Path, identity: Identity, row_bytes: int) -> None:
         self.path = path
         self._identity = identity
         self._row_bytes = row_bytes
-        self._kept: list[Path] = []
+        self._checkpoint_paths: list[Path] = []
         self._rows = 0
         self._crc = 0
         self._number = 0
-        with self._named("opened"):
+        with self._io_errors("opened"):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = (path / "lock").open("ab")
         try:
-            with self._named("locked"):
+            with self._io_errors("locked"):
                 _lock(self._lock, path)
         except BaseException:
             self._lock.close()
             raise
         self._outputs: io.FileIO | None = None
 
-    def recover(self) -> Found:
-        """Find where to go on, and cut the outputs to there.
+    def recover(self) -> RecoveryPoint:
+        """Find the newest usable checkpoint, and truncate the outputs to it.
 
         Raises:
-            EngineError: what is there is all of another run; or it cannot be read.
+            EngineError: all checkpoints belong to another run, or the folder is unreadable.
         """
         refused: list[str] = []
         foreign = False
         chosen: Checkpoint | None = None
-        with self._named("read"):
-            there = sorted(self._checkpoints(), reverse=True)
-            for _, path in there:
+        with self._io_errors("read"):
+            stored = sorted(self._checkpoints(), reverse=True)
+            for _, path in stored:
                 try:
                     checkpoint = decode(path.read_bytes(), self._identity)
                     self._check_outputs(checkpoint)
                 except RefusedError as error:
                     if chosen is not None:
-                        continue  # nobody would have gone on from it
+                        continue  # A newer one is usable.
                     refused.append(f"{path} is refused: {error}")
                     foreign |= error.foreign
                     continue
                 chosen = chosen or checkpoint
-                self._kept.insert(0, path)
+                self._checkpoint_paths.insert(0, path)
         if chosen is None and foreign:
             text = "; ".join(refused)
             raise EngineError(f"{text}; give another checkpoint folder, or empty this one")
-        if there:
-            self._number = 1 + there[0][0]
-        with self._named("written to"):
+        if stored:
+            self._number = 1 + stored[0][0]
+        with self._io_errors("written to"):
             for path in self.path.glob(f"{_UNFINISHED}*"):
                 path.unlink()
             self._cut_outputs(chosen)
-        return Found(checkpoint=chosen, refused=tuple(refused))
+        return RecoveryPoint(checkpoint=chosen, refused=tuple(refused))
 
     def write(
         self,
@@ -126,13 +125,13 @@ class CheckpointFolder:
         plan: str = "",
         ended: bool = False,
     ) -> None:
-        """Make outputs durable, then a checkpoint behind them.
+        """Make outputs durable, and then a checkpoint after them; see `Checkpoint` for the arguments.
 
         Raises:
-            EngineError: that failed; what was durable before still is.
+            EngineError: the write failed; earlier checkpoints and outputs are intact.
         """
-        with self._named("written to"):
-            outputs = self._opened_outputs()
+        with self._io_errors("written to"):
+            outputs = self._open_outputs()
             _write_all(outputs, rows)
             os.fdatasync(outputs.fileno())
             self._rows += len(rows) // self._row_bytes
@@ -148,40 +147,42 @@ class CheckpointFolder:
                 groups=groups or {},
             )
             path = self.path / f"{_PREFIX}{self._number:08d}"
-            _write_whole(path, encode(checkpoint, self._identity))
+            _write_atomically(path, encode(checkpoint, self._identity))
             self._number += 1
-            self._kept.append(path)
-            while len(self._kept) > KEPT:
-                self._kept.pop(0).unlink(missing_ok=True)
+            self._checkpoint_paths.append(path)
+            while len(self._checkpoint_paths) > CHECKPOINT_COUNT:
+                self._checkpoint_paths.pop(0).unlink(missing_ok=True)
 
     def rows(self) -> bytes:
-        """Return all outputs that are durable."""
-        with self._named("read"):
+        """Return the bytes of all durable outputs."""
+        with self._io_errors("read"):
             return self._outputs_path().read_bytes()[: self._rows * self._row_bytes]
 
     def close(self) -> None:
-        """Let others run in it."""
+        """Release the lock."""
         if self._outputs is not None:
             self._outputs.close()
             self._outputs = None
         self._lock.close()
 
     def _checkpoints(self) -> Iterator[tuple[int, Path]]:
-        """Yield what has the name of a checkpoint, with its number; a user's copy has another."""
+        """Yield number and path of each file that is named as a checkpoint."""
         for path in self.path.iterdir():
-            if named := _NAME.fullmatch(path.name):
-                yield int(named[1]), path
+            if match := _NAME.fullmatch(path.name):
+                yield int(match[1]), path
 
     def _outputs_path(self) -> Path:
         return self.path / "outputs.rows"
 
-    def _opened_outputs(self) -> io.FileIO:
+    def _open_outputs(self) -> io.FileIO:
         if self._outputs is None:
-            raise EngineError(f"checkpoint folder {self.path} was not recovered, or is closed")
+            raise EngineError(
+                f"checkpoint folder {self.path} is closed, or `recover` was not called"
+            )
         return self._outputs
 
     def _check_outputs(self, checkpoint: Checkpoint) -> None:
-        """Refuse a checkpoint whose outputs are not those that were written with it."""
+        """Raise RefusedError if the outputs are not those that were written with the checkpoint."""
         left, crc = checkpoint.rows * self._row_bytes, 0
         path = self._outputs_path()
         if not path.exists():
@@ -199,38 +200,41 @@ class CheckpointFolder:
     def _cut_outputs(self, checkpoint: Checkpoint | None) -> None:
         self._rows = checkpoint.rows if checkpoint else 0
         self._crc = checkpoint.rows_crc if checkpoint else 0
-        # Without a buffer: what a full disk did not take would be written by `close`.
+        # No buffer: after a write to a full disk failed, `close` would write the buffer again.
         self._outputs = self._outputs_path().open("ab", buffering=0)
         self._outputs.truncate(self._rows * self._row_bytes)
         os.fsync(self._outputs.fileno())
         _sync_folder(self.path)
 
     @contextmanager
-    def _named(self, what: str) -> Iterator[None]:
+    def _io_errors(self, action: str) -> Iterator[None]:
+        """Turn an OSError into an EngineError that names the folder and the action."""
         try:
             yield
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
-            text = f"checkpoint folder {self.path} cannot be {what}: {error.strerror}{where}; make "
-            text += "room or set its rights, or give another folder, and run again: what was "
-            raise EngineError(text + "written until the last checkpoint is kept") from error
+            text = (
+                f"checkpoint folder {self.path} cannot be {action}: {error.strerror}{where}; free "
+            )
+            text += "space, fix its permissions or give another folder, and run again: all outputs "
+            raise EngineError(text + "until the last checkpoint are safe") from error
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all, whenever the machine stops."""
-    beside = path.with_name(_UNFINISHED + path.name)
-    with beside.open("wb") as file:
+def _write_atomically(path: Path, data: bytes) -> None:
+    """Write a file that is complete or missing after a crash."""
+    unfinished = path.with_name(_UNFINISHED + path.name)
+    with unfinished.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    unfinished.replace(path)
     _sync_folder(path.parent)
 
 
 def _write_all(file: io.FileIO, data: bytes) -> None:
     left = memoryview(data)
     while len(left) > 0:
-        left = left[file.write(left) :]  # a disk that fills up takes a part
+        left = left[file.write(left) :]  # A disk that fills up takes only a part.
 
 
 def _lock(file: BinaryIO, path: Path) -> None:

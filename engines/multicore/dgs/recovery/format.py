@@ -1,15 +1,13 @@
-r"""A checkpoint as a file.
+r"""Encodes and decodes checkpoint files.
 
     bytes 0..7    magic, b"LABCKPT\n"
-    bytes 8..11   version of the format, uint32, little-endian as all
-    bytes 12..15  CRC-32 of all that follows, uint32
+    bytes 8..11   version of the format, uint32; all integers are little-endian
+    bytes 12..15  CRC-32 of the rest of the file, uint32
     bytes 16..19  length of the header, uint32
-    header        JSON: what is below, but states
-    states        of the trees' roots by key, then of groups of keys in the header's order
+    header        JSON: the fields of `Identity` and `Checkpoint`, without states
+    states        states of the trees' roots by key, then of groups of keys in the header's order
 
-A file is valid if its checksum and its length are right, and it is of this program and this input.
-It is written beside its place, made durable, and renamed, so that a crash leaves a whole file or
-none under its name; the checksum finds what disks and copies do to it later.
+A file is valid if its checksum and length are right, and program and input are those of the run.
 """
 
 import json
@@ -23,10 +21,10 @@ _PREFIX = struct.Struct("<8sIII")
 
 
 class RefusedError(Exception):
-    """A file cannot be gone on from; the message says why.
+    """A checkpoint is unusable; the message says why.
 
     Attributes:
-        foreign: it is whole, and somebody else's.
+        foreign: whether the file is intact, but of another run or format version.
     """
 
     def __init__(self, why: str, *, foreign: bool = False) -> None:
@@ -36,12 +34,12 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a checkpoint is of.
+    """Identifies the program and the input of a checkpoint.
 
     Attributes:
-        name: of the program.
-        program: the fingerprint of its code.
-        data: a digest of its input.
+        name: name of the program.
+        program: fingerprint of the program's code.
+        data: digest of the input.
     """
 
     name: str
@@ -54,15 +52,15 @@ class Checkpoint:
     """A consistent cut of a run.
 
     Attributes:
-        number: ascending within a folder.
-        positions: by stream, the first event that is not in it.
-        events: in all streams, before the cut.
-        rows: outputs that these events made, all of them in the file of outputs.
-        rows_crc: CRC-32 of these.
-        ended: the run is at its end; there are no states.
-        plan: of the run that wrote it, in words.
-        states: of the trees' roots, one after the other, by key.
-        groups: of events across keys, by name and number of the group.
+        number: number of the checkpoint, ascending within a folder.
+        positions: position of the first event after the cut, by stream.
+        events: number of events before the cut, in all streams.
+        rows: number of output records of these events, all in the file of outputs.
+        rows_crc: CRC-32 of these records.
+        ended: whether the run is complete; then there are no states.
+        plan: text of the plan under which the checkpoint was written.
+        states: states of the trees' roots, by key.
+        groups: states of groups of keys, by name of their `across` and group number.
     """
 
     number: int
@@ -81,7 +79,7 @@ class Checkpoint:
 
 
 def encode(checkpoint: Checkpoint, identity: Identity) -> bytes:
-    """Return a checkpoint as the bytes of its file."""
+    """Return the bytes of a checkpoint's file."""
     header = json.dumps(
         {
             "name": identity.name,
@@ -107,11 +105,11 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
     """Return the checkpoint in the bytes of a file.
 
     Raises:
-        RefusedError: it is damaged, or of another version, program or input.
+        RefusedError: the file is damaged, or of another format version, program or input.
     """
     if len(data) < _PREFIX.size:
         raise RefusedError(
-            f"it is cut off: {len(data)} bytes, fewer than its head of {_PREFIX.size}"
+            f"it is truncated: {len(data)} bytes, fewer than its head of {_PREFIX.size}"
         )
     magic, version, checksum, length = _PREFIX.unpack_from(data)
     if magic != MAGIC:
@@ -120,14 +118,16 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
         text = f"it has version {version} of the format, this lab reads version {VERSION}"
         raise RefusedError(text, foreign=True)
     if zlib.crc32(data[_PREFIX.size - 4 :]) != checksum:
-        raise RefusedError("its checksum is wrong: it was cut off or changed after it was written")
+        raise RefusedError(
+            "its checksum is wrong: it was truncated or changed after it was written"
+        )
     body = data[_PREFIX.size :]
     header = json.loads(body[:length])
-    for what, ours in (("program", identity.program), ("data", identity.data)):
-        if header[what] != ours:
-            noun = {"program": "program", "data": "input"}[what]
-            text = f"it is of another {noun} ({header['name']}, {noun} {header[what][:12]}); "
-            text += f"this one is {identity.name}, {noun} {ours[:12]}"
+    for field_name, expected in (("program", identity.program), ("data", identity.data)):
+        if header[field_name] != expected:
+            noun = {"program": "program", "data": "input"}[field_name]
+            text = f"it is of another {noun} ({header['name']}, {noun} {header[field_name][:12]}); "
+            text += f"this run is {identity.name}, {noun} {expected[:12]}"
             raise RefusedError(text, foreign=True)
     at = length + header["states"]
     groups = {}

@@ -1,4 +1,4 @@
-"""Takes snapshots from the core and writes them, beside the workers."""
+"""Writes the core's snapshots as checkpoints, in a thread in parallel to the workers."""
 
 import threading
 from collections.abc import Sequence
@@ -10,23 +10,23 @@ from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
 from streamlab.engines.multicore.dgs.joined_state import Layout
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
-from streamlab.engines.multicore.dgs.snapshot_thread import Beside
+from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
 from streamlab.workloads.model import Input
 
 
 class CheckpointWriter:
-    """Writes a run's checkpoints while it is open, in a thread of its own, and its end.
+    """Writes a run's checkpoints in a separate thread, and a last one at the end.
 
     Args:
-        core: the run's.
-        folder: where to.
-        data: what the run processes: the input behind `offsets`.
-        offsets: by stream, the events that are done already.
-        cuts: of `data`.
-        layout: of the core.
+        core: core of the run.
+        folder: folder to write to.
+        data: input that the run processes: the events after `offsets`.
+        offsets: number of events of each stream that earlier runs processed.
+        cuts: cuts of `data`.
+        layout: layout of the core's states.
         rows: dtype of the records in the file of outputs.
-        pause_s: shortest time from one checkpoint to the next.
-        changer: of the plan, whose snapshots are checkpoints as well; None: the plan stays.
+        pause_s: minimum time between two checkpoints.
+        changer: changes the plan at snapshots, which become checkpoints too; None if the plan stays.
     """
 
     def __init__(
@@ -50,20 +50,23 @@ class CheckpointWriter:
         self._dtype = rows
         self._pause_s = pause_s
         self._changer = changer
-        self._beside = Beside(core, "checkpoints", self._work)
+        self._thread = SnapshotThread(core, "checkpoints", self._work)
 
     def start(self) -> None:
-        """Begin, before the run."""
-        self._beside.start()
+        """Start the thread; call it before the run starts."""
+        self._thread.start()
 
-    def end(self, *, whole: bool) -> None:
-        """Stop; after a run that went to its end, make its last outputs durable.
+    def end(self, *, complete: bool) -> None:
+        """Stop the thread, and make the last outputs durable.
+
+        Args:
+            complete: whether the run is complete; else the last outputs are lost.
 
         Raises:
             EngineError: a checkpoint could not be written.
         """
-        self._beside.end(whole=whole)
-        if not whole:
+        self._thread.end(complete=complete)
+        if not complete:
             return
         self._core.take_rest()
         ends = tuple(
@@ -77,7 +80,7 @@ class CheckpointWriter:
             self._write(self._core.snapshot_cut())
             if self._changer is not None and self._core.snapshot_stops():
                 layout = self._changer.change()
-                if layout is None:  # the snapshot, which is written, stays until the run is closed
+                if layout is None:  # The run was aborted; the written snapshot stays until `close`.
                     return
                 self._layout = layout
                 continue

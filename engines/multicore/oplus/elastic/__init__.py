@@ -1,1 +1,1 @@
-"""Elastic operators: what a controller sees, what it may decide, and the loop that runs it."""
+"""Scales elastic operators: controllers, their observations and decisions, and the loop that runs them."""

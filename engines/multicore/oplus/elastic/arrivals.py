@@ -1,13 +1,13 @@
-"""Remembers how many tuples had arrived when, as far back as a window reaches."""
+"""Records how many tuples arrived over time, as far back as a window reaches."""
 
 from bisect import bisect_right
 
 
 class Arrivals:
-    """Cumulative arrivals by input, at the times of the looks.
+    """Cumulative arrivals by input, at the times of the observations.
 
     Args:
-        keep_s: how far back they are asked for.
+        keep_s: how far back queries may reach.
     """
 
     def __init__(self, keep_s: float) -> None:
@@ -16,25 +16,25 @@ class Arrivals:
         self._counts: list[tuple[int, ...]] = []
 
     def add(self, time_s: float, counts: tuple[int, ...]) -> None:
-        """Remember what had arrived by `time_s`; times ascend."""
+        """Record the arrivals until `time_s`; times ascend."""
         self._times_s.append(time_s)
         self._counts.append(counts)
-        # The last one before the horizon stays, to interpolate from. Cut rarely: it is a copy.
+        # Keep the last record before the horizon, for interpolation. Cut rarely, since it copies.
         old = bisect_right(self._times_s, time_s - self._keep_s) - 1
         if old > 64 and 2 * old > len(self._times_s):
             del self._times_s[:old], self._counts[:old]
 
     def rates(self, begin_s: float, end_s: float) -> tuple[float, ...] | None:
-        """Return t/s by input between two times; None as long as there are not two looks."""
+        """Return t/s by input between two times; None before the second observation."""
         begin_s = max(begin_s, self._times_s[0])
         if begin_s >= end_s:
             return None
         return tuple(n / (end_s - begin_s) for n in self.between(begin_s, end_s))
 
     def between(self, begin_s: float, end_s: float) -> tuple[float, ...]:
-        """Return the tuples that arrived between two times, by input; none before the first look.
+        """Return the number of tuples that arrived between two times, by input.
 
-        Between two looks they count as evenly spread.
+        Interpolates between observations; none arrive before the first.
         """
         return tuple(b - a for a, b in zip(self._until(begin_s), self._until(end_s), strict=True))
 

@@ -1,8 +1,8 @@
-"""Controllers: decide how many instances an elastic operator has. Found by name.
+"""Defines controllers, which decide how many instances an elastic operator has, and creates them by name.
 
-STRETCH leaves the policy to external modules (section 2.5); this is their interface. A controller
-is one class: a name, keyword arguments with defaults, and `decide`. Those of other packages are
-found through the entry-point group `lab.controllers`.
+STRETCH leaves the policy to external modules (section 2.5); this is their interface.
+A controller is a class with keyword arguments that have defaults, and the method `decide`.
+Other packages register controllers in the entry-point group `lab.controllers`.
 """
 
 import inspect
@@ -23,31 +23,31 @@ GROUP = "lab.controllers"
 BUILT_IN: Mapping[str, type] = {"thresholds": Thresholds, "model": Model, "script": Script}
 DEFAULT_PERIOD_MS = 100.0
 SHORTEST_PERIOD_MS = 1.0
-"""A look costs some tens of microseconds of a core: a thousand a second are some percent of it."""
+"""An observation costs some tens of us, so a thousand per second cost a few percent of a core."""
 
 
 class Controller(Protocol):
-    """Decides about one operator during one run; may keep what it saw."""
+    """Decides about one operator during one run; may keep state."""
 
-    def decide(self, seen: Observation) -> Decision | None:
-        """Return the number of instances that there should be, or None to leave it as it is.
+    def decide(self, observation: Observation) -> Decision | None:
+        """Return the number of instances that the operator should have, or None to keep it.
 
-        Called at every look, except at the first after a change. A number beyond the bounds is
-        brought within them. What it raises ends the run with that error.
+        The loop calls this at every observation except the first after a change, and limits the
+        number to the bounds. An exception ends the run with that error.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the `controller` option says of the loop, whatever the kind.
+    """Settings of the elastic loop, from the option `controller`.
 
     Attributes:
-        kind: the controller's name.
-        minimum: fewest instances (`min`).
-        maximum: most instances (`max`); None: as many as the engine can have.
-        period_ms: between two looks.
-        from_s: after the start of the run; before that nothing is changed.
-        options: the kind's own.
+        kind: name of the controller.
+        minimum: minimum number of instances (`min`).
+        maximum: maximum number of instances (`max`); None means the engine's maximum.
+        period_ms: time between two observations.
+        from_s: time after the start of the run before which nothing changes.
+        options: options of the controller itself.
     """
 
     kind: str
@@ -63,17 +63,17 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({*BUILT_IN, *(point.name for point in find_entry_points(GROUP))}))
 
 
-def make(option: object) -> tuple[Controller, Settings]:
-    """Return a new controller, as an engine's `controller` option describes it.
+def make_controller(option: object) -> tuple[Controller, Settings]:
+    """Create a controller from an engine's option `controller`.
 
     Args:
-        option: what a matrix says, e.g. `{ kind = "thresholds", upper = 0.9, min = 1, max = 8,
-            period_ms = 100 }`: `kind`, `min`, `max`, `period_ms`, `from_s`, and the kind's own
-            options.
+        option: table of a matrix, e.g. `{ kind = "thresholds", upper = 0.9, min = 1, max = 8,
+            period_ms = 100 }`: `kind`, `min`, `max`, `period_ms`, `from_s`, and the controller's
+            own options.
 
     Raises:
-        UnsupportedError: there is no such kind, an option is unknown or missing, or a value is not
-            what it must be; the message names it and says what would do.
+        UnsupportedError: the kind does not exist, an option is unknown or missing, or a value is
+            invalid; the message names it and what is expected.
     """
     settings = _settings(option)
     factory = _factory(settings.kind)
@@ -81,18 +81,19 @@ def make(option: object) -> tuple[Controller, Settings]:
     accepted = inspect.signature(factory).parameters
     for key, value in settings.options.items():
         if key not in accepted:
-            known = ", ".join((*accepted, "kind", "min", "max", "period_ms", "from_s"))
+            options = ", ".join((*accepted, "kind", "min", "max", "period_ms", "from_s"))
             raise UnsupportedError(
-                f"{where}: option {key} (= {value!r}) is unknown; it has {known}"
+                f"{where}: option {key} (= {value!r}) is unknown; it has {options}"
             )
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, parameter in accepted.items():
         if name in settings.options:
-            given[name] = _converted(f"{where}: option {name}", settings.options[name], parameter)
+            value = settings.options[name]
+            arguments[name] = _convert(f"{where}: option {name}", value, parameter)
         elif parameter.default is inspect.Parameter.empty:
             raise UnsupportedError(f"{where}: option {name} is missing")
     try:
-        controller: Controller = factory(**given)
+        controller: Controller = factory(**arguments)
     except ValueError as error:
         raise UnsupportedError(f"{where}: {error}") from error
     return controller, settings
@@ -104,17 +105,17 @@ def _settings(option: object) -> Settings:
             f"option controller is {option!r}; expected a table, e.g. "
             '{ kind = "thresholds", max = 8 }'
         )
-    left = dict(option)
-    kind = left.pop("kind", None)
+    options = dict(option)
+    kind = options.pop("kind", None)
     if not isinstance(kind, str):
         raise UnsupportedError(
             f"controller: kind is {kind!r}; expected one of {', '.join(names())}"
         )
     where = f"controller {kind}"
-    minimum = left.pop("min", 1)
-    maximum = left.pop("max", None)
-    period_ms = left.pop("period_ms", DEFAULT_PERIOD_MS)
-    from_s = left.pop("from_s", 0.0)
+    minimum = options.pop("min", 1)
+    maximum = options.pop("max", None)
+    period_ms = options.pop("period_ms", DEFAULT_PERIOD_MS)
+    from_s = options.pop("from_s", 0.0)
     for name, value in (("min", minimum), ("max", maximum)):
         if not (type(value) is int and value >= 1) and not (name == "max" and value is None):
             raise UnsupportedError(
@@ -135,37 +136,37 @@ def _settings(option: object) -> Settings:
         maximum=maximum,
         period_ms=float(period_ms),
         from_s=float(from_s),
-        options=left,
+        options=options,
     )
 
 
 def _factory(kind: str) -> Callable[..., Controller]:
-    found = [point for point in find_entry_points(GROUP) if point.name == kind]
+    points = [point for point in find_entry_points(GROUP) if point.name == kind]
     if kind in BUILT_IN:
         return BUILT_IN[kind]
-    if not found:
+    if not points:
         raise UnsupportedError(
-            f"controller: there is no kind {kind!r}; expected one of {', '.join(names())}"
+            f"controller: kind {kind!r} does not exist; expected one of {', '.join(names())}"
         )
     try:
-        loaded: Callable[..., Controller] = found[0].load()
+        loaded: Callable[..., Controller] = points[0].load()
     except (ImportError, AttributeError) as error:
         raise UnsupportedError(
-            f"controller {kind} ({found[0].value}) does not load: {error}"
+            f"controller {kind} ({points[0].value}) does not load: {error}"
         ) from error
     return loaded
 
 
-def _converted(where: str, value: object, parameter: inspect.Parameter) -> object:
-    """Return a value of the type that the parameter's default has."""
-    wanted = type(parameter.default)
-    if wanted is float:
+def _convert(where: str, value: object, parameter: inspect.Parameter) -> object:
+    """Convert a value to the type of the parameter's default."""
+    expected = type(parameter.default)
+    if expected is float:
         if not _is_number(value):
             raise UnsupportedError(f"{where} is {value!r}; expected a finite number")
         return float(value)  # type: ignore[arg-type]  # a number, as just checked
-    if wanted in (int, bool, str) and type(value) is not wanted:
+    if expected in (int, bool, str) and type(value) is not expected:
         words = {int: "a whole number", bool: "true or false", str: "a text"}
-        raise UnsupportedError(f"{where} is {value!r}; expected {words[wanted]}")
+        raise UnsupportedError(f"{where} is {value!r}; expected {words[expected]}")
     return value
 
 
@@ -174,5 +175,5 @@ def _is_number(value: object) -> bool:
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number above the largest float
+    except OverflowError:  # An integer above the largest float.
         return False

@@ -1,15 +1,15 @@
-"""What a controller decides."""
+"""Defines the decision of a controller."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A wanted number of instances.
+    """A number of instances that a controller requests.
 
     Attributes:
-        instances: how many; the mapping of buckets is made from it (`balanced_mapping`).
-        why: in words, with the figures.
+        instances: number of instances; `balanced_mapping` derives the mapping of buckets from it.
+        why: reason as text, with numbers.
     """
 
     instances: int

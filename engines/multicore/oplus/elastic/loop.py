@@ -1,4 +1,4 @@
-"""Runs a controller beside an elastic operator."""
+"""Runs a controller in parallel to an elastic operator."""
 
 import threading
 import time
@@ -22,12 +22,12 @@ NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switched:
-    """What a completed change was like.
+class Switch:
+    """A completed change of the number of instances.
 
     Attributes:
-        event_ts: the event time at which all instances switched.
-        moved_bytes: state that was serialised and moved; 0 where state is shared.
+        event_ts: event time at which all instances switched.
+        moved_bytes: bytes of state that were serialised and moved; 0 if state is shared.
     """
 
     event_ts: int
@@ -35,48 +35,43 @@ class Switched:
 
 
 class ElasticOperator(Protocol):
-    """The running operator, called from the loop's thread only.
-
-    Both calls leave the interpreter lock to others while they wait.
-    """
+    """A running operator. Only the loop's thread calls it; both methods release the GIL while they wait."""
 
     def snapshot(self) -> RawSnapshot | None:
-        """Read the counters, in some microseconds; None once the input has ended."""
+        """Return the counters (takes some us); None once the input has ended."""
 
-    def reconfigure(self, instances: int, mapping: IntArray) -> Switched | None:
-        """Change to this many instances, and return when all of them have switched.
+    def reconfigure(self, instances: int, mapping: IntArray) -> Switch | None:
+        """Change the number of instances, and return when all of them have switched.
 
         Args:
-            instances: how many, not those that are active now.
+            instances: new number of instances, different from the current one.
             mapping: int64[buckets], the instance of each bucket.
 
         Returns:
-            How it went; None when the input ended before the switch, which then never happens.
+            The completed change; None if the input ended before, so that no change happened.
         """
 
 
 class ElasticLoop:
-    """Looks at an operator once a period, and has it changed as the controller decides.
-
-    Measures nothing itself but how long the calls of `reconfigure` take.
+    """Observes an operator once a period, and changes it as the controller decides.
 
     Args:
-        operator: what is observed and changed.
-        controller: what decides.
-        settings: bounds and period, from `controller.make`.
-        maximum: most instances that the operator can have.
-        mapping: int64[buckets], the mapping that it has now.
-        window_s: its window's size, on the clock of its snapshots; 0 where it has none.
-        clock: ns, any origin: what the calls are timed with.
+        operator: the operator to observe and change.
+        controller: the controller.
+        settings: bounds and period, from `controller.make_controller`.
+        maximum: maximum number of instances of the operator.
+        mapping: current mapping, int64[buckets].
+        window_s: size of the operator's window, on the clock of its snapshots; 0 without a window.
+        clock: clock in ns of any origin, which times the calls of `reconfigure`.
 
     Attributes:
-        reconfigurations: the completed changes, in order. Times are those of the snapshots' clock.
-        decisions: what the controller said for each of them.
-        mapping: the mapping now.
-        looks: how often it looked.
+        reconfigurations: completed changes, in order, with times on the snapshots' clock.
+        decisions: the controller's decision for each change.
+        mapping: the current mapping.
+        looks: number of observations.
 
     Raises:
-        EngineError: the controller's bounds do not fit the operator's.
+        EngineError: the controller's bounds exceed the operator's maximum.
     """
 
     def __init__(
@@ -95,7 +90,7 @@ class ElasticLoop:
         if self._maximum > maximum or self._minimum > maximum:
             raise EngineError(
                 f"controller {settings.kind}: min is {self._minimum} and max is {self._maximum}, "
-                f"and the operator can have at most {maximum} instances; lower them"
+                f"but the operator can have at most {maximum} instances; lower them"
             )
         self._operator = operator
         self._controller = controller
@@ -113,39 +108,39 @@ class ElasticLoop:
         self.looks = 0
 
     def look(self) -> bool:
-        """Look once, and do what the controller says.
+        """Observe the operator once, and change it as the controller decides.
 
         Returns:
-            Whether there is anything left to look at.
+            Whether to continue; False once the input has ended.
         """
         raw = self._operator.snapshot()
         read_ns = self._clock()
         if raw is None:
             return False
         self.looks += 1
-        seen = self._observer.look(raw)
+        observation = self._observer.look(raw)
         if raw.time_ns < self._from_ns:
             return True
-        decision = None if seen is None else self._controller.decide(seen)
-        asked = raw.instances if decision is None else decision.instances
-        wanted = min(max(asked, self._minimum), self._maximum)
-        if wanted == raw.instances:
+        decision = None if observation is None else self._controller.decide(observation)
+        requested = raw.instances if decision is None else decision.instances
+        instances = min(max(requested, self._minimum), self._maximum)
+        if instances == raw.instances:
             return True
-        mapping = balanced_mapping(len(self.mapping), wanted, self.mapping)
+        mapping = balanced_mapping(len(self.mapping), instances, self.mapping)
         called_ns = self._clock()
-        switched = self._operator.reconfigure(wanted, mapping)
+        switched = self._operator.reconfigure(instances, mapping)
         took_ns = self._clock() - called_ns
         if switched is None:
             return False
         self.mapping = mapping
         why = f"bounds {self._minimum} and {self._maximum}"
-        self.decisions.append(decision or Decision(instances=wanted, why=why))
+        self.decisions.append(decision or Decision(instances=instances, why=why))
         self.reconfigurations.append(
             Reconfiguration(
                 at_ns=raw.time_ns + called_ns - read_ns,
                 duration_ns=took_ns,
                 before=raw.instances,
-                after=wanted,
+                after=instances,
                 event_ts=switched.event_ts,
                 moved_bytes=switched.moved_bytes,
             )
@@ -153,16 +148,19 @@ class ElasticLoop:
         return True
 
     def start(self) -> None:
-        """Look once a period, in a thread of its own, from now on until the input ends."""
+        """Start a thread that observes once a period until the input ends."""
         self._thread = threading.Thread(target=self._run, name="elastic-loop", daemon=True)
         self._thread.start()
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """End the thread, after the call that it is in. May be called twice.
+        """Stop the thread after its current call. A second call has no effect.
+
+        Args:
+            timeout_s: maximum wait.
 
         Raises:
-            EngineError: the controller said that it cannot do its work here.
-            EngineCrashError: the controller or the operator failed, or a call does not return.
+            EngineError: the controller raised it, since it cannot work with this operator.
+            EngineCrashError: the controller or the operator failed, or a call did not return in time.
         """
         self._stopping.set()
         if self._thread is None:
@@ -171,7 +169,7 @@ class ElasticLoop:
         if self._thread.is_alive():
             raise EngineCrashError(
                 f"controller {self._kind}: a call of the operator has not returned for "
-                f"{timeout_s:g} s"
+                f"{timeout_s:g} s; run again, or run without a controller"
             )
         failure, self._failure = self._failure, None
         if isinstance(failure, EngineError):
@@ -185,7 +183,7 @@ class ElasticLoop:
         try:
             due_ns = self._clock()
             while True:
-                # Looks that were due during a long one are left out, not made up for.
+                # Skip observations that were due during a long one.
                 missed = max(0, self._clock() - due_ns) // self._period_ns
                 due_ns += (missed + 1) * self._period_ns
                 if self._stopping.wait(max(0, due_ns - self._clock()) / 1e9) or not self.look():

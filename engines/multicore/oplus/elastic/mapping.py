@@ -7,17 +7,16 @@ IntArray = npt.NDArray[np.int64]
 
 
 def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = None) -> IntArray:
-    """Return which instance each bucket goes to, with as few moves as balance allows.
+    """Return a balanced mapping of buckets to instances, with the fewest moves from a previous one.
 
-    Numbers of buckets of any two instances differ by at most 1. No balanced mapping leaves more
-    buckets where they are in `previous`. Where there is none, bucket b goes to b mod instances, as
-    in the paper's evaluation. Neighbouring buckets are spread over the instances, since a join's
-    window may lie in few of them, one beside the other.
+    Numbers of buckets of any two instances differ by at most 1. Without a previous mapping, bucket b
+    goes to instance b mod `instances`, as in the paper's evaluation. Neighbouring buckets go to
+    different instances, since a join's window may cover only a few neighbouring buckets.
 
     Args:
-        buckets: their number, at least 1.
-        instances: their number, at least 1; those with the indices 0 to `instances` - 1.
-        previous: int64[buckets], the mapping before; its instances may be more or fewer.
+        buckets: number of buckets, at least 1.
+        instances: number of instances, at least 1.
+        previous: the previous mapping, int64[buckets], of any number of instances.
 
     Returns:
         int64[buckets], values in [0, instances).
@@ -26,31 +25,31 @@ def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = N
         ValueError: a number is below 1, or `previous` has another length or a negative value.
     """
     if buckets < 1 or instances < 1:
-        raise ValueError(f"{buckets} buckets on {instances} instances; wanted at least 1 of each")
+        raise ValueError(f"{buckets} buckets on {instances} instances; expected at least 1 of each")
     if previous is None:
         return np.arange(buckets, dtype=np.int64) % instances
     if previous.shape != (buckets,) or (previous < 0).any():
         raise ValueError(
             f"previous mapping of shape {previous.shape} with minimum "
-            f"{previous.min(initial=0)}; wanted ({buckets},) and nothing below 0"
+            f"{previous.min(initial=0)}; expected shape ({buckets},) and values of at least 0"
         )
     held = np.bincount(previous, minlength=instances)[:instances]
     each, more = divmod(buckets, instances)
     quota = np.full(instances, each, dtype=np.int64)
-    # The odd ones stay with instances that would otherwise have to give one away.
+    # The remaining buckets go to instances with the most buckets, so that these move fewer.
     quota[np.argsort(-held, kind="stable")[:more]] += 1
     order = np.argsort(previous, kind="stable")
-    of = previous[order]
-    first = np.searchsorted(of, of, side="left")
+    owner = previous[order]
+    first = np.searchsorted(owner, owner, side="left")
     rank = np.arange(buckets, dtype=np.int64) - first  # among the buckets of its instance
-    count = np.bincount(of)[of]
-    allowed = np.minimum(np.append(quota, np.int64(0))[np.minimum(of, instances)], count)
-    # Those that stay are spread over those that are held, and so are those that each one gets.
+    count = np.bincount(owner)[owner]
+    allowed = np.minimum(np.append(quota, np.int64(0))[np.minimum(owner, instances)], count)
+    # Spread the staying buckets evenly over an instance's buckets, and likewise the new ones.
     stays = (rank + 1) * allowed // count > rank * allowed // count
     moving = np.sort(order[~stays])
-    wanted = np.maximum(quota - held, 0)
-    taker = np.repeat(np.arange(instances), wanted)
-    nth = np.arange(len(taker)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+    missing = np.maximum(quota - held, 0)
+    taker = np.repeat(np.arange(instances), missing)
+    nth = np.arange(len(taker)) - np.repeat(np.cumsum(missing) - missing, missing)
     mapping = previous.astype(np.int64)
-    mapping[moving] = taker[np.argsort((nth + 0.5) / wanted[taker], kind="stable")]
+    mapping[moving] = taker[np.argsort((nth + 0.5) / missing[taker], kind="stable")]
     return mapping

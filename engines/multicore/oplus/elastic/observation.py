@@ -1,4 +1,4 @@
-"""What an elastic operator shows of itself, and what a controller sees of that."""
+"""Defines the counters of an elastic operator, and the observations for controllers derived from them."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,17 @@ NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawSnapshot:
-    """Counters of an operator at one instant; all but `instances` and `windows` only ever grow.
+    """Counters of an operator at one instant; all but `instances` and `windows` never decrease.
 
     Attributes:
-        time_ns: when they were read, after the start of the timed part.
-        instances: active now: those with the indices 0 to `instances` - 1.
-        busy_ns: by instance, active or not, the time that it has not waited.
-        processed: by input, tuples that every active instance is done with.
-        arrived: by input, tuples that were there so far: under an offered load those that are due,
-            whether or not back-pressure let the source hand them over; otherwise those handed over.
-            None where nobody counts them.
-        windows: by input, tuples in the window; None for operators that are no joins.
-        comparisons: pairs compared so far by all instances; None for operators that are no joins.
+        time_ns: time of the reading, after the start of the timed part.
+        instances: number of active instances, with the indices 0 to `instances` - 1.
+        busy_ns: by instance, active or not: time that it has not waited.
+        processed: by input: tuples that every active instance has processed.
+        arrived: by input: tuples that have arrived; under an offered load those that are due, even
+            if back-pressure delays them. None if the run does not count them.
+        windows: by input: tuples in the window; None unless the operator is a join.
+        comparisons: pairs compared by all instances; None unless the operator is a join.
     """
 
     time_ns: int
@@ -34,24 +33,23 @@ class RawSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What happened since the last look; between two looks the number of instances stood still.
+    """The interval since the last observation, in which the number of instances did not change.
 
     Attributes:
-        time_s: now, after the start of the timed part.
-        span_s: since the last look, above 0.
-        instances: active ones.
+        time_s: current time, after the start of the timed part.
+        span_s: length of the interval, above 0.
+        instances: number of active instances.
         minimum, maximum: bounds of that number.
-        busy: by active instance, the share of `span_s` in which it did not wait, in [0, 1].
-        offered_eps: by input, t/s that arrived; None where nobody counts them.
-        arrived: by input, tuples that arrived since the start; None likewise.
-        processed_eps: by input, t/s.
-        pending: by input, tuples that arrived and are not processed; None likewise.
-        windows: by input, tuples in the window; None for operators that are no joins.
-        window_s: the window's size, on the clock of `time_s`.
-        comparison_s: cost of one comparison; None for operators that are no joins, and until one is
-            measured.
-        tuple_s: cost of one tuple: of a join, for each instance, since all read it; of other
-            operators, for all instances together. None until it is measured.
+        busy: by active instance: share of `span_s` in which it did not wait, in [0, 1].
+        offered_eps: by input: arriving t/s; None if the run does not count them.
+        arrived: by input: tuples that arrived since the start; None if the run does not count them.
+        processed_eps: by input: processed t/s.
+        pending: by input: arrived tuples that are not processed; None if the run does not count them.
+        windows: by input: tuples in the window; None unless the operator is a join.
+        window_s: size of the window, on the clock of `time_s`.
+        comparison_s: cost of a comparison; None before it is measured, and unless the operator is a join.
+        tuple_s: cost of a tuple; None before it is measured. For a join it is per instance, since all
+            read each tuple; for other operators it is over all instances.
     """
 
     time_s: float
@@ -71,10 +69,10 @@ class Observation:
 
 
 class Observer:
-    """Turns snapshots into observations, and estimates costs on the way.
+    """Turns snapshots into observations, and estimates costs.
 
     Args:
-        window_s: the window's size, on the clock of the snapshots.
+        window_s: size of the window, on the clock of the snapshots.
         minimum, maximum: bounds of the number of instances.
     """
 
@@ -86,10 +84,7 @@ class Observer:
         self._costs = CostFit()
 
     def look(self, raw: RawSnapshot) -> Observation | None:
-        """Return what happened since the last look; None for the first after each change.
-
-        What an interval with a change in it shows belongs to neither number of instances.
-        """
+        """Return the observation since the last snapshot; None if the number of instances changed."""
         last, self._last = self._last, raw
         if last is None or last.instances != raw.instances or raw.time_ns <= last.time_ns:
             return None

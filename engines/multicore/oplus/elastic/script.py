@@ -1,4 +1,4 @@
-"""The manual controller: given numbers of instances at given times."""
+"""Implements the controller `script`, which sets numbers of instances at fixed times."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from streamlab.engines.multicore.oplus.elastic.observation import Observation
 class Script:
     """Follows a script, whatever the load.
 
-    A step that is due at a look replaces those before it that are due as well. A step takes effect
-    once: it does not undo what something else did later.
+    If several steps are due at an observation, the last one counts. A step takes effect once, so later
+    changes by other means stay.
 
     Args:
         steps: `[(t_s, instances), ...]`: seconds after the start of the timed part, ascending, and
             numbers of instances.
 
     Raises:
-        ValueError: there is no step, or one is not such a pair, or times do not ascend.
+        ValueError: there is no step, a step is not such a pair, or times do not ascend.
     """
 
     def __init__(self, *, steps: Sequence[Sequence[float]]) -> None:
@@ -30,10 +30,10 @@ class Script:
                 raise ValueError(f"steps: {after:g} s comes after {before:g} s; expected ascending")
         self._next = 0
 
-    def decide(self, seen: Observation) -> Decision | None:
-        """Return the latest step that has become due since the last look."""
+    def decide(self, observation: Observation) -> Decision | None:
+        """Return the latest step that has become due since the last observation."""
         decision = None
-        while self._next < len(self._steps) and self._steps[self._next][0] <= seen.time_s:
+        while self._next < len(self._steps) and self._steps[self._next][0] <= observation.time_s:
             time_s, instances = self._steps[self._next]
             decision = Decision(instances=instances, why=f"the script's step at {time_s:g} s")
             self._next += 1

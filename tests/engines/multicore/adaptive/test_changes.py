@@ -10,8 +10,8 @@ import pytest
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.dgs import run as dgs_run
-from streamlab.engines.multicore.dgs.adaptive.deciders import ByRates
-from streamlab.engines.multicore.dgs.adaptive.decision import Wish
+from streamlab.engines.multicore.dgs.adaptive.deciders import RateDecider
+from streamlab.engines.multicore.dgs.adaptive.decision import PlanProposal
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
@@ -113,11 +113,11 @@ def test_with_checkpoints_outputs_are_written_once_and_a_run_goes_on(name, tmp_p
     assert is_right(name, EVENTS, answer)
     max((tmp_path / "checkpoints").glob("checkpoint-*")).unlink()
     measured, answer = run(name, script, options)
-    assert "went on from checkpoint" in " ".join(measured.notices)
+    assert "resumed from checkpoint" in " ".join(measured.notices)
     assert is_right(name, EVENTS, answer)
 
 
-class LooksAtCuts(ByRates):
+class LooksAtCuts(RateDecider):
     """Looks at every so many cuts, and not by time: stops there, whether the plan changes or not.
 
     What a change takes is nothing here, and what it saves anything.
@@ -131,7 +131,7 @@ class LooksAtCuts(ByRates):
         found = super().look(plan, decided)
         wanted.append(found)
         at = decided + self.every
-        return replace(found or Wish(plan=plan, why="to look again"), from_cut=at)
+        return replace(found or PlanProposal(plan=plan, why="to look again"), from_cut=at)
 
     def changed(self, took_ns):
         """Nothing is learnt."""
@@ -146,7 +146,7 @@ wanted = []
 def test_the_plan_follows_the_hot_page_and_only_that(drift, loaded, monkeypatch):
     """One stream of views, whose keys are spread; costs are given, not measured."""
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
-    monkeypatch.setattr(dgs_run, "ByRates", LooksAtCuts)
+    monkeypatch.setattr(dgs_run, "RateDecider", LooksAtCuts)
     monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FIRST_CHANGE_NS", 0)
     monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 500)
     found = workload("page_view_join")
@@ -196,7 +196,7 @@ def test_a_further_worker_costs_nothing_once_all_have_been_started(monkeypatch):
     name, settings = "event_window", RunSettings(workers=2)
     options = DgsOptions(adapt=True, optimizer="cost")
     with closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made:
-        assert made._adapting.costs == replace(COSTS, start_ns=0.0)
+        assert made._adaptive.costs == replace(COSTS, start_ns=0.0)
 
 
 def test_with_one_worker_nothing_is_measured_and_nothing_changes(monkeypatch):

@@ -235,7 +235,7 @@ def of_streams(*streams, kinds=("left",), until_ts=None):
 
 def test_markers_without_end_are_refused_with_the_remedy():
     data = of_streams(one_stream([0, 1 << 50]))
-    with pytest.raises(UnsupportedError, match=r"markers, one every 4: give them a longer period"):
+    with pytest.raises(UnsupportedError, match=r"markers, one every 4: give a longer period"):
         run_flow(NAMED["blocks"], data)
 
 

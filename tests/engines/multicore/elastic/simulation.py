@@ -5,8 +5,8 @@ from collections import deque
 
 import numpy as np
 
-from streamlab.engines.multicore.oplus.elastic.controller import make
-from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 
@@ -133,12 +133,12 @@ class SimulatedJoin:
         self.calls.append((self.now_s, self.instances, instances))
         self.instances = instances
         self.paused_s += self.pause_s
-        return Switched(event_ts=round(self.now_s * 1000))
+        return Switch(event_ts=round(self.now_s * 1000))
 
 
 def steered(join, option, until_s):
     """Run a simulated join under a controller; returns the loop."""
-    controller, settings = make(option)
+    controller, settings = make_controller(option)
     loop = ElasticLoop(
         join,
         controller,

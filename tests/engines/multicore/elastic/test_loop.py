@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.multicore.oplus.elastic.controller import make
-from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 
@@ -44,11 +44,13 @@ class Operator:
         self.ns += 3 * MS
         self.instances = instances
         self.mappings.append(mapping)
-        return Switched(event_ts=77, moved_bytes=5)
+        return Switch(event_ts=77, moved_bytes=5)
 
 
 def loop_of(operator, option=None, *, offset_ns=0, **changes):
-    controller, settings = make(option or {"kind": "script", "steps": [[0.002, 3], [0.01, 2]]})
+    controller, settings = make_controller(
+        option or {"kind": "script", "steps": [[0.002, 3], [0.01, 2]]}
+    )
     arguments = {"maximum": 4, "mapping": balanced_mapping(10, operator.instances), **changes}
     return ElasticLoop(
         operator,
@@ -112,7 +114,7 @@ def test_a_change_that_the_end_of_the_input_overtook_is_none():
 
 
 def test_bounds_that_the_operator_does_not_have_are_refused():
-    with pytest.raises(EngineError, match="max is 9, and the operator can have at most 4"):
+    with pytest.raises(EngineError, match="max is 9, but the operator can have at most 4"):
         loop_of(Operator(), {"kind": "model", "max": 9})
     with pytest.raises(EngineError, match="min is 5"):
         loop_of(Operator(), {"kind": "model", "min": 5})

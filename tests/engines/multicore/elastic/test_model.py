@@ -5,7 +5,7 @@ import pytest
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore.oplus.elastic.arrivals import Arrivals
-from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.controller import make_controller
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from tests.engines.multicore.elastic.simulation import SimulatedJoin, phases, piecewise, steered
 
@@ -116,7 +116,7 @@ def seen(time_s, arrived, *, instances=1, pending=None, windows=None, **changes)
 
 
 def wanted(looks, **options):
-    controller, _ = make({"kind": "model", **options})
+    controller, _ = make_controller({"kind": "model", **options})
     decision = None
     for look in looks:
         decision = controller.decide(look)
@@ -181,8 +181,8 @@ def test_an_operator_without_windows_works_by_tuples():
 
 
 def test_nobody_counting_arrivals_is_an_error_that_names_the_remedy():
-    controller, _ = make({"kind": "model"})
-    with pytest.raises(UnsupportedError, match="not counted here; use thresholds"):
+    controller, _ = make_controller({"kind": "model"})
+    with pytest.raises(UnsupportedError, match=r"needs the number of arriving tuples.* thresholds"):
         controller.decide(seen(1.0, None))
 
 

@@ -3,7 +3,7 @@ import tomllib
 import pytest
 
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.multicore.oplus.elastic.controller import Settings, make, names
+from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller, names
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.model import Model
 from streamlab.engines.multicore.oplus.elastic.script import Script
@@ -11,7 +11,7 @@ from streamlab.engines.multicore.oplus.elastic.thresholds import Thresholds
 
 
 def from_toml(text):
-    return make(tomllib.loads("controller = " + text)["controller"])
+    return make_controller(tomllib.loads("controller = " + text)["controller"])
 
 
 def test_a_table_of_a_matrix_makes_a_controller():
@@ -43,7 +43,10 @@ def test_what_is_not_said_has_defaults():
     [
         ("5", "option controller is 5; expected a table"),
         ("{}", "kind is None; expected one of model, script, thresholds"),
-        ('{ kind = "magic" }', "no kind 'magic'; expected one of model, script, thresholds"),
+        (
+            '{ kind = "magic" }',
+            "kind 'magic' does not exist; expected one of model, script, thresholds",
+        ),
         ('{ kind = "model", min = 0 }', "controller model: min is 0; expected a whole number"),
         ('{ kind = "model", max = 1.5 }', "max is 1.5; expected a whole number"),
         ('{ kind = "model", max = true }', "max is True"),

@@ -1,6 +1,6 @@
 import pytest
 
-from streamlab.engines.multicore.oplus.elastic.controller import make
+from streamlab.engines.multicore.oplus.elastic.controller import make_controller
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from tests.engines.multicore.elastic.simulation import SimulatedJoin, steered
 
@@ -85,7 +85,7 @@ def seen(busy, *, span_s=0.1, offered=100.0, processed=100.0):
 
 
 def decided(*looks, **options):
-    controller, _ = make({"kind": "thresholds", **options})
+    controller, _ = make_controller({"kind": "thresholds", **options})
     found = [controller.decide(look) for look in looks]
     return [None if decision is None else decision.instances for decision in found]
 

@@ -5,10 +5,10 @@ import pytest
 
 from streamlab.engines.multicore.dgs.recovery import cuts as module
 from streamlab.engines.multicore.dgs.recovery.cuts import (
-    behind,
+    drop_before,
     find_cuts,
     positions_at,
-    synchronizing,
+    synchronizing_kinds,
 )
 from tests.engines.multicore.recovery.small_runs import NAMES, input_of, program_of
 
@@ -32,7 +32,7 @@ def cut_at(cuts, index):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("every", [1, 3])
 def test_cuts_lie_before_every_nth_event_that_synchronizes(name, every):
-    data, kinds = input_of(name, EVENTS), synchronizing(program_of(name))
+    data, kinds = input_of(name, EVENTS), synchronizing_kinds(program_of(name))
     events = [event[:3] for event in total_order(data) if event[3] in kinds]
     found = find_cuts(program_of(name), data, every)
     assert [cut_at(found, i) for i in range(len(found))] == events[every - 1 :: every]
@@ -55,7 +55,7 @@ def test_what_is_behind_a_cut_has_the_cuts_behind_it(name):
     data = input_of(name, EVENTS)
     found = find_cuts(program_of(name), data, 2)
     at = positions_at(data, *cut_at(found, len(found) // 2))
-    rest, left = behind(data, at), found.behind(at)
+    rest, left = drop_before(data, at), found.after(at)
     assert rest.events == data.events - sum(at)
     assert len(left) == len(found) - len(found) // 2 - 1
     for i in range(len(left)):

@@ -19,9 +19,9 @@ def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatc
     early = []
     end, write = CheckpointWriter.end, CheckpointFolder.write
 
-    def ended(writer, *, whole):
+    def ended(writer, *, complete):
         ending.set()
-        end(writer, whole=whole)
+        end(writer, complete=complete)
 
     def written(folder, *args, **kwargs):
         ending.wait()

@@ -87,7 +87,7 @@ def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path
     assert is_right(name, EVENTS, answer)
     assert 0 < measured.events < data.events
     before = data.events - measured.events
-    assert measured.notices[-1].startswith("went on from checkpoint 0 of ")
+    assert measured.notices[-1].startswith("resumed from checkpoint 0 of ")
     assert f"at event {before} of {data.events}: " in measured.notices[-1]
     measured, answer = run(name, EVENTS, tmp_path, workers=later)
     assert is_right(name, EVENTS, answer)
@@ -105,7 +105,7 @@ def test_a_checkpoint_that_is_refused_is_told(tmp_path, monkeypatch):
     measured, answer = run("event_window", EVENTS, tmp_path)
     assert is_right("event_window", EVENTS, answer)
     assert "checkpoint-00000001 is refused: its checksum is wrong" in measured.notices[0]
-    assert "went on from checkpoint 0" in measured.notices[1]
+    assert "resumed from checkpoint 0" in measured.notices[1]
 
 
 def test_another_program_or_input_is_refused_before_the_run(tmp_path):
@@ -122,7 +122,7 @@ def test_under_a_load_a_run_writes_checkpoints_and_cannot_go_on_from_one(tmp_pat
     load = small_load([stream.ts for stream in data.streams], due_ns)
     _, answer = run("event_window", EVENTS, tmp_path, load=load)
     assert is_right("event_window", EVENTS, answer)
-    assert "cannot: its events are due from the start" in refused(
+    assert "cannot resume from one: its events are due from the start" in refused(
         "event_window", EVENTS, tmp_path, load=load
     )
 
@@ -131,7 +131,7 @@ def test_under_a_load_a_run_writes_checkpoints_and_cannot_go_on_from_one(tmp_pat
     "options, why",
     [
         ({"checkpoint_every": -1}, "cannot be negative"),
-        ({"checkpoint_folder": "/tmp/x"}, "goes with checkpoint_every"),
+        ({"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
         ({"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
     ],
 )
