@@ -1,9 +1,9 @@
-"""One suite for every adapter: small inputs at the edges of the contract, and what must hold.
+"""Tests any adapter with small inputs at the edges of the contract.
 
-Each case is an input derived from a workload's own generator; an adapter passes it when its answer
-equals the oracle's as a data trace, every event is accounted for, and nothing that it started is
-left. Crashes and time limits need a process of their own and are tried by the tests through the
-lab. Cases under an offered load are in `conformance_load`.
+Each case derives an input from a workload's generator. An adapter passes when its answer equals the oracle's as a
+data trace, every event is counted, and no process or thread that it started is left.
+Crashes and time limits need a separate process; the lab's tests cover them.
+Cases under an offered load are in `conformance_load`.
 """
 
 import threading
@@ -37,7 +37,7 @@ from streamlab.workloads.model.answers.trace import compare
 EVENTS = 3_000
 EVENTS_PER_SYNC = 50
 WINDOWS = 6
-"""How often the longest window of a query fits into the small input: many open, slide and close."""
+"""How often a query's longest window fits into the small input, so that windows open, slide and close often."""
 CLOSE_GRACE_S = 5.0
 
 
@@ -46,10 +46,9 @@ class Case:
     """One edge of the contract.
 
     Attributes:
-        name: as a sentence's end: "conforms on <name>".
+        name: completes the sentence "conforms on <name>".
         derive: makes the input from an ordinary one.
-        extra_workers: how many workers more than streams; None for the number that the caller
-            gives.
+        extra_workers: how many workers more than streams; None: the number in the setting.
     """
 
     name: str
@@ -59,17 +58,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """What a case showed: why it is unsupported, or its problems (none: the adapter conforms)."""
+    """Result of a case: why it is unsupported, or its problems (empty: the adapter conforms)."""
 
     unsupported: str | None = None
     problems: tuple[str, ...] = ()
 
 
 def ordinary_input(workload: Workload) -> Input:
-    """Return a small input from a workload's generator, or the beginning of what else it takes.
+    """Return a small input from a workload's generator, or the beginning of its own source.
 
-    That of a program has a synchronization every few events; event times of a query's are drawn
-    apart until its windows open and close often; `Workload.small` has the last word.
+    A DGS program's input synchronizes every few events. A query's event times are spread until its windows open and
+    close often. `Workload.small` overrides the parameters.
     """
     program = workload.program
     if workload.source is not None:
@@ -83,7 +82,7 @@ def ordinary_input(workload: Workload) -> Input:
 
 
 def _beginning(workload: Workload) -> Input:
-    """Return the first events of a workload's own input, which the catalogue then has."""
+    """Return the first events of a workload's own source; adds them to the catalogue."""
     data = ensure(workload, {}, EVENTS, SEED).load()
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
     last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
@@ -109,7 +108,7 @@ def _same(data: Input) -> Input:
 
 
 def kept(data: Input, rows: Mapping[int, int]) -> Input:
-    """Keep the first `rows[i]` events of stream i, none of the streams that are not named."""
+    """Return the first `rows[i]` events of each stream i; streams not in `rows` become empty."""
     return replace(
         data,
         streams=tuple(_head(stream, rows.get(i, 0)) for i, stream in enumerate(data.streams)),
@@ -147,15 +146,15 @@ def _one_stream(data: Input) -> Input:
     """Merge all events into one physical stream that carries every kind."""
     n = len(data.alphabet.kinds)
     types = {name: type_of(values) for s in data.streams for name, values in s.payload.items()}
-    wanted = np.dtype([(name, of) for name, of in types.items() if isinstance(of, np.dtype)])
-    lists = {name: of.element for name, of in types.items() if isinstance(of, ListType)}
-    found = total_order(data, wanted, lists)
+    scalars = np.dtype([(name, kind) for name, kind in types.items() if isinstance(kind, np.dtype)])
+    lists = {name: kind.element for name, kind in types.items() if isinstance(kind, ListType)}
+    events = total_order(data, scalars, lists)
     merged = Stream(
         name="all",
         kinds=tuple(range(n)),
-        ts=found.ts,
-        tag=(found.key * n + found.kind).astype(np.int32),
-        payload={**found.payload, **found.lists},
+        ts=events.ts,
+        tag=(events.key * n + events.kind).astype(np.int32),
+        payload={**events.payload, **events.lists},
     )
     return replace(data, streams=(merged,))
 
@@ -181,8 +180,8 @@ class Setting:
 
     Attributes:
         variant, workers, batch, options: as in a task.
-        shared: the adapter uses a session that outlives the case, whose processes and threads come
-            and go meanwhile: what the case leaves behind cannot be told and is not looked for.
+        shared: the adapter uses a session that outlives the case. The session starts and stops processes and threads
+            at any time, so leftovers of the case are not checked.
     """
 
     variant: str
@@ -195,7 +194,7 @@ class Setting:
 def run_case(
     engine: Engine, workload: Workload, case: Case, setting: Setting, folder: Path
 ) -> CaseResult:
-    """Run one case in this process and return what was found."""
+    """Run one case in this process and return its result."""
     data = case.derive(ordinary_input(workload))
     workers = setting.workers
     if case.extra_workers is not None:
@@ -226,7 +225,7 @@ def run_case(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A task that was run: what came of it, how long it took, and what was left."""
+    """Result of a task: measurements, answer, duration, and leftover processes and threads."""
 
     measured: Measured
     answer: Columns
@@ -237,7 +236,7 @@ class Done:
 def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
     """Prepare, run, take the answer and close twice, in this process.
 
-    Unless a session is shared, what is left behind is looked for, some seconds long.
+    Unless a session is shared, waits up to CLOSE_GRACE_S for leftover processes and threads to end.
     """
     threads_before = set(threading.enumerate())
     children_before = set(psutil.Process().children(recursive=True))
@@ -259,7 +258,7 @@ def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
 
 
 def native_threads() -> int:
-    """Return how many threads this process has, those of native code included."""
+    """Return how many threads this process has, including those of native code."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 

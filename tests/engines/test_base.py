@@ -92,7 +92,7 @@ def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
     setting = Setting(variant="streaming", workers=1)
     found = run_load_case(AtTheEnd(), workload("event_window"), LOAD_CASES[0], setting, tmp_path)
     (problem,) = [said for said in found.problems if "warm-up; due in it" in said]
-    assert problem.startswith("0 outputs are of the warm-up; due in it are ")
+    assert problem.startswith("0 outputs in warm_up_latency, expected ")
     assert "emit an output when the event that causes it was taken" in problem
 
 
@@ -119,7 +119,7 @@ def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
         (
             Sums,
             {"workload": workload("wordcount")},
-            "sums/batch has nothing written for wo",
+            "sums/batch has no query for wo",
         ),
         (Sums, {"workers": 2}, "sums has at most 1 worker, got 2"),
         (Sums, {"options": {"fast": True}}, "engine sums has no options, got fast"),

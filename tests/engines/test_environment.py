@@ -198,7 +198,7 @@ def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, t
     task = Task(
         workload=found, dataset=dataset, variant="batch", workers=1, batch=1, scratch=tmp_path
     )
-    assert "nothing written for event_window" in engine.unsupported(task)
+    assert "no query for event_window" in engine.unsupported(task)
     engine.queries = {"event_window": None}
     assert "lab environment mine" in engine.unsupported(task)
 
