@@ -87,7 +87,7 @@ def _beginning(workload: Workload) -> Input:
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
     last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
     ends = [int(np.searchsorted(stream.ts, last, side="right")) for stream in data.streams]
-    return kept(data, dict(enumerate(ends)))
+    return first_rows(data, dict(enumerate(ends)))
 
 
 def _apart(data: Input, program: Program) -> Input:
@@ -107,7 +107,7 @@ def _same(data: Input) -> Input:
     return data
 
 
-def kept(data: Input, rows: Mapping[int, int]) -> Input:
+def first_rows(data: Input, rows: Mapping[int, int]) -> Input:
     """Return the first `rows[i]` events of each stream i; streams not in `rows` become empty."""
     return replace(
         data,
@@ -126,7 +126,7 @@ def _head(stream: Stream, rows: int) -> Stream:
 
 def _heartbeats_only(data: Input) -> Input:
     beats = np.arange(0, 100, 10, dtype=np.int64)
-    empty = kept(data, {})
+    empty = first_rows(data, {})
     return replace(
         empty, streams=tuple(replace(stream, heartbeats=beats) for stream in empty.streams)
     )
@@ -161,11 +161,11 @@ def _one_stream(data: Input) -> Input:
 
 CASES = (
     Case(name="an ordinary input", derive=_same),
-    Case(name="an empty input", derive=lambda data: kept(data, {})),
-    Case(name="one event in the first stream", derive=lambda data: kept(data, {0: 1})),
+    Case(name="an empty input", derive=lambda data: first_rows(data, {})),
+    Case(name="one event in the first stream", derive=lambda data: first_rows(data, {0: 1})),
     Case(
         name="one event in the last stream",
-        derive=lambda data: kept(data, {len(data.streams) - 1: 1}),
+        derive=lambda data: first_rows(data, {len(data.streams) - 1: 1}),
     ),
     Case(name="a single stream", derive=_one_stream),
     Case(name="ties in event time", derive=ties),
