@@ -1,4 +1,4 @@
-"""Deals records to the groups of a segment, by what the program says of tags and keys."""
+"""Assigns records to the groups of a segment, by the program's tags and keys."""
 
 from bisect import bisect_right
 
@@ -13,7 +13,7 @@ from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
 
 
 def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:
-    """Return what each group of a segment gets of records, as bytes; None where it is nothing."""
+    """Return the records of each group of a segment, as bytes; None for groups without records."""
     if not len(table):
         return [None] * segment.groups
     if segment.groups == 1:
@@ -59,7 +59,7 @@ def _partition(stage: Stage, key: int) -> int:
 
 
 class _Adding:
-    """`out` of f_MK."""
+    """Collects the keys that f_MK adds: its parameter `out`."""
 
     __slots__ = ("_added", "add")
 
@@ -68,6 +68,6 @@ class _Adding:
         self.add = self._added.add
 
     def take(self) -> list[int]:
-        found = list(self._added)
+        keys = list(self._added)
         self._added.clear()
-        return found
+        return keys

@@ -1,4 +1,4 @@
-"""Builds and runs a generic query: over whole files, or over files that arrive in micro-batches."""
+"""Builds and runs a generic query, in batch or in micro-batches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ CASE = "spark.sql.caseSensitive"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """An input in files: the columns of each stream's, and what workers must know."""
+    """An input split into files: columns and kinds of each stream, and the task's description for workers."""
 
     columns: tuple[tuple[tuple[str, str], ...], ...]
     kinds: tuple[tuple[int, ...], ...]
@@ -35,10 +35,10 @@ class Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenericQuery:
-    """What is to be run.
+    """A workload to run generically, with a degree of parallelism.
 
     Attributes:
-        workload: what to compute.
+        workload: the workload.
         workers: degree of parallelism.
     """
 
@@ -46,7 +46,7 @@ class GenericQuery:
     workers: int
 
     def words(self, plan: Layout) -> str:
-        """Return how the program is cut, for people."""
+        """Describe how the program is split, for users."""
         return cut_of(self._shipped(plan)).words
 
     def batch(self, session: SparkSession, plan: Layout) -> Columns:
@@ -69,7 +69,7 @@ class GenericQuery:
         return self._taken(parcels, shipped)
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
-        """Write each stream as `files` files of equal numbers of rows; the last one closes it."""
+        """Write each stream as `files` files of equal numbers of rows; the last file ends with a heartbeat."""
         columns = []
         for src, stream in enumerate(self._read(plan).streams):
             check_end(stream)
@@ -81,8 +81,8 @@ class GenericQuery:
     def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
         """Run the query until all files are processed; `rows` are events, without heartbeats.
 
-        Each micro-batch takes one file of every stream. The sink puts its output in order; a
-        repeated micro-batch replaces its own.
+        Each micro-batch takes one file of every stream. The sink sorts its output; a repeated micro-batch replaces
+        its earlier output.
         """
         with _settings(session):
             ran = self._streaming(session, files, folder, checkpoint)
@@ -93,8 +93,8 @@ class GenericQuery:
     ) -> Ran:
         shipped = files.shipped
         frames = []
-        for src, own in enumerate(files.columns):
-            reader = session.readStream.schema(ddl(own)).option("maxFilesPerTrigger", 1)
+        for src, columns in enumerate(files.columns):
+            reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", 1)
             frame = reader.parquet(str(folder / f"stream-{src}"))
             frames.append(frame.mapInArrow(packer(shipped, files.kinds[src], src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
@@ -110,16 +110,16 @@ class GenericQuery:
         return ship(self.workload, plan, workers=self.workers)
 
     def _read(self, plan: Layout) -> Layout:
-        """Return an input with those columns only that the program reads."""
-        known = {"ts", "tag", *fields_read(self.workload.program)}
+        """Return an input with only the columns that the program reads."""
+        names = {"ts", "tag", *fields_read(self.workload.program)}
         streams = (
-            replace(stream, columns=tuple(one for one in stream.columns if one[0] in known))
+            replace(stream, columns=tuple(c for c in stream.columns if c[0] in names))
             for stream in plan.streams
         )
         return replace(plan, streams=tuple(streams))
 
     def _taken(self, frame: DataFrame, shipped: Shipped) -> pa.Table:
-        """Bring an output to the driver, in order."""
+        """Load an output into the driver, in order."""
         last = cut_of(shipped).segments[-1]
         parcels = frame.select("records").toArrow()["records"]
         tables = [unpacked(records.as_buffer()) for records in parcels]
@@ -136,9 +136,9 @@ class GenericQuery:
 
 @contextmanager
 def _settings(session: SparkSession) -> Iterator[None]:
-    """Let fields differ in case only, and states be kept for several operators in a row.
+    """Allow field names that differ only in case, and states of several operators in a row.
 
-    Both count where a query is built, not only where it runs.
+    Both settings must hold while a query is built, not only while it runs.
     """
     before = {name: session.conf.get(name) for name in (CASE, STORE)}
     session.conf.set(CASE, "true")

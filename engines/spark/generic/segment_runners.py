@@ -1,4 +1,4 @@
-"""Runs a segment in one group: the model's own functions on the group's records, in order."""
+"""Runs a segment in one group: the program's functions on the group's records, in order."""
 
 from typing import Any, Protocol
 
@@ -21,25 +21,25 @@ class Runner(Protocol):
     """Runs one group."""
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
-        """Process records, in order, and close the windows that end at the watermark or before."""
+        """Process records, in order, and close the windows that end at or before the watermark."""
 
     def held(self) -> Any:
-        """Return what is held between two calls, for `hold` of another runner of the group."""
+        """Return the state between two calls; it can be pickled."""
 
     def hold(self, held: Any) -> None:
-        """Go on where another runner was."""
+        """Restore the state that `held` of another runner of the group returned."""
 
 
 def runner(
     segment: Segment, alphabet: Alphabet, group: int = 0, opening: int | None = None
 ) -> Runner:
-    """Return what runs a group of a segment, without anything held.
+    """Return a runner for a group of a segment, without state.
 
     Args:
-        segment: it.
-        alphabet: of the input.
-        group: of the segment's groups.
-        opening: time of the first event of the input; None: it has none, or it does not matter.
+        segment: the segment.
+        alphabet: the input's alphabet.
+        group: index of the group in the segment.
+        opening: time of the first event of the input; None: the input is empty, or the segment needs no opening.
     """
     if isinstance(segment.program, Dataflow):
         return FlowLevel(segment, alphabet, group, opening)
@@ -54,7 +54,7 @@ def runner(
 
 
 class _Parts:
-    """Runs a DGS program on parts of its alphabet, with a state for each."""
+    """Runs a DGS program on parts of its alphabet, with one state per part."""
 
     def __init__(self, segment: Segment, alphabet: Alphabet) -> None:
         assert isinstance(segment.program, DGSProgram)
@@ -62,7 +62,7 @@ class _Parts:
         self._program, self._parts, self._alphabet = segment.program, segment.parts, alphabet
         self._places = segment.places
         self._states: dict[int, Any] = {}
-        # Events across keys have all their keys in one part: one run may do several parts.
+        # All keys of an event across keys are in one part, so one run may serve several parts.
         self._run = KeyedRun(self._program, alphabet.keys) if self._program.across else None
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
@@ -128,7 +128,7 @@ class Stages:
     """Runs operators of a pipeline on partitions of keys."""
 
     def __init__(self, pipeline: Pipeline, places: int) -> None:
-        """Start without states; the place of a record has so many columns."""
+        """Start without states; `places` is the number of place columns."""
         self._pipeline, self._places = pipeline, places
         self._rows: list[Row] = []
         self._run = PipelineRun(pipeline, self._rows.append)
@@ -152,12 +152,12 @@ class Stages:
         return self._run.held()
 
     def hold(self, held: Any) -> None:
-        """Take over states."""
+        """Restore states."""
         self._run.hold(held)
 
 
 class _Order:
-    """Passes records on: that they are in order is all."""
+    """Passes records on unchanged: the segment only sorts."""
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         return table

@@ -1,4 +1,4 @@
-"""What Spark's Python workers run: the steps of a generic query as functions that Spark takes."""
+"""Wraps the steps of a generic query as functions that Spark's Python workers run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from streamlab.engines.spark.streaming.group_state import KeptProcessor
 
 
 def cut_of(shipped: Shipped) -> Segments:
-    """Return the program in segments, in whatever process."""
+    """Return the program in segments; works in any process."""
     return segments(shipped.load(), shipped.alphabet, shipped.workers)
 
 
 def packer(
     shipped: Shipped, kinds: tuple[int, ...], src: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the step that deals rows of a stream to the groups of the first segment."""
+    """Return the function that assigns rows of a stream to the groups of the first segment."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         cut = cut_of(shipped)
@@ -37,9 +37,9 @@ def packer(
 def whole(
     shipped: Shipped, index: int
 ) -> Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what processes a group of a segment whose input is all there."""
+    """Return the function that processes a group of a segment in batch."""
 
-    def all_of_it(
+    def process(
         key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
         cut = cut_of(shipped)
@@ -49,11 +49,11 @@ def whole(
         made = step.process(group, nothing_kept(shipped), parcels, ended=True)
         yield _batch(made, _labels_behind(cut, index))
 
-    return all_of_it
+    return process
 
 
 def _labels_behind(cut: Segments, index: int) -> tuple[int, ...]:
-    """Return the labels of the next segment's groups; the last segment's output is in one."""
+    """Return the labels of the next segment's groups; the output of the last segment is one group."""
     following = cut.segments[index + 1 :]
     return labels(following[0].groups if following else 1)
 
@@ -74,10 +74,10 @@ def _batch(parcels: Sequence[Parcel], names: Sequence[int]) -> pa.RecordBatch:
 
 
 class Segmented(KeptProcessor):
-    """A segment on Structured Streaming; a group keeps what waits, and its states."""
+    """Runs a segment on Structured Streaming; a group stores its buffered events and its states."""
 
     def __init__(self, shipped: Shipped, index: int) -> None:
-        """Load nothing yet: this is sent to workers."""
+        """Load nothing yet: Spark pickles the object for its workers."""
         self._shipped = shipped
         self._index = index
         self._cut: Segments | None = None
@@ -85,8 +85,8 @@ class Segmented(KeptProcessor):
     def process(
         self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
     ) -> tuple[pd.DataFrame | None, Any]:
-        """Process what a micro-batch has for a group."""
-        # Not in `init`, which Spark also calls in a process of its own when a query starts.
+        """Process a group's parcels of a micro-batch."""
+        # Not in `init`, which Spark also calls in a separate process when a query starts.
         cut = self._cut = self._cut or cut_of(self._shipped)
         kept = kept or nothing_kept(self._shipped)
         group = labels(cut.segments[self._index].groups).index(int(key[0]))

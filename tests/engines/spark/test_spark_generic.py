@@ -169,11 +169,11 @@ def test_a_field_that_spark_has_no_type_for_is_refused(tmp_path):
 def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
     given = spark_task(own, ordinary_input(own), tmp_path, variant="generic-batch")
     nameless = replace(given, workload=replace(own, reference=""))
-    assert "find a program by reference: no workload 'negated'" in SparkEngine().unsupported(
+    assert "load a program by reference: no workload 'negated'" in SparkEngine().unsupported(
         nameless
     )
     other = replace(given, workload=replace(own, program=of_tests("BROKEN").program))
-    assert "find another program as" in SparkEngine().unsupported(other)
+    assert "would load another program as" in SparkEngine().unsupported(other)
 
 
 @pytest.mark.parametrize("variant", GENERIC)
@@ -247,7 +247,7 @@ def pass_on(key, value, out):
     [
         (64, np.int64, "the input has 16,777,217, one every 64; at most 16,777,216 are taken"),
         (65, np.longdouble, "no type for field v of what tick gives, which is float128"),
-        (65, np.int64, "workers find another program as"),
+        (65, np.int64, "workers would load another program as"),
     ],
     ids=["markers", "a field", "nothing of the graph itself"],
 )
