@@ -1,4 +1,4 @@
-"""NYSE hedge: a join of what is near in time, on a ratio; the program says how it is computed."""
+"""Defines the relation of `nyse_hedge`: a join of tuples near in time, on a ratio (see the program)."""
 
 from pyspark.sql import DataFrame
 

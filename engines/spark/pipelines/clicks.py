@@ -1,4 +1,4 @@
-"""Queries 2, 3 and 4 of TPCx-BB: sessions of users, and views before a purchase."""
+"""Defines queries 2, 3 and 4 of TPCx-BB: sessions of users, and views before a purchase."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
@@ -21,9 +21,9 @@ def in_sessions(clicks: DataFrame, gap_ms: int) -> DataFrame:
 
 
 def ended(sessions: DataFrame) -> DataFrame:
-    """Return sessions (`user`, `session`, `began`, ...) with the place of the click that ends them.
+    """Return sessions (`user`, `session`, `began`, ...) with the place of the click that ends each.
 
-    A session ends where the user's next one begins; the last one of a user is left out.
+    A session ends when the user's next session begins; the last session of each user is omitted.
     """
     end = "lead(began) over (partition by user order by session) as end"
     return sessions.selectExpr("*", end).where("end is not null")
@@ -35,7 +35,7 @@ def _viewed_together(clicks: DataFrame, params: Params) -> DataFrame:
     sessions = viewed.groupBy("user", "session").agg(
         F.min("place").alias("began"), in_turn.alias("viewed")
     )
-    # Distinct items stay in the order in which they came.
+    # `array_distinct` keeps the items' order.
     items = f"slice(array_distinct(viewed.item), 1, {params['most_items']}) as items"
     holding = ended(sessions).selectExpr("end", items)
     holding = holding.where(f"array_contains(items, {params['item']})")
@@ -70,7 +70,7 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     views = int(params["views"])
     count = f"count_if(sale = 0) over ({_BY_USER}) as seen"
     counted = _relevant(clicks, params).selectExpr("*", count)
-    # By the number of views so far: a frame of rows would count purchases as well.
+    # The frame ranges over the number of views so far; a frame of rows would also count purchases.
     frame = f"order by seen range between {views - 1} preceding and current row"
     view = "case when sale = 0 then struct(ts as time, item) end"
     recent = counted.selectExpr(

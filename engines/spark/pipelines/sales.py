@@ -1,4 +1,4 @@
-"""Queries 1 and 15 of TPCx-BB: pairs of items on tickets, and lines through daily sales."""
+"""Defines queries 1 and 15 of TPCx-BB: pairs of items on tickets, and trends of daily sales."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
@@ -12,20 +12,20 @@ from streamlab.workloads.model import Params
 
 
 def _lines(sales: DataFrame, params: Params) -> DataFrame:
-    """Return the sales whose store and category count, with the slot of their ticket."""
-    wanted = " and ".join(
+    """Return the sales of the selected stores and categories, with the slot of their ticket."""
+    selected = " and ".join(
         (chosen(params, "stores", "store"), chosen(params, "categories", "category"))
     )
     slot = f"pmod(ticket, {params['open_tickets']}L) as slot"
-    return sales.where(wanted).selectExpr("ts", "src", "row", "ticket", "item", slot)
+    return sales.where(selected).selectExpr("ts", "src", "row", "ticket", "item", slot)
 
 
 def _dated(sales: DataFrame, params: Params) -> DataFrame:
-    """Return the sales of a store from the first day on, with their day in the year or its end."""
+    """Return the sales of the selected stores from the first day on, with their day, at most `days`."""
     begin = day_number(str(params["first_day"])) * DAY_MS
-    wanted = sales.where(f"ts >= {begin}L and {chosen(params, 'stores', 'store')}")
+    selected = sales.where(f"ts >= {begin}L and {chosen(params, 'stores', 'store')}")
     day = f"least((ts - {begin}L) div {DAY_MS}L, {params['days']}L) as day"
-    return wanted.selectExpr(*PLACE, "category", day, "net_paid")
+    return selected.selectExpr(*PLACE, "category", day, "net_paid")
 
 
 def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
@@ -34,7 +34,7 @@ def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
     opened = _lines(sales, params).selectExpr("*", others)
     tickets = opened.selectExpr("*", f"sum(begins) over ({by_slot}) as number")
     first = tickets.groupBy("slot", "number", "item").agg(F.min(F.expr(AS_PLACE)).alias("place"))
-    # What a ticket had before a line; the list is empty at its first.
+    # The items of a ticket before a line; empty at its first line.
     turns = "partition by slot, number order by place"
     before = "rows between unbounded preceding and 1 preceding"
     counted = first.selectExpr(
