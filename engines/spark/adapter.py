@@ -307,7 +307,7 @@ class SparkPrepared:
             from streamlab.engines.spark.generic.query import GenericQuery
 
             query = GenericQuery(workload=task.workload, workers=task.workers)
-            self._form = f"generic, {query.words(self._plan)}"
+            self._form = f"generic, {query.description(self._plan)}"
             return query
         if isinstance(program, Query):
             from streamlab.engines.spark.operators.run import operator_query

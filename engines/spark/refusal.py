@@ -6,7 +6,7 @@ from streamlab.engines.protocol import Task
 from streamlab.engines.spark.generic.task_reference import unreachable
 from streamlab.engines.spark.layout import SQL_TYPES, layout
 from streamlab.engines.spark.operators import registry
-from streamlab.engines.spark.operators.clock import beyond, out_of_range
+from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
 from streamlab.engines.spark.pipelines import registry as pipelines
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.session import refusal_of_user
@@ -193,4 +193,4 @@ def _refuse_query(task: Task, query: Query) -> str | None:
             f"spark supports at most {MOST_OVERLAPS} windows per tuple, and windows of "
             f"{window.size} ms every {window.advance} ms are {overlaps:,}"
         )
-    return beyond(plan, window.advance, window.size)
+    return timestamp_overflow(plan, window.advance, window.size)

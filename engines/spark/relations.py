@@ -9,7 +9,7 @@ from streamlab.workloads.model import Columns
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from streamlab.engines.spark.streaming.query import Ran
+    from streamlab.engines.spark.streaming.query import QueryResult
 
 
 class Relations(Protocol):
@@ -23,5 +23,5 @@ class Relations(Protocol):
 
     def streaming(
         self, session: "SparkSession", files: Any, folder: Path, checkpoint: Path
-    ) -> "Ran":
+    ) -> "QueryResult":
         """Run the query until all files in the folder are processed."""

@@ -25,7 +25,7 @@ def write(table: pa.Table, folder: Path, files: int) -> None:
 
 
 def closed(table: pa.Table) -> pa.Table:
-    """Return a stream with numbered rows, followed by a heartbeat that closes it."""
+    """Return a stream with numbered rows, output_table by a heartbeat that closes it."""
     numbered = table.append_column(ROW, pa.array(range(len(table)), pa.int64()))
     schema = pa.schema([field.with_nullable(True) for field in numbered.schema])
     beat = {"ts": END, ROW: len(table)}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamlab.engines.spark.generic.tables import followed
+from streamlab.engines.spark.generic.tables import output_table
 from streamlab.workloads.datasets.arrow import column_of
 from streamlab.workloads.model.dataflow import TraceType
 from streamlab.workloads.model.streams.records import record_type
@@ -60,12 +60,12 @@ class Items:
             values = zip(*(pairs[row][2] for row in at.tolist()), strict=True)
             for field, column in zip(type_.fields, values, strict=False):
                 columns[_column(type_, field)][at] = np.array(column, dtype=type_.value[field])
-        return followed({VERTEX: vertex, KEY: key, **columns}, places)
+        return output_table({VERTEX: vertex, KEY: key, **columns}, places)
 
     def markers(self, times: IntArray, places: Sequence[IntArray]) -> pa.Table:
         """Return markers as rows of a table of pairs."""
         vertex = np.full_like(times, MARKER)
-        return followed({VERTEX: vertex, KEY: times, **self._zeros(len(times))}, places)
+        return output_table({VERTEX: vertex, KEY: times, **self._zeros(len(times))}, places)
 
     def pairs(self, table: pa.Table) -> list[Pair]:
         """Return the pairs and markers of a table, in its order; a marker has no value."""

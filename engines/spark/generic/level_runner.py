@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamlab.engines.spark.generic.graph_items import MARKER, OUT, Items
 from streamlab.engines.spark.generic.segments import Segment
-from streamlab.engines.spark.generic.tables import Counter, events, followed, in_order
+from streamlab.engines.spark.generic.tables import Counter, events, output_table, sort_by_place
 from streamlab.workloads.model import Alphabet, Dataflow
 from streamlab.workloads.model.dataflow import OpStateless
 from streamlab.workloads.model.dataflow.reference import as_rows, first_marker, to_all, value_of
@@ -68,21 +68,21 @@ class FlowLevel:
         for take, key, value in self._pairs(table) if self._level.number else self._events(table):
             take(key, value)
             counter.note()
-        places = counter.behind(table, self._places)
+        places = counter.places(table, self._places)
         if self._level.number == self._level.last:
-            made = followed(rows_to_columns(self._rows, self._flow.output), places)
+            made = output_table(rows_to_columns(self._rows, self._flow.output), places)
         else:
             made = Items(self._level.next().types_read(self._flow)).table(self._rows, places)
         self._rows.clear()
         return made
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the next marker and the states; they can be pickled."""
         return self._next, {index: run.held() for index, run in self._runs.items()}
 
-    def hold(self, held: Any) -> None:
-        """Restore the state that `held` returned."""
-        self._next, states = held
+    def restore(self, saved: Any) -> None:
+        """Restore the state that `state` returned."""
+        self._next, states = saved
         for index, state in states.items():
             self._runs[index].hold(state)
 
@@ -107,7 +107,7 @@ class FlowLevel:
         source = np.full_like(times, BEHIND_ALL + self._level.number)
         zeros = [np.zeros_like(times)] * (self._places - 2)
         markers = self._reads.markers(times, [times - 1, source, *zeros])
-        return in_order([markers, *([] if table is None else [table])], self._places)
+        return sort_by_place([markers, *([] if table is None else [table])], self._places)
 
     def _pairs(self, table: pa.Table) -> Iterator[tuple[Take, int, Any]]:
         takes = {vertex: self._to(vertex) for vertex in self._level.types_read(self._flow)}

@@ -62,7 +62,7 @@ class Level:
         }
         return {**types, OUT: flow.vertices[-1].type}
 
-    def dealt(self, table: pa.Table) -> IntArray:
+    def groups_of(self, table: pa.Table) -> IntArray:
         """Return the group of each pair of a table."""
         # Pairs that only pass through may go to any group; the answer's entry comes last.
         most = np.array([*(min(degree, self.groups) for degree in self.degrees), self.groups])

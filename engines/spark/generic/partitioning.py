@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamlab.engines.spark.generic.segments import Segment
-from streamlab.engines.spark.generic.tables import TAG, events, packed
+from streamlab.engines.spark.generic.tables import TAG, events, pack
 from streamlab.workloads.model import Alphabet, DGSProgram, Pipeline, Query, Stage
 from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
 
@@ -17,11 +17,11 @@ def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | 
     if not len(table):
         return [None] * segment.groups
     if segment.groups == 1:
-        return [packed(table)]
+        return [pack(table)]
     if isinstance(segment.program, Query) and segment.program.operators[0].join is not None:
-        return [packed(table)] * segment.groups
+        return [pack(table)] * segment.groups
     return [
-        packed(table.filter(pa.array(own))) if own.any() else None
+        pack(table.filter(pa.array(own))) if own.any() else None
         for own in _owned(segment, alphabet, table)
     ]
 
@@ -32,7 +32,7 @@ def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray
     assert program is not None
     owned = np.zeros((groups, len(table)), dtype=np.bool_)
     if segment.level is not None:
-        owned[segment.level.dealt(table), np.arange(len(table))] = True
+        owned[segment.level.groups_of(table), np.arange(len(table))] = True
     elif isinstance(program, DGSProgram):
         assert segment.parts is not None
         owned[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True

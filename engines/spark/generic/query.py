@@ -12,12 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from streamlab.engines.spark.batch.markers import scan
 from streamlab.engines.spark.generic.files import write
 from streamlab.engines.spark.generic.steps import PARCEL
-from streamlab.engines.spark.generic.tables import ROW, in_order, unpacked
-from streamlab.engines.spark.generic.task_reference import Shipped, ship
-from streamlab.engines.spark.generic.workers import Segmented, cut_of, packer, whole
+from streamlab.engines.spark.generic.tables import ROW, sort_by_place, unpack
+from streamlab.engines.spark.generic.task_reference import TaskReference, describe_task
+from streamlab.engines.spark.generic.workers import (
+    SegmentProcessor,
+    group_step,
+    packer,
+    segments_of,
+)
 from streamlab.engines.spark.layout import Layout, ddl, read_rows
 from streamlab.engines.spark.pipelines.run import ROCKS_DB, STORE
-from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
 from streamlab.engines.spark.streaming.stream_files import check_end
 from streamlab.workloads.model import Columns, Workload, fields_read
 
@@ -30,7 +35,7 @@ class Files:
 
     columns: tuple[tuple[tuple[str, str], ...], ...]
     kinds: tuple[tuple[int, ...], ...]
-    shipped: Shipped
+    reference: TaskReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +50,9 @@ class GenericQuery:
     workload: Workload
     workers: int
 
-    def words(self, plan: Layout) -> str:
+    def description(self, plan: Layout) -> str:
         """Describe how the program is split, for users."""
-        return cut_of(self._shipped(plan)).words
+        return segments_of(self._reference(plan)).description
 
     def batch(self, session: SparkSession, plan: Layout) -> Columns:
         """Return the output of the whole input, in order."""
@@ -56,17 +61,17 @@ class GenericQuery:
         return {name: table[name].to_numpy() for name in self._schema.names}
 
     def _batch(self, session: SparkSession, plan: Layout) -> pa.Table:
-        shipped = self._shipped(plan)
+        reference = self._reference(plan)
         frames = []
         plan = self._read(plan)
         for src, stream in enumerate(plan.streams):
             check_end(stream)
             frame = scan(session, plan, src, ROW)
-            frames.append(frame.mapInArrow(packer(shipped, stream.kinds, src), PARCEL))
+            frames.append(frame.mapInArrow(packer(reference, stream.kinds, src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(cut_of(shipped).segments)):
-            parcels = parcels.groupBy("group").applyInArrow(whole(shipped, index), PARCEL)
-        return self._taken(parcels, shipped)
+        for index in range(len(segments_of(reference).segments)):
+            parcels = parcels.groupBy("group").applyInArrow(group_step(reference, index), PARCEL)
+        return self._load(parcels, reference)
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
         """Write each stream as `files` files of equal numbers of rows; the last file ends with a heartbeat."""
@@ -76,9 +81,11 @@ class GenericQuery:
             write(read_rows(stream), folder / f"stream-{src}", files)
             columns.append((*stream.columns, (ROW, "int64")))
         kinds = tuple(stream.kinds for stream in plan.streams)
-        return Files(columns=tuple(columns), kinds=kinds, shipped=self._shipped(plan))
+        return Files(columns=tuple(columns), kinds=kinds, reference=self._reference(plan))
 
-    def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
+    def streaming(
+        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
+    ) -> QueryResult:
         """Run the query until all files are processed; `rows` are events, without heartbeats.
 
         Each micro-batch takes one file of every stream. The sink sorts its output; a repeated micro-batch replaces
@@ -90,24 +97,24 @@ class GenericQuery:
 
     def _streaming(
         self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
-    ) -> Ran:
-        shipped = files.shipped
+    ) -> QueryResult:
+        reference = files.reference
         frames = []
         for src, columns in enumerate(files.columns):
             reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", 1)
             frame = reader.parquet(str(folder / f"stream-{src}"))
-            frames.append(frame.mapInArrow(packer(shipped, files.kinds[src], src), PARCEL))
+            frames.append(frame.mapInArrow(packer(reference, files.kinds[src], src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(cut_of(shipped).segments)):
+        for index in range(len(segments_of(reference).segments)):
             parcels = parcels.groupBy("group").transformWithStateInPandas(
-                Segmented(shipped, index), PARCEL, outputMode="Append", timeMode="None"
+                SegmentProcessor(reference, index), PARCEL, outputMode="Append", timeMode="None"
             )
         return run_to_end(
-            parcels, checkpoint, self._schema, lambda frame: self._taken(frame, shipped)
+            parcels, checkpoint, self._schema, lambda frame: self._load(frame, reference)
         )
 
-    def _shipped(self, plan: Layout) -> Shipped:
-        return ship(self.workload, plan, workers=self.workers)
+    def _reference(self, plan: Layout) -> TaskReference:
+        return describe_task(self.workload, plan, workers=self.workers)
 
     def _read(self, plan: Layout) -> Layout:
         """Return an input with only the columns that the program reads."""
@@ -118,14 +125,14 @@ class GenericQuery:
         )
         return replace(plan, streams=tuple(streams))
 
-    def _taken(self, frame: DataFrame, shipped: Shipped) -> pa.Table:
+    def _load(self, frame: DataFrame, reference: TaskReference) -> pa.Table:
         """Load an output into the driver, in order."""
-        last = cut_of(shipped).segments[-1]
+        last = segments_of(reference).segments[-1]
         parcels = frame.select("records").toArrow()["records"]
-        tables = [unpacked(records.as_buffer()) for records in parcels]
+        tables = [unpack(records.as_buffer()) for records in parcels]
         if not tables:
             return self._schema.empty_table()
-        return in_order(tables, last.places_out).select(self._schema.names)
+        return sort_by_place(tables, last.places_out).select(self._schema.names)
 
     @property
     def _schema(self) -> pa.Schema:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from streamlab.engines.spark.generic.tables import in_order, packed, unpacked
+from streamlab.engines.spark.generic.tables import pack, sort_by_place, unpack
 from streamlab.engines.spark.streaming.stream_files import END
 
 BEGIN = int(np.iinfo(np.int64).min) - 1
@@ -18,7 +18,7 @@ BEGIN = int(np.iinfo(np.int64).min) - 1
 
 
 @dataclass(slots=True)
-class Reached:
+class StreamProgress:
     """How far one stream has come.
 
     Attributes:
@@ -40,33 +40,33 @@ class Reached:
 
 
 @dataclass(slots=True)
-class Hold:
+class ReorderBuffer:
     """Buffered events of one group, and how far all streams have come."""
 
-    streams: list[Reached]
+    streams: list[StreamProgress]
     waiting: list[bytes] = field(default_factory=list)
 
     @property
     def frontier(self) -> tuple[int, int]:
         """The last complete event time and stream."""
-        return min((reached.ts, src) for src, reached in enumerate(self.streams))
+        return min((progress.ts, src) for src, progress in enumerate(self.streams))
 
     def end(self) -> None:
         """Record that the whole input has arrived."""
-        self.streams = [Reached(ts=END)]
+        self.streams = [StreamProgress(ts=END)]
 
     def release(self, tables: list[pa.Table], places: int) -> pa.Table | None:
         """Return the complete prefix of buffered and new events, in order; buffer the rest."""
-        tables = [*map(unpacked, self.waiting), *tables]
+        tables = [*map(unpack, self.waiting), *tables]
         self.waiting = []
         if not tables:
             return None
-        events = in_order(tables, places)
+        events = sort_by_place(tables, places)
         ts, source = events["place 0"].to_numpy(), events["place 1"].to_numpy()
         limit, last = self.frontier
         done = int(np.count_nonzero((ts < limit) | ((ts == limit) & (source <= last))))
         if limit == END:
             done = len(events)
         if done < len(events):
-            self.waiting = [packed(events.slice(done))]
+            self.waiting = [pack(events.slice(done))]
         return events.slice(0, done)

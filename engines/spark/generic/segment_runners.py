@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from streamlab.engines.spark.generic.level_runner import FlowLevel
 from streamlab.engines.spark.generic.segments import Segment
-from streamlab.engines.spark.generic.tables import TAG, Counter, events, followed
+from streamlab.engines.spark.generic.tables import TAG, Counter, events, output_table
 from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
 from streamlab.workloads.model.dgs.reference import KeyedRun
 from streamlab.workloads.model.operators.instance import Row, instance
@@ -23,11 +23,11 @@ class Runner(Protocol):
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         """Process records, in order, and close the windows that end at or before the watermark."""
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the state between two calls; it can be pickled."""
 
-    def hold(self, held: Any) -> None:
-        """Restore the state that `held` of another runner of the group returned."""
+    def restore(self, saved: Any) -> None:
+        """Restore the state that `state` of another runner of the group returned."""
 
 
 def runner(
@@ -82,16 +82,16 @@ class _Parts:
                 state = states[part] = initial_state(program)
             update(state, event, out)
             counter.note()
-        return followed(out.columns(program.output), counter.behind(table, self._places))
+        return output_table(out.columns(program.output), counter.places(table, self._places))
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return self._states if self._run is None else self._run.held()
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         if self._run is None:
-            self._states = held
+            self._states = saved
         else:
-            self._run.hold(held)
+            self._run.hold(saved)
 
 
 class _Keys:
@@ -115,13 +115,13 @@ class _Keys:
         self._rows.clear()
         ts: IntArray = columns["ts"].astype(np.int64, copy=False)
         nth = np.arange(len(ts))
-        return followed(columns, [ts, np.full_like(nth, self._group), nth])
+        return output_table(columns, [ts, np.full_like(nth, self._group), nth])
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return self._instance.held()
 
-    def hold(self, held: Any) -> None:
-        self._instance.hold(held)
+    def restore(self, saved: Any) -> None:
+        self._instance.hold(saved)
 
 
 class Stages:
@@ -143,17 +143,17 @@ class Stages:
             self._run.process(t)
             counter.note()
         columns = rows_to_columns(self._rows, self._pipeline.output)
-        made = followed(columns, counter.behind(table, self._places))
+        made = output_table(columns, counter.places(table, self._places))
         self._rows.clear()
         return made
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the states by operator."""
         return self._run.held()
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         """Restore states."""
-        self._run.hold(held)
+        self._run.hold(saved)
 
 
 class _Order:
@@ -162,8 +162,8 @@ class _Order:
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         return table
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return None
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         pass

@@ -55,18 +55,18 @@ class Segments:
     """A program split into segments.
 
     Attributes:
-        whole: the program.
+        program: the program.
         front: the leading stateless operators of a pipeline or a graph, which run where streams are read; None: none.
         segments: at least one.
-        words: a description for users.
+        description: a description for users.
     """
 
-    whole: Program
+    program: Program
     front: Segment | None
     segments: tuple[Segment, ...]
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The number of groups of each segment, for users."""
         counts = [f"{part.groups} group{'s' * (part.groups > 1)}" for part in self.segments]
         return ", then ".join(counts)
@@ -77,14 +77,14 @@ def segments(program: Program, alphabet: Alphabet, workers: int) -> Segments:
     if isinstance(program, Pipeline):
         return _pipeline(program, workers)
     if isinstance(program, Query):
-        return Segments(whole=program, front=None, segments=_query(program, workers))
+        return Segments(program=program, front=None, segments=_query(program, workers))
     if isinstance(program, Dataflow):
         return _dataflow(program, workers)
     assert isinstance(program, DGSProgram), "the adapter runs no other"
     parts = independent_parts(program, alphabet)
     groups = min(workers, len(np.unique(parts)))
     only = Segment(program=program, groups=groups, parts=parts)
-    return Segments(whole=program, front=None, segments=(only,))
+    return Segments(program=program, front=None, segments=(only,))
 
 
 def _query(query: Query, workers: int) -> tuple[Segment, ...]:
@@ -101,7 +101,7 @@ def _dataflow(flow: Dataflow, workers: int) -> Segments:
         Segment(program=flow, groups=level.groups, places=PLACE + level.number, level=level)
         for level in levels(flow, workers)
     )
-    return Segments(whole=flow, front=front, segments=tuple(behind))
+    return Segments(program=flow, front=front, segments=tuple(behind))
 
 
 def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
@@ -121,7 +121,7 @@ def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
     if not found:
         # Files of different streams do not end at the same event time, so a segment must sort records.
         found.append(Segment(program=None, groups=1, places=places))
-    return Segments(whole=pipeline, front=front, segments=tuple(found))
+    return Segments(program=pipeline, front=front, segments=tuple(found))
 
 
 def _groups(stage: Stage, workers: int) -> int:

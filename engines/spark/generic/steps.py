@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamlab.engines.spark.generic.partitioning import deal
-from streamlab.engines.spark.generic.reordering import BEGIN, Hold, Reached
+from streamlab.engines.spark.generic.reordering import BEGIN, ReorderBuffer, StreamProgress
 from streamlab.engines.spark.generic.segment_runners import runner
 from streamlab.engines.spark.generic.segments import Segments
-from streamlab.engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
-from streamlab.engines.spark.generic.task_reference import Shipped
+from streamlab.engines.spark.generic.tables import ROW, pack, sort_by_place, stream_table, unpack
+from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.engines.spark.streaming.stream_files import END
 from streamlab.workloads.model import Alphabet
 
@@ -54,7 +54,7 @@ def parcels_of(
     )
     if ts == END:  # The closing heartbeat.
         columns = {name: column[:-1] for name, column in columns.items()}
-    table = of_stream(cut.whole, kinds, src, columns)
+    table = stream_table(cut.program, kinds, src, columns)
     if cut.front is not None:
         made = runner(cut.front, alphabet).run(table, BEGIN)
         assert made is not None, "there is a table"
@@ -73,16 +73,18 @@ def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 @dataclass(slots=True)
-class Kept:
+class StepState:
     """State of a group between micro-batches; can be pickled."""
 
-    hold: Hold
-    state: Any = None
+    buffer: ReorderBuffer
+    value: Any = None
 
 
-def nothing_kept(shipped: Shipped) -> Kept:
+def initial_step_state(reference: TaskReference) -> StepState:
     """Return the initial state of a group."""
-    return Kept(hold=Hold(streams=[Reached() for _ in range(shipped.streams)]))
+    return StepState(
+        buffer=ReorderBuffer(streams=[StreamProgress() for _ in range(reference.streams)])
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,40 +92,40 @@ class Step:
     """Runs the groups of one segment.
 
     Attributes:
-        shipped: the task's description.
+        reference: the task's description.
         cut: the program in segments.
         index: index of the segment.
     """
 
-    shipped: Shipped
+    reference: TaskReference
     cut: Segments
     index: int
 
     def process(
-        self, group: int, kept: Kept, parcels: Iterable[Parcel], *, ended: bool
+        self, group: int, state: StepState, parcels: Iterable[Parcel], *, ended: bool
     ) -> list[Parcel]:
         """Process a group's parcels, and return those for the next segment.
 
         Args:
             group: index of the group in the segment.
-            kept: the group's state; changed.
+            state: the group's state; changed.
             parcels: all parcels, or those of a micro-batch.
             ended: whether no parcels follow, as in a batch query.
         """
-        table, watermark = self._taken(kept.hold, parcels, ended)
+        table, watermark = self._complete_records(state.buffer, parcels, ended)
         if watermark == BEGIN:
             return []
-        shipped = self.shipped
+        reference = self.reference
         segment = self.cut.segments[self.index]
-        running = runner(segment, shipped.alphabet, group, shipped.opening)
-        if kept.state is not None:
-            running.hold(kept.state)
+        running = runner(segment, reference.alphabet, group, reference.opening)
+        if state.value is not None:
+            running.restore(state.value)
         made = running.run(table, watermark)
-        kept.state = running.held()
-        return self._passed_on(made, watermark)
+        state.value = running.state()
+        return self._next_parcels(made, watermark)
 
-    def _taken(
-        self, hold: Hold, parcels: Iterable[Parcel], ended: bool
+    def _complete_records(
+        self, buffer: ReorderBuffer, parcels: Iterable[Parcel], ended: bool
     ) -> tuple[pa.Table | None, int]:
         """Return the records that are complete, in order, and the watermark after them."""
         places = self.cut.segments[self.index].places
@@ -132,30 +134,30 @@ class Step:
             if self.index:
                 watermark = max(watermark, parcel.ts)
             else:
-                hold.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
+                buffer.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
             if parcel.records is not None:
-                tables.append(unpacked(parcel.records))
+                tables.append(unpack(parcel.records))
         if self.index:
             # The first segment releases complete spans of the total order; this table is one.
-            return in_order(tables, places) if tables else None, watermark
+            return sort_by_place(tables, places) if tables else None, watermark
         if ended:
-            hold.end()
-        table = hold.release(tables, places)
-        limit = hold.frontier[0]
-        return table, self.shipped.closing if limit == END else limit
+            buffer.end()
+        table = buffer.release(tables, places)
+        limit = buffer.frontier[0]
+        return table, self.reference.closing if limit == END else limit
 
-    def _passed_on(self, made: pa.Table | None, watermark: int) -> list[Parcel]:
+    def _next_parcels(self, made: pa.Table | None, watermark: int) -> list[Parcel]:
         if self.index + 1 == len(self.cut.segments):
             if made is None or not len(made):
                 return []
-            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, packed(made))]
+            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, pack(made))]
         following = self.cut.segments[self.index + 1]
         if made is None or not len(made):
             by_group: Sequence[bytes | None] = [None] * following.groups
         else:
             # The outputs of a join are ahead of the watermark and advance it for the next operator.
             watermark = max(watermark, pc.max(made["place 0"]).as_py())
-            by_group = deal(following, self.shipped.alphabet, made)
+            by_group = deal(following, self.reference.alphabet, made)
         return [
             Parcel(group, FROM_SEGMENT, 0, 0, watermark, rows)
             for group, rows in enumerate(by_group)

@@ -29,12 +29,12 @@ ROW = "event row"
 """An event's row number in its stream; also a column of the files."""
 
 
-def place(columns: int) -> list[str]:
+def place_names(columns: int) -> list[str]:
     """Return the names of the place columns."""
     return [f"place {index}" for index in range(columns)]
 
 
-def of_stream(
+def stream_table(
     program: Program, kinds: tuple[int, ...], src: int, columns: Mapping[str, pa.Array]
 ) -> pa.Table:
     """Return rows of a stream as a program's events.
@@ -82,12 +82,12 @@ def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[An
     return Merged(columns=columns, lists=lists, stream=none, order=order).events(program)
 
 
-def followed(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
+def output_table(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
     """Return a program's outputs as a table; `places` are the place columns."""
-    return _table({**dict(zip(place(len(places)), places, strict=True)), **columns})
+    return _table({**dict(zip(place_names(len(places)), places, strict=True)), **columns})
 
 
-def behind(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
+def output_places(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
     """Return the places of outputs: the place of the record that caused each, then its number.
 
     Args:
@@ -97,7 +97,7 @@ def behind(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
     """
     cause = np.repeat(np.arange(len(counts)), counts)
     nth = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return [*(table[name].to_numpy()[cause] for name in place(places)), nth]
+    return [*(table[name].to_numpy()[cause] for name in place_names(places)), nth]
 
 
 class Counter:
@@ -111,20 +111,20 @@ class Counter:
         """Mark the end of a record's outputs."""
         self._marks.append(len(self._rows))
 
-    def behind(self, table: pa.Table, places: int) -> list[Any]:
+    def places(self, table: pa.Table, places: int) -> list[Any]:
         """Return the places of all outputs."""
         marks = np.array(self._marks, dtype=np.int64)
-        return behind(table, places, marks[1:] - marks[:-1])
+        return output_places(table, places, marks[1:] - marks[:-1])
 
 
-def in_order(tables: Sequence[pa.Table], places: int) -> pa.Table:
+def sort_by_place(tables: Sequence[pa.Table], places: int) -> pa.Table:
     """Concatenate at least one table, and sort by place."""
     rows = pa.concat_tables(tables)
-    keys = [rows[name].to_numpy() for name in reversed(place(places))]
+    keys = [rows[name].to_numpy() for name in reversed(place_names(places))]
     return rows.take(np.lexsort(keys))
 
 
-def packed(table: pa.Table) -> bytes:
+def pack(table: pa.Table) -> bytes:
     """Return a table as bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -132,8 +132,8 @@ def packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpacked(data: bytes) -> pa.Table:
-    """Return the table that `packed` serialised."""
+def unpack(data: bytes) -> pa.Table:
+    """Return the table that `pack` serialised."""
     return pa.ipc.open_stream(data).read_all()
 
 

@@ -12,7 +12,7 @@ from streamlab.workloads.model.code.fingerprint import code_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shipped:
+class TaskReference:
     """The description of a task that is sent to workers.
 
     Attributes:
@@ -38,11 +38,11 @@ class Shipped:
         return _load_program(self.reference, self.params)
 
 
-def ship(workload: Workload, plan: Layout, *, workers: int) -> Shipped:
+def describe_task(workload: Workload, plan: Layout, *, workers: int) -> TaskReference:
     """Return the description of a workload and an input for workers."""
     times = [stream.ts_max for stream in plan.streams if stream.rows]
     ends = [] if plan.until_ts is None else [plan.until_ts - 1]
-    return Shipped(
+    return TaskReference(
         alphabet=Alphabet(kinds=workload.program.kinds, keys=plan.keys),
         streams=len(plan.streams),
         workers=workers,

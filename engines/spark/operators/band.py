@@ -29,7 +29,7 @@ class Bins:
     right: str
 
 
-def near(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
+def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
     """Return the join of the kinds `left` and `right`.
 
     Args:
@@ -42,7 +42,7 @@ def near(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None
     count = PER_WINDOW_STREAMING if inputs.streaming else PER_WINDOW
     width = max(1, -(-size // count))
     reach = -(-size // width)
-    left, right = (_named(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
+    left, right = (_add_prefix(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
     bucket = f"{inputs.clock.since('l_ts')} div {width}"
     left = left.select("*", F.expr(bucket).alias("l_bucket"))
     bucket = f"{inputs.clock.since('r_ts')} div {width}"
@@ -69,5 +69,5 @@ def near(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None
     return joined.selectExpr("greatest(l_ts, r_ts) + 1 as ts", *output, "cast(0 as short) as src")
 
 
-def _named(frame: DataFrame, side: str) -> DataFrame:
+def _add_prefix(frame: DataFrame, side: str) -> DataFrame:
     return frame.select(*(F.col(name).alias(f"{side}_{name}") for name in frame.columns))

@@ -51,7 +51,7 @@ def clock(plan: Layout, advance: int) -> Clock:
     return Clock(origin=(first // advance - 1) * advance, end=end)
 
 
-def beyond(plan: Layout, advance: int, size: int) -> str | None:
+def timestamp_overflow(plan: Layout, advance: int, size: int) -> str | None:
     """Return why an input does not fit Spark's timestamps, or None."""
     times = clock(plan, advance)
     lasts = times.end - times.origin + 2 * size

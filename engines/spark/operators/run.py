@@ -15,7 +15,7 @@ from streamlab.engines.spark.operators.clock import Clock, clock
 from streamlab.engines.spark.operators.registry import relation
 from streamlab.engines.spark.operators.relation import Inputs
 from streamlab.engines.spark.operators.split import Part, parts, split
-from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
 from streamlab.workloads.model import Columns, Params, Query, Workload
 
 TASKS_PER_WORKER = 4
@@ -85,7 +85,9 @@ class OperatorQuery:
             heartbeats=len(parts(plan, self.query)) if query_relation.closes else 0,
         )
 
-    def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
+    def streaming(
+        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
+    ) -> QueryResult:
         """Run the query until all files are processed; `rows` are events, without heartbeats.
 
         Each micro-batch takes one file of every part. Its output is a relation without an order: the sink loads it

@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame
 
-from streamlab.engines.spark.operators.band import Bins, near
+from streamlab.engines.spark.operators.band import Bins, near_join
 from streamlab.engines.spark.operators.relation import Inputs, Relation
 from streamlab.workloads.suite.scale_join.program import BAND
 
@@ -17,7 +17,7 @@ _BINS = Bins(
 
 
 def _pairs(inputs: Inputs) -> DataFrame:
-    return near(inputs, _MATCH, _OUTPUT, _BINS if inputs.form == "bins" else None)
+    return near_join(inputs, _MATCH, _OUTPUT, _BINS if inputs.form == "bins" else None)
 
 
 # A watermark 1 ms behind: a join drops tuples that are not later, and ties may continue in the next file.

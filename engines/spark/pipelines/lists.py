@@ -14,12 +14,12 @@ ORDER = ("since", "rank")
 """Order of lists: by hour, then by rank."""
 
 
-def since(hour_ms: int) -> str:
+def hour_start(hour_ms: int) -> str:
     """Return the SQL of the beginning of an hour; also right for times before 1970."""
     return f"ts - pmod(ts, {hour_ms}L) as since"
 
 
-def of_each_hour(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
+def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
     """Return the top list of each hour; counts restart every hour.
 
     Args:
@@ -35,7 +35,7 @@ def of_each_hour(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
     return _closed(listed.where(F.col("rank") <= top), _hours(counted, "began"))
 
 
-def so_far(pairs: DataFrame, item: int, top: int) -> DataFrame:
+def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
     """Return, for every hour with pairs except the last, the top list of all counts until its end.
 
     An item with count n leaves the list at the latest when `top` items have count n + 1. This bounds the rows of

@@ -36,7 +36,7 @@ class Relation:
     order: tuple[str, ...]
 
 
-def chosen(params: Params, name: str, column: str) -> str:
+def id_filter(params: Params, name: str, column: str) -> str:
     """Return the SQL condition that a column is among the ids of a query parameter, or `true`."""
     from streamlab.workloads.inputs.retail.ids import parse_ids
 

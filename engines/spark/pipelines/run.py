@@ -13,7 +13,7 @@ from streamlab.engines.spark.batch.markers import scan
 from streamlab.engines.spark.layout import Layout, ddl, read_rows
 from streamlab.engines.spark.operators.split import bounds, cuts_at, write
 from streamlab.engines.spark.pipelines.registry import relation
-from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
 from streamlab.workloads.model import Columns, Workload
 
 ROW = ("row", "int64")
@@ -68,7 +68,7 @@ class Pipelines:
         files: tuple[tuple[tuple[str, str], ...], ...],
         folder: Path,
         checkpoint: Path,
-    ) -> Ran:
+    ) -> QueryResult:
         """Run the query until all files are processed.
 
         Each micro-batch takes one file of every stream, which is a complete span of event time. Spark sorts its

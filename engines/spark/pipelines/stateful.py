@@ -3,7 +3,7 @@
 A micro-batch has all records of a span of event time, which follows that of the previous micro-batch. Spark passes
 records to an operator in any order, so a step sorts them by place first.
 A step takes a group of keys as one pandas frame, because a call per key would cost more than the work in it: `by_key`
-spreads keys over a few groups, `in_one` uses one group.
+spreads keys over a few groups, `in_one_group` uses one group.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.spark.pipelines.relation import PLACE
 from streamlab.engines.spark.streaming.group_labels import labels
-from streamlab.engines.spark.streaming.group_state import KeptProcessor
+from streamlab.engines.spark.streaming.group_state import ValueProcessor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def by_key(records: DataFrame, key: str, groups: int, step: Step) -> DataFrame:
     return _apply(records.withColumn("group", F.get(names, place)), step)
 
 
-def in_one(records: DataFrame, step: Step) -> DataFrame:
+def in_one_group(records: DataFrame, step: Step) -> DataFrame:
     """Return the output of a step with a single state."""
     return _apply(records.withColumn("group", F.lit(0)), step)
 
@@ -52,7 +52,7 @@ def _apply(grouped: DataFrame, step: Step) -> DataFrame:
     )
 
 
-class _Processor(KeptProcessor):
+class _Processor(ValueProcessor):
     """Stores the state of a step."""
 
     def __init__(self, step: Step) -> None:
@@ -67,14 +67,14 @@ class _Processor(KeptProcessor):
         return output[self._names], held
 
 
-def after(held: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+def append_rows(held: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Return the stored rows followed by the new rows, and the number of stored rows."""
     if held is None:
         return new, 0
     return pd.concat([held, new], ignore_index=True), len(held)
 
 
-def runs_of(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+def run_starts(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
     """Return a mask of the values that differ from their predecessor; the first value counts as different."""
     values = column.to_numpy()
     begins = np.ones(len(values), dtype=np.bool_)
@@ -86,10 +86,10 @@ def changes(key: str, fields: tuple[str, ...], output: str) -> Step:
     """Return the step that forwards records that differ in some field from the key's previous record."""
 
     def run(held: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        records, old = after(held, new)
+        records, old = append_rows(held, new)
         by = records.sort_values(key, kind="stable")
-        begins = runs_of(by[key])
-        differs = np.logical_or.reduce([begins, *(runs_of(by[name]) for name in fields)])
+        begins = run_starts(by[key])
+        differs = np.logical_or.reduce([begins, *(run_starts(by[name]) for name in fields)])
         ends = np.append(begins[1:], True)
         changed = by[differs & (by.index >= old)]
         return changed, by[ends]

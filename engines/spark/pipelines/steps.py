@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from streamlab.engines.spark.pipelines import relation
-from streamlab.engines.spark.pipelines.stateful import Step, after, runs_of
+from streamlab.engines.spark.pipelines.stateful import Step, append_rows, run_starts
 from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
 
 PLACE = list(relation.PLACE)
@@ -64,9 +64,9 @@ def _sessions(
     held: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the clicks of ended sessions, with the ends' places, and the clicks of open sessions."""
-    unsorted, _ = after(held, new)
+    unsorted, _ = append_rows(held, new)
     clicks = unsorted.sort_values("user", kind="stable", ignore_index=True)
-    first = runs_of(clicks["user"])
+    first = run_starts(clicks["user"])
     begins = first.copy()
     begins[1:] |= np.diff(clicks["ts"].to_numpy()) > gap_ms
     session = np.cumsum(begins) - 1
@@ -88,7 +88,7 @@ def last_views(views: int, within_ms: int) -> Step:
     """Return the step that makes a row of each recent view before a purchase, at the purchase's place."""
 
     def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        clicks, _ = after(held, new)
+        clicks, _ = append_rows(held, new)
         steps = clicks.sort_values("user", kind="stable", ignore_index=True)
         viewing = (steps["sale"] == 0).to_numpy()
         viewed, bought = steps[viewing], steps[~viewing]
@@ -111,11 +111,11 @@ def sold_together(most_items: int, hour_ms: int) -> Step:
     """Return the step that counts pairs of items on tickets, by hour, within a micro-batch."""
 
     def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        sales, old = after(held, new)
+        sales, old = append_rows(held, new)
         sales = sales.assign(fresh=np.arange(len(sales)) >= old)
         by_slot = sales.sort_values("slot", kind="stable", ignore_index=True)
-        slots = runs_of(by_slot["slot"])
-        number = np.cumsum(slots | runs_of(by_slot["ticket"]))
+        slots = run_starts(by_slot["slot"])
+        number = np.cumsum(slots | run_starts(by_slot["ticket"]))
         lines = by_slot.assign(number=number).drop_duplicates(["number", "item"])
         lines = lines.assign(nth=lines.groupby("number").cumcount())
         lines = lines[lines["nth"] < most_items]
@@ -147,7 +147,7 @@ def declining(days: int) -> Step:
     """Return the step that reports each category that is not growing, at the end of each day."""
 
     def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        sales, _ = after(held, new.assign(fresh=True))
+        sales, _ = append_rows(held, new.assign(fresh=True))
         by_day = sales.groupby(["category", "day"], as_index=False).agg(
             ts=("ts", "first"),
             src=("src", "first"),

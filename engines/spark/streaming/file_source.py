@@ -26,7 +26,7 @@ LONGEST_SLEEP_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class DropTimes:
     """When each drop was done, ns after the start, and whether the process had real-time priority.
 
     With both cores busy, the latest of about 60 drops was 10 to 25 ms late in an ordinary process. With real-time
@@ -65,12 +65,12 @@ class Dropper:
         """Whether the process has ended with an error."""
         return self._process.poll() not in (None, 0)
 
-    def result(self) -> Dropped:
+    def result(self) -> DropTimes:
         """Wait for the last drop; return the times of all drops."""
         assert self._process.stdout is not None
         result = json.loads(self._process.stdout.readline() or '{"times_ns": [], "real_time": 0}')
         self._process.wait()
-        return Dropped(times_ns=tuple(result["times_ns"]), real_time=bool(result["real_time"]))
+        return DropTimes(times_ns=tuple(result["times_ns"]), real_time=bool(result["real_time"]))
 
     def close(self) -> None:
         """Kill the process. May be called twice."""

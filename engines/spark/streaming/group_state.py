@@ -11,7 +11,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 STATE = "value binary"
 
 
-class KeptProcessor(StatefulProcessor):
+class ValueProcessor(StatefulProcessor):
     """Stores any value that can be pickled in Spark's state store."""
 
     @abstractmethod

@@ -41,7 +41,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stamped:
+class OutputTimes:
     """Result of `stamp_outputs`."""
 
     latency: Histogram
@@ -56,7 +56,7 @@ def stamp_outputs(
     load: OfferedLoad,
     drops: Drops,
     dropped_ns: IntArray,
-) -> Stamped:
+) -> OutputTimes:
     """Return latencies and progress.
 
     Args:
@@ -85,7 +85,7 @@ def stamp_outputs(
         processed = sum(batch.processed.values())
         consumed[row] += processed - before
         before = processed
-    return Stamped(
+    return OutputTimes(
         latency=steady.histogram(LATENCY),
         warm_up_latency=warm_up.histogram(LATENCY),
         service_latency=service.histogram(SERVICE),

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamlab.engines.spark.layout import Layout
-from streamlab.engines.spark.streaming.stream_files import ROW_GROUP, positioned, stamp
+from streamlab.engines.spark.streaming.stream_files import ROW_GROUP, read_positioned, stamp
 from streamlab.workloads.model.streams.stream import IntArray
 
 BEATS = "beats"
@@ -77,7 +77,7 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Staged:
+class StagedFiles:
     """Files ready to be dropped.
 
     Attributes:
@@ -89,7 +89,7 @@ class Staged:
     columns: tuple[tuple[tuple[str, str], ...], ...]
 
 
-def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> Staged:
+def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFiles:
     """Write the files of all drops to a staging folder, and make the folders that Spark watches.
 
     Raises:
@@ -110,7 +110,7 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> Staged:
         (staging / folder).mkdir(parents=True)
         (watched / folder).mkdir(parents=True)
     for src, folder in enumerate(folders):
-        table, rows = positioned(plan, src), drops.rows[src]
+        table, rows = read_positioned(plan, src), drops.rows[src]
         columns.append(tuple((field.name, str(field.type)) for field in table.schema))
         for place in np.flatnonzero(np.diff(rows)).tolist():
             begin, end = int(rows[place]), int(rows[place + 1])
@@ -122,4 +122,4 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> Staged:
             "rows": np.array([rows[place + 1] for rows in drops.rows]),
         }
         put(pa.table(beat), BEATS, place)
-    return Staged(moves=tuple(map(tuple, moves)), columns=tuple(columns))
+    return StagedFiles(moves=tuple(map(tuple, moves)), columns=tuple(columns))

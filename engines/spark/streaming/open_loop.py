@@ -15,7 +15,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import IntArray, OfferedLoad
 from streamlab.engines.spark.layout import Layout, ddl
-from streamlab.engines.spark.streaming.file_source import Dropped, Dropper
+from streamlab.engines.spark.streaming.file_source import Dropper, DropTimes
 from streamlab.engines.spark.streaming.latencies import Batch
 from streamlab.engines.spark.streaming.load_files import BEATS, Drops, cut, stage
 from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
@@ -29,7 +29,7 @@ REPORT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
+class OpenLoopResult:
     """Result of an open-loop run; times are ns after the start of the load.
 
     `real_time` states whether the dropper had real-time priority.
@@ -95,7 +95,7 @@ class OpenLoop:
         planned = self.drops.planned_ns.tolist()
         self._dropper = Dropper(planned, staged.moves, folder / "plan.json")
 
-    def run(self) -> Arrived:
+    def run(self) -> OpenLoopResult:
         """Start the load; return when every event is processed.
 
         Raises:
@@ -110,7 +110,7 @@ class OpenLoop:
         self._started.stop()
         dropped = self._dropper.result()
         begun = {number: begin - wall_ns - start_ns for number, begin in reports.items()}
-        return self._arrived(start_ns, begun, dropped)
+        return self._result(start_ns, begun, dropped)
 
     def close(self) -> None:
         """Stop the query and the dropper. May be called twice."""
@@ -149,7 +149,9 @@ class OpenLoop:
                 begun[report["batchId"]] = _wall_ns(report["timestamp"])
         return begun
 
-    def _arrived(self, start_ns: int, begun: Mapping[int, int], dropped: Dropped) -> Arrived:
+    def _result(
+        self, start_ns: int, begun: Mapping[int, int], dropped: DropTimes
+    ) -> OpenLoopResult:
         schema = pa.schema([(n, pa.from_numpy_dtype(t)) for n, t in self._output])
         batches: list[Batch] = []
         processed: dict[int, int] = {}
@@ -172,7 +174,7 @@ class OpenLoop:
             )
             for name, dtype in self._output
         }
-        return Arrived(
+        return OpenLoopResult(
             batches=tuple(batches),
             dropped_ns=np.array(dropped.times_ns, dtype=np.int64),
             real_time=dropped.real_time,

@@ -34,7 +34,7 @@ PER_STREAM = frozenset({"page_view_join"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class QueryResult:
     """Result of a streaming query: output in the order of emission, rows read, and number of micro-batches.
 
     Attributes:
@@ -82,7 +82,7 @@ def outputs(sources: Sequence[DataFrame], query: Query) -> DataFrame:
     return packed.mapInArrow(unpacker(query), ddl(query.output))
 
 
-def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> Ran:
+def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> QueryResult:
     """Run the query until all files are processed.
 
     Each micro-batch takes one file of every stream. The sink loads its output into the driver as Arrow; a repeated
@@ -95,7 +95,7 @@ def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> R
 
 def run_to_end(
     output: DataFrame, checkpoint: Path, schema: pa.Schema, take: Callable[[DataFrame], pa.Table]
-) -> Ran:
+) -> QueryResult:
     """Run a query until all its files are processed, and return its result.
 
     Args:
@@ -117,7 +117,7 @@ def run_to_end(
     tables = [answers[batch] for batch in sorted(answers)]
     table = pa.concat_tables([schema.empty_table(), *tables])
     progress = started.recentProgress
-    return Ran(
+    return QueryResult(
         columns={name: table[name].to_numpy() for name in schema.names},
         rows=sum(report["numInputRows"] for report in progress),
         micro_batches=len(answers),

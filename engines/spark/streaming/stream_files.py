@@ -36,7 +36,7 @@ def split(plan: Layout, folder: Path, files: int) -> tuple[tuple[tuple[str, str]
     )
 
 
-def positioned(plan: Layout, src: int) -> pa.Table:
+def read_positioned(plan: Layout, src: int) -> pa.Table:
     """Return a stream's rows; with the column `pos` if it has markers.
 
     Raises:
@@ -70,7 +70,7 @@ def stamp(path: Path, place: int) -> None:
 
 def _split_stream(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[str, str], ...]:
     folder.mkdir(parents=True)
-    table = positioned(plan, src)
+    table = read_positioned(plan, src)
     closing = pa.table(
         {f.name: pa.array([END if f.name in ("ts", "pos") else 0], f.type) for f in table.schema},
         schema=table.schema,
