@@ -1,4 +1,4 @@
-"""Fraud detection: sums between rules, a model from each, and a filter with the model in force."""
+"""Detects fraud: sums between rules, derives a model from each sum, and filters by the current model."""
 
 import polars as pl
 
@@ -29,5 +29,5 @@ def _frauds(src: int, table: pl.DataFrame, cuts: pl.Series, models: pl.Series) -
     )
 
 
-def _kind(of: int) -> pl.Expr:
-    return pl.lit(of, pl.Int8).alias("kind")
+def _kind(kind: int) -> pl.Expr:
+    return pl.lit(kind, pl.Int8).alias("kind")
