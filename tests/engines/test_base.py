@@ -178,7 +178,7 @@ def test_lack_of_memory_is_no_crash_of_the_engine(tmp_path):
     ("answer", "words"),
     [
         (None, "sums: the answer, of type NoneType, has no column ts; return a mapping"),
-        ({"ts": [1]}, "sums: the answer, of type dict, has no column sum; .*, of ts, sum$"),
+        ({"ts": [1]}, "sums: the answer, of type dict, has no column sum; .* columns ts, sum$"),
         (np.zeros(1, [("ts", int)]), "sums: the answer, of type ndarray, has no column sum"),
     ],
 )
