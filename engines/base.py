@@ -93,9 +93,9 @@ class BaseEngine(ABC):
         if undeclared is not None:
             return undeclared
         if self.environment is not None:
-            lacking = environment.lacking(self.name, self.environment)
-            if lacking is not None:
-                return lacking
+            unusable = environment.unusable_reason(self.name, self.environment)
+            if unusable is not None:
+                return unusable
         return self.refused(task)
 
     def _undeclared(self, task: Task) -> str | None:

@@ -30,7 +30,7 @@ class Conditions:
     """States what a rate includes.
 
     Attributes:
-        unit: unit of hand-over, one of UNITS; `of` replaces it where a variant uses `Task.batch`.
+        unit: unit of hand-over, one of UNITS; `cell_conditions` replaces it where a variant uses `Task.batch`.
         origin: where the input is when the clock starts, one of ORIGINS.
         also_timed: a subset of PARTS, in their order.
 
@@ -60,7 +60,7 @@ Declared = Conditions | Callable[[str], Conditions]
 """A variant's conditions, or a function from a workload's name to them."""
 
 
-def of(
+def cell_conditions(
     declared: Declared | None, *, workload: str, batch: int | None, offered: bool
 ) -> Conditions | None:
     """Return the conditions of a cell; None where the variant declares none.

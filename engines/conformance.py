@@ -224,7 +224,7 @@ def run_case(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Execution:
     """Result of a task: measurements, answer, duration, and leftover processes and threads."""
 
     measured: Measured
@@ -233,7 +233,7 @@ class Done:
     left_behind: tuple[str, ...]
 
 
-def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
+def execute(engine: Engine, task: Task, *, shared: bool = False) -> Execution:
     """Prepare, run, take the answer and close twice, in this process.
 
     Unless a session is shared, waits up to CLOSE_GRACE_S for leftover processes and threads to end.
@@ -249,7 +249,7 @@ def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
     finally:
         prepared.close()
         prepared.close()
-    return Done(
+    return Execution(
         measured=measured,
         answer=answer,
         duration_ns=duration_ns,

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.conformance import CaseResult, Done, Setting, execute, ordinary_input, ties
+from streamlab.engines.conformance import (
+    CaseResult,
+    Execution,
+    Setting,
+    execute,
+    ordinary_input,
+    ties,
+)
 from streamlab.engines.protocol import (
     ADAPTIVE,
     FULL,
@@ -151,7 +158,7 @@ def run_load_case(
 
 
 def _about_time(
-    done: Done, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
+    done: Execution, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
 ) -> list[str]:
     """Return the implausible figures in an engine's measurements of a run."""
     measured, events = done.measured, sum(map(len, times))

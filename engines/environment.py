@@ -27,11 +27,11 @@ __all__ = [
     "Environment",
     "activate",
     "command",
+    "declared_environment",
     "folder",
-    "lacking",
     "make",
+    "unusable_reason",
     "versions",
-    "wanted_by",
 ]
 
 
@@ -54,13 +54,13 @@ class Environment:
     build: Callable[[Path], None] | None = None
 
 
-def wanted_by(engine: object) -> Environment | None:
+def declared_environment(engine: object) -> Environment | None:
     """Return the environment that an adapter declares; None: the lab's packages suffice."""
     declared = getattr(engine, "environment", None)
     return declared if isinstance(declared, Environment) else None
 
 
-def lacking(name: str, environment: Environment) -> str | None:
+def unusable_reason(name: str, environment: Environment) -> str | None:
     """Return why an engine's environment is unusable, with the command to make it; None: it is usable."""
     try:
         current = _fingerprint(name, environment)

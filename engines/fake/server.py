@@ -12,14 +12,14 @@ _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServiceTimes:
     """When each event was taken and done; int64[n], ns after the start, in the order of arrival."""
 
     taken_ns: IntArray
     done_ns: IntArray
 
 
-def serve(arrive_ns: IntArray, options: FakeOptions) -> Served:
+def serve(arrive_ns: IntArray, options: FakeOptions) -> ServiceTimes:
     """Serve events first come, first served.
 
     A stall delays the first event that would be taken in it: the event is taken on time and done after the stall, and
@@ -37,7 +37,7 @@ def serve(arrive_ns: IntArray, options: FakeOptions) -> Served:
     if stalled < len(begin) and begin[stalled] < until_ns:
         service[stalled] += until_ns - begin[stalled]
         begin, done = _queue(arrive_ns, service)
-    return Served(taken_ns=_round(begin), done_ns=_round(done))
+    return ServiceTimes(taken_ns=_round(begin), done_ns=_round(done))
 
 
 def _service_ns(count: int, options: FakeOptions) -> npt.NDArray[np.float64]:

@@ -25,7 +25,7 @@ def measure_ceiling() -> float:
     Raises:
         EngineError: Flink's environment is missing, or Flink cannot start.
     """
-    reason = environment.lacking("flink", ENVIRONMENT)
+    reason = environment.unusable_reason("flink", ENVIRONMENT)
     if reason is not None:
         raise EngineError(reason)
     with tempfile.TemporaryDirectory(prefix="flink-ceiling-") as name:
