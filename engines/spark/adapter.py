@@ -269,8 +269,8 @@ class SparkPrepared:
         if self._task.variant == "streaming":
             time = time.copy()
             for src in np.unique(columns["src"]):
-                own = columns["src"] == src
-                time[own] = np.maximum.accumulate(time[own])
+                mask = columns["src"] == src
+                time[mask] = np.maximum.accumulate(time[mask])
         row = (columns["row"],) if "row" in columns else ()
         order = np.lexsort((*row, columns["src"], time))
         return {name: columns[name][order].astype(kind) for name, kind in self._output.items()}

@@ -17,7 +17,7 @@ def answer(tables: Tables) -> list[pl.DataFrame]:
         sums = sums + run_sums(table["value"], cuts[src])
     models = pl.concat([pl.Series([0]), (sums + rules["value"]) % MODULUS])
     aggregates = rules.select("ts", _kind(AGGREGATE), sums.alias("value"), "src")
-    return [aggregates, *(_frauds(*own, cuts[own[0]], models) for own in streams.bulk)]
+    return [aggregates, *(_frauds(src, table, cuts[src], models) for src, table in streams.bulk)]
 
 
 def _frauds(src: int, table: pl.DataFrame, cuts: pl.Series, models: pl.Series) -> pl.DataFrame:

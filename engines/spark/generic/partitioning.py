@@ -21,26 +21,26 @@ def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | 
     if isinstance(segment.program, Query) and segment.program.operators[0].join is not None:
         return [pack(table)] * segment.groups
     return [
-        pack(table.filter(pa.array(own))) if own.any() else None
-        for own in _owned(segment, alphabet, table)
+        pack(table.filter(pa.array(mask))) if mask.any() else None
+        for mask in _owners(segment, alphabet, table)
     ]
 
 
-def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray[np.bool_]:
+def _owners(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray[np.bool_]:
     """Return bool[groups, rows]: which groups need which records."""
     program, groups = segment.program, segment.groups
     assert program is not None
-    owned = np.zeros((groups, len(table)), dtype=np.bool_)
+    owners = np.zeros((groups, len(table)), dtype=np.bool_)
     if segment.level is not None:
-        owned[segment.level.groups_of(table), np.arange(len(table))] = True
+        owners[segment.level.groups_of(table), np.arange(len(table))] = True
     elif isinstance(program, DGSProgram):
         assert segment.parts is not None
-        owned[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
+        owners[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
     elif isinstance(program, Pipeline):
         key = program.stages[0].key
         assert key is not None, "segments of several groups are those of keys"
         for row, t in enumerate(events(program, alphabet, table)):
-            owned[_partition(program.stages[0], int(key(t))) % groups, row] = True
+            owners[_partition(program.stages[0], int(key(t))) % groups, row] = True
     else:
         assert isinstance(program, Query)
         (operator,) = program.operators
@@ -48,8 +48,8 @@ def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray
         for row, t in enumerate(events(program, alphabet, table)):
             operator.keys(t, adding)
             for key_ in adding.take():
-                owned[bucket_of(operator, key_) % groups, row] = True
-    return owned
+                owners[bucket_of(operator, key_) % groups, row] = True
+    return owners
 
 
 def _partition(stage: Stage, key: int) -> int:

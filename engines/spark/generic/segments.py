@@ -114,14 +114,14 @@ def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
     first = begins[0] if begins else len(pipeline.stages)
     front = Segment(program=_slice(pipeline, 0, first), groups=1) if first else None
     places = PLACE + (front is not None)
-    found: list[Segment] = []
+    parts: list[Segment] = []
     for (begin, groups), end in zip(cuts, [*begins, len(pipeline.stages)][1:], strict=True):
         piece = _slice(pipeline, begin, end)
-        found.append(Segment(program=piece, groups=groups, places=places + len(found)))
-    if not found:
+        parts.append(Segment(program=piece, groups=groups, places=places + len(parts)))
+    if not parts:
         # Files of different streams do not end at the same event time, so a segment must sort records.
-        found.append(Segment(program=None, groups=1, places=places))
-    return Segments(program=pipeline, front=front, segments=tuple(found))
+        parts.append(Segment(program=None, groups=1, places=places))
+    return Segments(program=pipeline, front=front, segments=tuple(parts))
 
 
 def _groups(stage: Stage, workers: int) -> int:

@@ -89,15 +89,15 @@ class SegmentProcessor(ValueProcessor):
         self._cut: Segments | None = None
 
     def process(
-        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
     ) -> tuple[pd.DataFrame | None, Any]:
         """Process a group's parcels of a micro-batch."""
         # Not in `init`, which Spark also calls in a separate process when a query starts.
         cut = self._cut = self._cut or segments_of(self._reference)
-        kept = kept or initial_step_state(self._reference)
+        state = value or initial_step_state(self._reference)
         group = labels(cut.segments[self._index].groups).index(int(key[0]))
         parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
         step = Step(reference=self._reference, cut=cut, index=self._index)
-        made = step.process(group, kept, parcels, ended=False)
+        made = step.process(group, state, parcels, ended=False)
         names = _labels_behind(cut, self._index)
-        return _batch(made, names).to_pandas() if made else None, kept
+        return _batch(made, names).to_pandas() if made else None, state

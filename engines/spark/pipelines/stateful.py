@@ -60,18 +60,18 @@ class _Processor(ValueProcessor):
         self._names = [field.split()[0] for field in step.output.split(",")]
 
     def process(
-        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
     ) -> tuple[pd.DataFrame, Any]:
         new = pd.concat(list(rows), ignore_index=True)
-        output, held = self._step.run(kept, new.sort_values(list(PLACE), ignore_index=True))
-        return output[self._names], held
+        output, state = self._step.run(value, new.sort_values(list(PLACE), ignore_index=True))
+        return output[self._names], state
 
 
-def append_rows(held: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+def append_rows(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Return the stored rows followed by the new rows, and the number of stored rows."""
-    if held is None:
+    if state is None:
         return new, 0
-    return pd.concat([held, new], ignore_index=True), len(held)
+    return pd.concat([state, new], ignore_index=True), len(state)
 
 
 def run_starts(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
@@ -85,8 +85,8 @@ def run_starts(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
 def changes(key: str, fields: tuple[str, ...], output: str) -> Step:
     """Return the step that forwards records that differ in some field from the key's previous record."""
 
-    def run(held: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        records, old = append_rows(held, new)
+    def run(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        records, old = append_rows(state, new)
         by = records.sort_values(key, kind="stable")
         begins = run_starts(by[key])
         differs = np.logical_or.reduce([begins, *(run_starts(by[name]) for name in fields)])

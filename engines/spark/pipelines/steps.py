@@ -24,8 +24,8 @@ TRENDS = f"{_PLACE}, category short, day int, points int, rise long, run long"
 def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
     """Return the step that makes pairs of items of ended sessions, at the place of the click that ends each."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        closed, still_open = _sessions(held, new, gap_ms)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        closed, still_open = _sessions(state, new, gap_ms)
         items = closed.drop_duplicates(["session", "item"])
         items = items.assign(nth=items.groupby("session").cumcount())
         items = items[items["nth"] < most_items]
@@ -39,8 +39,8 @@ def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
 def abandoned_carts(gap_ms: int) -> Step:
     """Return the step that makes a row of each session that ends with an abandoned cart."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        closed, still_open = _sessions(held, new, gap_ms)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        closed, still_open = _sessions(state, new, gap_ms)
         click = np.arange(len(closed))
         pages = closed.assign(
             ordered=np.where(closed["page"] == ORDER, click, -1),
@@ -61,10 +61,10 @@ def abandoned_carts(gap_ms: int) -> Step:
 
 
 def _sessions(
-    held: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
+    state: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the clicks of ended sessions, with the ends' places, and the clicks of open sessions."""
-    unsorted, _ = append_rows(held, new)
+    unsorted, _ = append_rows(state, new)
     clicks = unsorted.sort_values("user", kind="stable", ignore_index=True)
     first = run_starts(clicks["user"])
     begins = first.copy()
@@ -87,8 +87,8 @@ def _at_end(rows: pd.DataFrame, fields: list[str]) -> pd.DataFrame:
 def last_views(views: int, within_ms: int) -> Step:
     """Return the step that makes a row of each recent view before a purchase, at the purchase's place."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        clicks, _ = append_rows(held, new)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        clicks, _ = append_rows(state, new)
         steps = clicks.sort_values("user", kind="stable", ignore_index=True)
         viewing = (steps["sale"] == 0).to_numpy()
         viewed, bought = steps[viewing], steps[~viewing]
@@ -110,8 +110,8 @@ def last_views(views: int, within_ms: int) -> Step:
 def sold_together(most_items: int, hour_ms: int) -> Step:
     """Return the step that counts pairs of items on tickets, by hour, within a micro-batch."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        sales, old = append_rows(held, new)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        sales, old = append_rows(state, new)
         sales = sales.assign(fresh=np.arange(len(sales)) >= old)
         by_slot = sales.sort_values("slot", kind="stable", ignore_index=True)
         slots = run_starts(by_slot["slot"])
@@ -146,8 +146,8 @@ def _earlier(lines: pd.DataFrame) -> pd.DataFrame:
 def declining(days: int) -> Step:
     """Return the step that reports each category that is not growing, at the end of each day."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        sales, _ = append_rows(held, new.assign(fresh=True))
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        sales, _ = append_rows(state, new.assign(fresh=True))
         by_day = sales.groupby(["category", "day"], as_index=False).agg(
             ts=("ts", "first"),
             src=("src", "first"),

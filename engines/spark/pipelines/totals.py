@@ -34,8 +34,8 @@ def lists(top: int, more_than: int, *, restart: bool) -> Step:
         restart: whether counts restart every hour.
     """
 
-    def run(held: _Counts | None, new: pd.DataFrame) -> tuple[pd.DataFrame, _Counts]:
-        counts = held or _Counts()
+    def run(state: _Counts | None, new: pd.DataFrame) -> tuple[pd.DataFrame, _Counts]:
+        counts = state or _Counts()
         tops = []
         for _, pairs in new.groupby("since"):
             ts, since = int(pairs["ts"].iloc[0]), int(pairs["since"].iloc[0])
@@ -60,8 +60,8 @@ def _best(counts: _Counts, top: int, more_than: int, ts: int) -> pd.DataFrame:
 def means() -> Step:
     """Return the step that emits, for every session, the numbers of sessions and pages so far, and their mean."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, tuple[int, int]]:
-        sessions, pages = held or (0, 0)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, tuple[int, int]]:
+        sessions, pages = state or (0, 0)
         n = pd.RangeIndex(sessions + 1, sessions + 1 + len(new)).to_numpy()
         total = pages + new["visited"].cumsum()
         output = new[list(PLACE)].assign(sessions=n, pages=total, average=total / n)

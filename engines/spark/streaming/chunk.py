@@ -178,12 +178,12 @@ def separate(
 def _before(
     src: int, run: Run, markers: Run, rows: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.int64]:
-    own = markers["src"] == src
+    same_stream = markers["src"] == src
     late = np.searchsorted(run["ts"], markers["ts"], side="right")
     early = np.searchsorted(run["ts"], markers["ts"], side="left")
     cut = np.where(markers["src"] > src, late, early)
     if rows is not None:
-        cut[own] = np.searchsorted(rows, markers["row"][own])
+        cut[same_stream] = np.searchsorted(rows, markers["row"][same_stream])
     # Cuts ascend with the markers, so the runs between them are the windows.
     sizes = np.diff(np.concatenate([[0], cut, [len(run["ts"])]]))
     return np.repeat(np.arange(len(cut) + 1), sizes)

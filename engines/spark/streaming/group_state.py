@@ -16,14 +16,14 @@ class ValueProcessor(StatefulProcessor):
 
     @abstractmethod
     def process(
-        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
     ) -> tuple[pd.DataFrame | None, Any]:
         """Process a group's rows of a micro-batch.
 
         Args:
             key: the group's key.
             rows: the rows, in any order.
-            kept: the value stored after the previous micro-batch; None at first.
+            value: the value stored after the previous micro-batch; None at first.
 
         Returns:
             The output or None, and the value to store.
@@ -41,8 +41,8 @@ class ValueProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Load a group's value, process its rows, and store the new value."""
         stored = self._state.get()
-        output, kept = self.process(key, rows, None if stored is None else pickle.loads(stored[0]))
-        self._state.update((pickle.dumps(kept, protocol=5),))
+        output, value = self.process(key, rows, None if stored is None else pickle.loads(stored[0]))
+        self._state.update((pickle.dumps(value, protocol=5),))
         if output is not None and len(output):
             yield output
 

@@ -73,7 +73,7 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
 
     `state["own"]` is the stream; the other streams are in the prefix only for their updates.
     """
-    updates, own = prefix.markers, state["own"]
+    updates, stream = prefix.markers, state["own"]
     order, first = _by_key(updates["key"], keys)
     meta = state.get("meta", np.zeros(keys, dtype=np.int64))
     # Per page: the metadata from the state, then that of each update.
@@ -82,16 +82,16 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     chain[first[:-1] + np.arange(keys)] = meta
     chain[np.arange(count) + updates["key"][order] + 1] = updates["value"][order]
     state["meta"] = chain[first[1:] + np.arange(keys)]
-    mine = updates["src"] == own
+    mine = updates["src"] == stream
     replaced = np.empty(count, dtype=np.int64)
     replaced[order] = chain[np.arange(count) + updates["key"][order]]
     parts = [
         (updates["ts"][mine], np.full(mine.sum(), UPDATE, np.int8), updates["key"][mine],
          np.full(mine.sum(), NO_USER), replaced[mine], updates["row"][mine])
     ]  # fmt: skip
-    if own in prefix.bulk:
-        run = prefix.bulk[own]
-        place = _next_of_key(updates["key"], order, run["key"], prefix.before[own])
+    if stream in prefix.bulk:
+        run = prefix.bulk[stream]
+        place = _next_of_key(updates["key"], order, run["key"], prefix.before[stream])
         size = len(place)
         row = run.get("row", np.arange(size))
         kind = np.full(size, VIEW, np.int8)
@@ -104,7 +104,7 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     if len(parts) > 1 and mine.any():
         order = np.argsort(row, kind="stable")
         output = {name: column[order] for name, column in output.items()}
-    return output | {"src": np.full(len(ts), own)}
+    return output | {"src": np.full(len(ts), stream)}
 
 
 def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:

@@ -119,8 +119,8 @@ def due_times(
     source = output["src"]
     due = np.zeros(len(source), dtype=np.int64)
     for src in np.unique(source):
-        own = source == src
-        due[own] = due_ns[src][np.searchsorted(ts[src], output["ts"][own])]
+        mask = source == src
+        due[mask] = due_ns[src][np.searchsorted(ts[src], output["ts"][mask])]
     return due
 
 

@@ -68,9 +68,9 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
     last_src = np.zeros(len(periods), dtype=np.int64)
     for src, times in enumerate(ts):
         if len(times):
-            own = np.where(rows[src][1:] > 0, times[rows[src][1:] - 1], begin)
-            last_src = np.where((own >= latest) & (own > begin), src, last_src)
-            latest = np.maximum(latest, own)
+            last_ts = np.where(rows[src][1:] > 0, times[rows[src][1:] - 1], begin)
+            last_src = np.where((last_ts >= latest) & (last_ts > begin), src, last_src)
+            latest = np.maximum(latest, last_ts)
     # A stream that precedes that stream has no more events at that event time.
     beats = tuple(latest + (src < last_src) for src in range(len(ts)))
     return Drops(planned_ns=planned, rows=rows, beats=beats)

@@ -28,7 +28,7 @@ PACKED = "group int, src int, events binary"
 RESULT = "rows binary"
 RESULT_ROWS = 1 << 14
 """Output rows packed into one: a quarter of a megabyte, not a huge object for the JVM."""
-STATE = "held binary"
+STATE = "value binary"
 BEAT = (("src", "int64"), ("ts", "int64"), ("rows", "int64"))
 BEAT_SRC = -1
 """`src` of a packed row of beats."""
@@ -120,7 +120,9 @@ def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
         key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         group = query.labels.index(int(key[0]))
-        pending, held = pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
+        pending, values = (
+            pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
+        )
         sources = query.sources_of(group)
         runs = _unpacked_runs(query, frames)
         for beat in runs.pop(BEAT_SRC, []):
@@ -133,10 +135,10 @@ def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
         complete = pending.take(sources)
         if complete:
             prefix = separate(complete, query.kinds, query.n_kinds, query.payload)
-            output = KERNELS[query.workload](held, prefix, query.keys)
+            output = KERNELS[query.workload](values, prefix, query.keys)
         else:
             output = {}
-        state.update((pickle.dumps((pending, held), protocol=5),))
+        state.update((pickle.dumps((pending, values), protocol=5),))
         packed = _pack_output(query, output)
         if query.beats:
             packed += _pack_output(query, _acknowledgement(query, group, pending))
@@ -155,10 +157,10 @@ def _pack_output(query: Query, output: Mapping[str, Any]) -> list[bytes]:
 
 
 def _acknowledgement(query: Query, group: int, pending: Pending) -> dict[str, Any]:
-    own = (group,) if query.per_stream else tuple(range(len(query.kinds)))
-    rows = {name: np.zeros(len(own)) for name, _ in query.output}
-    rows["ts"] = np.array([pending.taken.get(src, 0) for src in own])
-    rows["src"] = BEAT_SRC - np.array(own)
+    sources = (group,) if query.per_stream else tuple(range(len(query.kinds)))
+    rows = {name: np.zeros(len(sources)) for name, _ in query.output}
+    rows["ts"] = np.array([pending.taken.get(src, 0) for src in sources])
+    rows["src"] = BEAT_SRC - np.array(sources)
     return rows
 
 
