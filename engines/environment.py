@@ -171,7 +171,7 @@ def _fingerprint(name: str, environment: Environment) -> str:
             content = path.read_bytes()
         except OSError as error:
             raise EngineError(
-                f"cannot read {path}, an input of the environment of engine {name} "
+                f"the environment of engine {name} needs {path}, which cannot be read "
                 f"({error.strerror}); install the engine again"
             ) from error
         digest.update(f"{path.name} {len(content)}\n".encode() + content)

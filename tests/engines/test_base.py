@@ -91,7 +91,7 @@ def test_outputs_after_the_last_event_count_as_made_by_it(tmp_path):
 def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
     setting = Setting(variant="streaming", workers=1)
     found = run_load_case(AtTheEnd(), workload("event_window"), LOAD_CASES[0], setting, tmp_path)
-    (problem,) = [said for said in found.problems if "warm-up; due in it" in said]
+    (problem,) = [said for said in found.problems if "outputs in warm_up_latency" in said]
     assert problem.startswith("0 outputs in warm_up_latency, expected ")
     assert "emit an output when the event that causes it was taken" in problem
 
