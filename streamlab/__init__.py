@@ -1,8 +1,7 @@
 """Runs stream-processing workloads on engines, verifies every answer and measures.
 
-`import streamlab as lab` gives what you need to define a workload (`lab.csv`, `lab.workload`: docs/extending.md)
-and to run from a notebook (`lab.run`: docs/running.md). Authors of engines import `streamlab.engine`; authors of
-figures import `streamlab.figure`.
+The package has what you need to define a workload (`csv`, `workload`: docs/extending.md) and to run from a notebook
+(`run`: docs/running.md). Authors of engines import `streamlab.engine`; authors of figures import `streamlab.figure`.
 """
 
 from importlib import import_module

@@ -274,7 +274,7 @@ class FakePrepared:
 def _make_immutable_file() -> None:
     """Make a temporary file that cannot be removed; needs root and a file system such as ext4."""
     file, _ = tempfile.mkstemp(prefix="fake-litter-")
-    # FS_IOC_SETFLAGS with FS_IMMUTABLE_FL (linux/fs.h).
+    # FS_IOC_SETFLAGS with FS_IMMUTABLE_FL, from the kernel's headers.
     fcntl.ioctl(file, 0x40086602, (0x10).to_bytes(4, sys.byteorder))
     os.close(file)
 
