@@ -93,7 +93,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
             Stream stream = run.job.streams[indices[at]];
             int row = next[at];
             if (run.paced) {
-                // Also wait for events that another source hands over: they are not due earlier.
+                // Wait for events of another source's kinds, too: no watermark may precede them.
                 long nowNs = run.nowNs();
                 if (stream.dueNs[row] > nowNs) {
                     return await(stream.dueNs[row], nowNs, output);
