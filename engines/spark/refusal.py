@@ -103,8 +103,8 @@ def refusal(task: Task) -> str | None:
         return f"spark {subject} has no form {form!r}; it has {', '.join(available)}"
     if task.load is not None and task.variant != "streaming":
         return (
-            f"spark {task.variant} takes no load: a batch query reads its whole input at once; "
-            "use variant streaming"
+            f"spark {task.variant} takes no load: a batch query reads its whole input at once; run "
+            "it at full speed"
         )
     if isinstance(task.workload.program, Query):
         return _refuse_query(task, task.workload.program)

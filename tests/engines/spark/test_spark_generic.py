@@ -209,7 +209,7 @@ def test_results_that_several_processes_would_keep_in_one_database_are_refused(
     chosen = workload("user_activity").bound({"persist": "sqlite"})
     data = ordinary_input(workload("user_activity"))
     given = spark_task(chosen, data, tmp_path, variant="generic-batch")
-    assert "give query parameter persist=none" in SparkEngine().unsupported(given)
+    assert "set query parameter persist=none" in SparkEngine().unsupported(given)
 
 
 @pytest.mark.full
@@ -245,8 +245,8 @@ def pass_on(key, value, out):
 @pytest.mark.parametrize(
     ("period", "field", "reason"),
     [
-        (64, np.int64, "the input has 16,777,217, one every 64; at most 16,777,216 are taken"),
-        (65, np.longdouble, "no type for field v of what tick gives, which is float128"),
+        (64, np.int64, "at most 16,777,216 markers, and the input has 16,777,217, one every 64"),
+        (65, np.longdouble, "no type for field v of vertex tick's output, which is float128"),
         (65, np.int64, "workers would load another program as"),
     ],
     ids=["markers", "a field", "nothing of the graph itself"],
