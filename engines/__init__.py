@@ -1,1 +1,1 @@
-"""Engines that run workloads: adapters behind one protocol, found through entry points."""
+"""Runs workloads on engines: adapters behind one protocol, found through entry points."""

@@ -1,12 +1,11 @@
-"""How much memory a run may touch before its clock starts."""
+"""Limits how much memory a run may touch before its clock starts."""
 
 from streamlab.workloads.memory import available_bytes
 
-MOST_SHARE = 4
-"""No more than one part in so many of the memory that is available: the input, the answer in order
-and the oracle's need room as well."""
+RESERVED_FRACTION = 1 / 4
+"""The share of the available memory that may be touched; input, sorted answer and oracle need the rest."""
 
 
 def most_reserved_bytes() -> int:
-    """Return how many bytes may be touched beforehand, by the memory that is available now."""
-    return available_bytes() // MOST_SHARE
+    """Return how many bytes may be touched before the clock starts, given the memory available now."""
+    return int(available_bytes() * RESERVED_FRACTION)

@@ -1,9 +1,9 @@
-"""Base classes for engines, with answers to what most of them would answer alike.
+"""Provides base classes for engines, with defaults for most of the adapter protocol.
 
-`BatchEngine` computes on the whole input at once, `StreamingEngine` takes one event after the
-other, at full speed or under an offered load; `BaseEngine` is for any other. An engine of tables
-has a class of its own (`engines/tables.py`). `streamlab.engine` has all that an author needs;
-docs/extending.md shows how.
+`BatchEngine` computes on the whole input at once.
+`StreamingEngine` takes one event after the other, at full speed or under an offered load.
+`TableEngine` (`engines/tables.py`) answers from tables; `BaseEngine` serves all others.
+Authors import these from `streamlab.engine`; docs/extending.md shows how.
 """
 
 from abc import ABC, abstractmethod
@@ -35,21 +35,20 @@ from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
-"""Events made from columns at a time: few, since those that are due wait for it."""
+"""Events converted from columns at a time. Few, because events already due wait for the conversion."""
 
 
 class BaseEngine(ABC):
-    """An engine that says who it is, and otherwise what most engines would say.
+    """Implements the adapter protocol with defaults; a subclass sets a name and `start`.
 
     Attributes:
-        name: by which the lab knows it; that of the entry point in the group `lab.engines`.
-        interface: the version of `streamlab.engine` that it is written for.
-        known_variants: the first that runs a workload's model is its default.
-        queries: what it computes, by name of the workload, where it has something of its own for
-            each; None: it runs any program of the models of its variants.
-        most_workers: its highest degree of parallelism; None: there is no bound.
-        packages: whose versions are the engine's version.
-        environment: where it needs other packages than the lab has.
+        name: the engine's name; equal to its entry point in the group `lab.engines`.
+        interface: the version of `streamlab.engine` that the class is written for.
+        known_variants: the first that runs a workload's model is the default.
+        queries: one hand-written query per workload name; None: the engine runs any program of its variants' models.
+        most_workers: the highest degree of parallelism; None: no bound.
+        packages: Python packages whose versions make up the engine's version.
+        environment: the packages of a separate environment; None: the lab's packages suffice.
     """
 
     name: ClassVar[str]
@@ -62,10 +61,10 @@ class BaseEngine(ABC):
 
     @abstractmethod
     def start(self, task: Task) -> Prepared:
-        """Load, compile, start and warm up a task that is supported; nothing here is timed."""
+        """Load, compile, start and warm up a supported task; nothing here is timed."""
 
     def refused(self, task: Task) -> str | None:
-        """Return why a task cannot be run although nothing else speaks against it, or None."""
+        """Return why a task cannot run although all declarations allow it, or None."""
         return None
 
     def version(self) -> str:
@@ -73,7 +72,7 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`, with what `queries` has for them."""
+        """Return `known_variants`, restricted to the workloads in `queries`."""
         if self.queries is None:
             return self.known_variants
         written = frozenset(self.queries)
@@ -86,25 +85,25 @@ class BaseEngine(ABC):
         return None
 
     def unsupported(self, task: Task) -> str | None:
-        """Return the first reason against a task: what is declared, the environment, `refused`.
+        """Return the first reason against a task: declarations, then the environment, then `refused`.
 
-        An environment is worth making only for what the engine has.
+        Declarations come first, so that users build an environment only for tasks that can run.
         """
         undeclared = self._undeclared(task)
         if undeclared is not None:
             return undeclared
         if self.environment is not None:
-            lacking = environment.lacking(self.name, self.environment)
-            if lacking is not None:
-                return lacking
+            unusable = environment.unusable_reason(self.name, self.environment)
+            if unusable is not None:
+                return unusable
         return self.refused(task)
 
     def _undeclared(self, task: Task) -> str | None:
-        """Return what in a task the engine's own declarations exclude, or None."""
-        known = {variant.name: variant for variant in self.variants()}
-        if task.variant not in known:
-            return f"no variant {task.variant!r}; engine {self.name} has {', '.join(known)}"
-        variant = known[task.variant]
+        """Return why the engine's declarations exclude a task, or None."""
+        variants = {variant.name: variant for variant in self.variants()}
+        if task.variant not in variants:
+            return f"no variant {task.variant!r}; engine {self.name} has {', '.join(variants)}"
+        variant = variants[task.variant]
         lacking = variant.lacks(task.workload)
         if lacking is not None:
             return f"{self.name}/{task.variant} {lacking}"
@@ -119,16 +118,16 @@ class BaseEngine(ABC):
         return None
 
     def kept_folders(self) -> Sequence[Path]:
-        """Return none: what it writes in one trial is gone in the next."""
+        """Return an empty tuple: the engine keeps no files between trials."""
         return ()
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return that nothing is stated about PIP1 to PIP3."""
-        unstated = Property(holds=False, why=f"engine {self.name} does not say")
+        """Return PIP1 to PIP3 as not declared."""
+        unstated = Property(holds=False, why=f"engine {self.name} declares no properties")
         return {"PIP1": unstated, "PIP2": unstated, "PIP3": unstated}
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: it takes no load, or one from a virtual source."""
+        """Return None: the engine takes no load, or takes it from a virtual source."""
         return None
 
     def prepare(self, task: Task) -> Prepared:
@@ -144,7 +143,7 @@ class BaseEngine(ABC):
 
 
 class BatchEngine(BaseEngine):
-    """An engine that computes the whole answer from the whole input, which lies in memory."""
+    """Computes the whole answer from the whole input, which is in memory."""
 
     known_variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
@@ -155,29 +154,28 @@ class BatchEngine(BaseEngine):
     )
 
     def load(self, task: Task) -> Any:
-        """Return the input as `compute` wants it; not timed. Here: columns in memory."""
+        """Return the input for `compute`; not timed. By default: columns in memory."""
         return task.dataset.load()
 
     def compute(self, task: Task, data: Any) -> Any:
-        """Return the answer from what `load` returned; this is what is timed.
+        """Return the answer for the data that `load` returned; this call is timed.
 
-        Here: what the function in `queries` for the workload makes of it; `task.workload` has the
-        query parameters.
+        By default, calls the workload's function in `queries`; `task.workload` has the query parameters.
         """
         assert self.queries is not None, "an engine without queries computes by itself"
         return self.queries[task.workload.name](task, data)
 
     def columns(self, task: Task, answer: Any) -> Mapping[str, Any]:
-        """Return what `compute` returned as columns by name, in output order; not timed."""
+        """Convert the answer of `compute` to columns by name, in output order; not timed."""
         columns: Mapping[str, Any] = answer
         return columns
 
     def plan(self, task: Task) -> str | None:
-        """Return in words how a task is run, or None."""
+        """Return a description of how a task is run, or None."""
         return None
 
     def close(self) -> None:
-        """Let go of what the engine holds beside the data; may be called twice."""
+        """Release the engine's resources other than the data; may be called twice."""
 
     def start(self, task: Task) -> Prepared:
         """Load the input."""
@@ -185,10 +183,10 @@ class BatchEngine(BaseEngine):
 
 
 class PreparedBatch:
-    """An input in memory, and the engine that computes on it."""
+    """Holds an input in memory and the engine that computes on it."""
 
     def __init__(self, engine: BatchEngine, task: Task, data: Any) -> None:
-        """Hold the data; nothing runs yet."""
+        """Store the data; nothing runs yet."""
         self._engine = engine
         self._task = task
         self._data = data
@@ -198,8 +196,8 @@ class PreparedBatch:
         """Compute the answer.
 
         Raises:
-            EngineCrashError: it cannot be computed; the exception is the cause.
-            MemoryError: for lack of memory, which is no fault of the code.
+            EngineCrashError: `compute` raised; its exception is the cause.
+            MemoryError: memory ran out.
         """
         task = self._task
         try:
@@ -217,40 +215,45 @@ class PreparedBatch:
         """Return all outputs, with the types of the program's output.
 
         Raises:
-            EngineCrashError: a column is not there, has nulls, or values that are not of its type.
+            EngineCrashError: a column is missing, has nulls, or has values that its type cannot hold.
         """
         output = self._task.workload.program.output
-        found = self._engine.columns(self._task, self._answer)
-        return {name: self._exact(name, found, output[name]) for name in output.names or ()}
+        columns = self._engine.columns(self._task, self._answer)
+        return {name: self._exact(name, columns, output[name]) for name in output.names or ()}
 
-    def _exact(self, name: str, found: Mapping[str, Any], wanted: np.dtype[Any]) -> Any:
+    def _exact(self, name: str, columns: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
+        """Return a column in the dtype of the output, without loss."""
         try:
-            given = np.asanyarray(found[name])
-        except Exception as error:  # libraries have their own
+            values = np.asanyarray(columns[name])
+        except Exception as error:  # Table libraries raise exceptions of their own.
             raise EngineCrashError(
-                f"{self._engine.name}: the answer, of type {type(found).__name__}, has no "
-                f"column {name}; return a mapping from names to columns, of "
+                f"{self._engine.name}: the answer, of type {type(columns).__name__}, has no "
+                f"column {name}; return a mapping with the columns "
                 f"{', '.join(self._task.workload.program.output.names or ())}"
             ) from error
-        if np.ma.is_masked(given):
+        if np.ma.is_masked(values):
             raise EngineCrashError(f"{self._engine.name}: column {name} of the answer has nulls")
-        cast = np.asarray(given, dtype=wanted)
-        if wanted.kind in "iub" and given.dtype.kind in "iubfO" and not np.array_equal(cast, given):
-            row = int(np.flatnonzero(cast != given)[0])
+        cast = np.asarray(values, dtype=dtype)
+        if (
+            dtype.kind in "iub"
+            and values.dtype.kind in "iubfO"
+            and not np.array_equal(cast, values)
+        ):
+            row = int(np.flatnonzero(cast != values)[0])
             raise EngineCrashError(
-                f"{self._engine.name}: column {name} of the answer has {given[row]!r} in row "
-                f"{row}, which is no {wanted}"
+                f"{self._engine.name}: column {name} of the answer has {values[row]!r} in row "
+                f"{row}; expected {dtype}"
             )
         return cast
 
     def close(self) -> None:
-        """Let go of the data and of what the engine holds."""
+        """Release the data and the engine's resources."""
         self._data = self._answer = None
         self._engine.close()
 
 
 class StreamingEngine(BaseEngine):
-    """An engine that takes one event after the other, in total order, as soon as it is due."""
+    """Takes one event after the other, in total order, as soon as it is due."""
 
     known_variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
@@ -263,16 +266,16 @@ class StreamingEngine(BaseEngine):
 
     @abstractmethod
     def process(self, task: Task, events: Iterable[Any], out: Emitter) -> None:
-        """Take all events and emit all outputs (`out.emit(ts, ...)`); this is what is timed.
+        """Take all events and emit all outputs (`out.emit(ts, ...)`); this call is timed.
 
         Args:
-            task: what to compute.
-            events: named tuples with `ts`, `kind`, `key` and the payload, for programs of the other
-                models as their functions see them. Under an offered load the iterator waits until
-                the next one is due; it takes the engine for done with one when asked for the next.
-            out: what is emitted before the next event is asked for counts as made by the last one.
-                Of an input that is cut (`task.dataset.until_ts`), time is known to have passed up
-                to the instant before the cut: windows that end by then belong to the answer.
+            task: the task to run.
+            events: named tuples with `ts`, `kind`, `key` and the payload; for programs of the other models, the
+                events that their functions take. Under an offered load the iterator waits until the next event is
+                due. Requesting the next event marks the previous one as done.
+            out: takes the outputs. Outputs emitted before the next event is requested are attributed to the last
+                event. If the input is truncated (`task.dataset.until_ts`), event time has advanced to the instant
+                before the cut: windows that end by then belong to the answer.
         """
 
     def start(self, task: Task) -> Prepared:
@@ -287,7 +290,7 @@ class StreamingEngine(BaseEngine):
 
 
 class PreparedStream:
-    """A loaded input, ready to be taken event by event."""
+    """Holds a loaded input, ready to be processed event by event."""
 
     def __init__(
         self,
@@ -301,17 +304,17 @@ class PreparedStream:
         plan: str | None = None,
         pacer: Callable[[IntArray], Pacer] = Pacer,
     ) -> None:
-        """Hold the input; nothing runs yet.
+        """Store the input; nothing runs yet.
 
         Args:
             process: takes all events and emits all outputs.
-            program: whose events they are.
+            program: the program that defines the events.
             data: the input.
-            load: when its events are due; None for all at once.
-            who: whom to blame when `process` raises, and
-            remedy: how to go on then.
-            plan: how it runs, in words.
-            pacer: makes the source from the due times in total order; tests give it their clock.
+            load: when the events are due; None: all at once.
+            who: subject of the error message when `process` raises.
+            remedy: end of that message.
+            plan: a description of how the task runs.
+            pacer: makes the source from the due times in total order; tests pass one with a fake clock.
         """
         self._process = process
         self._program = program
@@ -321,17 +324,16 @@ class PreparedStream:
         self._remedy = remedy
         self._plan = plan
         self._pacer = pacer
-        # At full speed the merging is timed: it is a part of the work. A load's events come in
-        # total order by themselves.
+        # At full speed the merge is part of the timed work. A load delivers events in total order.
         self._merged = None if load is None else merge(data, program)
         self._out = Emitter(program.output)
 
     def run(self) -> Measured:
-        """Process every event, with a load as soon as it is due.
+        """Process every event; under a load, as soon as it is due.
 
         Raises:
-            EngineCrashError: something in `process` raised; its exception is the cause.
-            MemoryError: for lack of memory, which is no fault of the code.
+            EngineCrashError: `process` raised; its exception is the cause.
+            MemoryError: memory ran out.
         """
         try:
             if self._load is not None:
@@ -366,4 +368,4 @@ class PreparedStream:
         return self._out.columns(self._program.output)
 
     def close(self) -> None:
-        """Do nothing: there are no threads and no processes."""
+        """Do nothing: the class starts no threads or processes."""

@@ -1,8 +1,8 @@
-"""Under which conditions an engine's rate is measured: only rates under equal ones make a ratio.
+"""Describes what an engine's rate includes; only rates under equal conditions have a ratio.
 
-What counts is the way of the *input*: how much of it is handed over at once, where it lies when the
-clock starts, and what of its way to the operator the clock covers. The way of the answer is inside
-every engine's clock up to the memory where the engine keeps it.
+Conditions describe the *input*: how much is handed over at once, where it is when the clock starts, and which steps
+on its way to the operator are timed. On the output side all engines are alike: the clock covers everything until the
+answer is in the engine's memory.
 """
 
 from collections.abc import Callable
@@ -14,29 +14,28 @@ UNITS = (RECORD, BLOCK, MICRO_BATCH, WHOLE)
 
 MEMORY, FILE, SOCKET, GENERATOR = "memory", "file", "socket", "generator"
 ORIGINS = (MEMORY, FILE, SOCKET, GENERATOR)
-"""Where the input is when the clock starts; `generator`: it comes into being at an offered rate."""
+"""Where the input is when the clock starts; `generator`: events are produced at an offered rate."""
 
 READING, DECODING, PYTHON, START_UP = "reading", "decoding", "Python", "start-up"
 PARTS = (READING, DECODING, PYTHON, START_UP)
-"""What a clock may cover besides the work on the events: reading files, decoding them, handing
-events to Python (as objects, or to another process), and starting a streaming query, threads or
-processes. Planning a query over the whole input and scheduling its jobs is work that an engine
-chose to do, in Polars as in Spark, and is inside every clock."""
+"""Steps that may be timed besides the work on the events: reading files, decoding them, handing events to Python (as
+objects, or to another process), and starting a streaming query, threads or processes. Planning a query over the whole
+input and scheduling its jobs is always timed, in Polars as in Spark."""
 
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a rate includes.
+    """States what a rate includes.
 
     Attributes:
-        unit: of hand-over, one of UNITS; where a variant uses `Task.batch`, `of` says it instead.
+        unit: unit of hand-over, one of UNITS; `cell_conditions` replaces it where a variant uses `Task.batch`.
         origin: where the input is when the clock starts, one of ORIGINS.
-        also_timed: of PARTS, in their order.
+        also_timed: a subset of PARTS, in their order.
 
     Raises:
-        ValueError: a word that is none of these.
+        ValueError: a value is not in UNITS, ORIGINS or PARTS.
     """
 
     unit: str
@@ -52,32 +51,32 @@ class Conditions:
             )
 
     def columns(self) -> dict[str, str]:
-        """Return the columns of the trial's row."""
+        """Return the conditions as columns of the trial's row."""
         timed = ", ".join(part for part in PARTS if part in self.also_timed)
         return {"unit": self.unit, "origin": self.origin, "also_timed": timed or NOTHING}
 
 
 Declared = Conditions | Callable[[str], Conditions]
-"""A variant's conditions; a function where they depend on the workload, whose name it takes."""
+"""A variant's conditions, or a function from a workload's name to them."""
 
 
-def of(
+def cell_conditions(
     declared: Declared | None, *, workload: str, batch: int | None, offered: bool
 ) -> Conditions | None:
     """Return the conditions of a cell; None where the variant declares none.
 
     Args:
-        declared: by the variant, at full speed.
-        workload: its name.
-        batch: events per unit of hand-over; None where the variant has no such notion.
+        declared: the variant's conditions at full speed.
+        workload: the workload's name.
+        batch: events per unit of hand-over; None where the variant does not use `Task.batch`.
         offered: whether the events come at an offered rate.
     """
     if declared is None:
         return None
-    found = declared if isinstance(declared, Conditions) else declared(workload)
-    unit = found.unit if batch is None else RECORD if batch == 1 else BLOCK
+    full_speed = declared if isinstance(declared, Conditions) else declared(workload)
+    unit = full_speed.unit if batch is None else RECORD if batch == 1 else BLOCK
     return Conditions(
         unit=unit,
-        origin=GENERATOR if offered else found.origin,
-        also_timed=found.also_timed,
+        origin=GENERATOR if offered else full_speed.origin,
+        also_timed=full_speed.also_timed,
     )

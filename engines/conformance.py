@@ -1,9 +1,9 @@
-"""One suite for every adapter: small inputs at the edges of the contract, and what must hold.
+"""Tests any adapter with small inputs at the edges of the contract.
 
-Each case is an input derived from a workload's own generator; an adapter passes it when its answer
-equals the oracle's as a data trace, every event is accounted for, and nothing that it started is
-left. Crashes and time limits need a process of their own and are tried by the tests through the
-lab. Cases under an offered load are in `conformance_load`.
+Each case derives an input from a workload's generator. An adapter passes when its answer equals the oracle's as a
+data trace, every event is counted, and no process or thread that it started is left.
+Crashes and time limits need a separate process; the lab's tests cover them.
+Cases under an offered load are in `conformance_load`.
 """
 
 import threading
@@ -37,7 +37,7 @@ from streamlab.workloads.model.answers.trace import compare
 EVENTS = 3_000
 EVENTS_PER_SYNC = 50
 WINDOWS = 6
-"""How often the longest window of a query fits into the small input: many open, slide and close."""
+"""How often a query's longest window fits into the small input, so that windows open, slide and close often."""
 CLOSE_GRACE_S = 5.0
 
 
@@ -46,10 +46,9 @@ class Case:
     """One edge of the contract.
 
     Attributes:
-        name: as a sentence's end: "conforms on <name>".
+        name: completes the sentence "conforms on <name>".
         derive: makes the input from an ordinary one.
-        extra_workers: how many workers more than streams; None for the number that the caller
-            gives.
+        extra_workers: how many workers more than streams; None: the number in the setting.
     """
 
     name: str
@@ -59,17 +58,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """What a case showed: why it is unsupported, or its problems (none: the adapter conforms)."""
+    """Result of a case: why it is unsupported, or its problems (empty: the adapter conforms)."""
 
     unsupported: str | None = None
     problems: tuple[str, ...] = ()
 
 
 def ordinary_input(workload: Workload) -> Input:
-    """Return a small input from a workload's generator, or the beginning of what else it takes.
+    """Return a small input from a workload's generator, or the beginning of its own source.
 
-    That of a program has a synchronization every few events; event times of a query's are drawn
-    apart until its windows open and close often; `Workload.small` has the last word.
+    A DGS program's input synchronizes every few events. A query's event times are spread until its windows open and
+    close often. `Workload.small` overrides the parameters.
     """
     program = workload.program
     if workload.source is not None:
@@ -83,12 +82,12 @@ def ordinary_input(workload: Workload) -> Input:
 
 
 def _beginning(workload: Workload) -> Input:
-    """Return the first events of a workload's own input, which the catalogue then has."""
+    """Return the first events of a workload's own source; adds them to the catalogue."""
     data = ensure(workload, {}, EVENTS, SEED).load()
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
     last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
     ends = [int(np.searchsorted(stream.ts, last, side="right")) for stream in data.streams]
-    return kept(data, dict(enumerate(ends)))
+    return first_rows(data, dict(enumerate(ends)))
 
 
 def _apart(data: Input, program: Program) -> Input:
@@ -108,8 +107,8 @@ def _same(data: Input) -> Input:
     return data
 
 
-def kept(data: Input, rows: Mapping[int, int]) -> Input:
-    """Keep the first `rows[i]` events of stream i, none of the streams that are not named."""
+def first_rows(data: Input, rows: Mapping[int, int]) -> Input:
+    """Return the first `rows[i]` events of each stream i; streams not in `rows` become empty."""
     return replace(
         data,
         streams=tuple(_head(stream, rows.get(i, 0)) for i, stream in enumerate(data.streams)),
@@ -127,7 +126,7 @@ def _head(stream: Stream, rows: int) -> Stream:
 
 def _heartbeats_only(data: Input) -> Input:
     beats = np.arange(0, 100, 10, dtype=np.int64)
-    empty = kept(data, {})
+    empty = first_rows(data, {})
     return replace(
         empty, streams=tuple(replace(stream, heartbeats=beats) for stream in empty.streams)
     )
@@ -147,26 +146,26 @@ def _one_stream(data: Input) -> Input:
     """Merge all events into one physical stream that carries every kind."""
     n = len(data.alphabet.kinds)
     types = {name: type_of(values) for s in data.streams for name, values in s.payload.items()}
-    wanted = np.dtype([(name, of) for name, of in types.items() if isinstance(of, np.dtype)])
-    lists = {name: of.element for name, of in types.items() if isinstance(of, ListType)}
-    found = total_order(data, wanted, lists)
+    scalars = np.dtype([(name, kind) for name, kind in types.items() if isinstance(kind, np.dtype)])
+    lists = {name: kind.element for name, kind in types.items() if isinstance(kind, ListType)}
+    events = total_order(data, scalars, lists)
     merged = Stream(
         name="all",
         kinds=tuple(range(n)),
-        ts=found.ts,
-        tag=(found.key * n + found.kind).astype(np.int32),
-        payload={**found.payload, **found.lists},
+        ts=events.ts,
+        tag=(events.key * n + events.kind).astype(np.int32),
+        payload={**events.payload, **events.lists},
     )
     return replace(data, streams=(merged,))
 
 
 CASES = (
     Case(name="an ordinary input", derive=_same),
-    Case(name="an empty input", derive=lambda data: kept(data, {})),
-    Case(name="one event in the first stream", derive=lambda data: kept(data, {0: 1})),
+    Case(name="an empty input", derive=lambda data: first_rows(data, {})),
+    Case(name="one event in the first stream", derive=lambda data: first_rows(data, {0: 1})),
     Case(
         name="one event in the last stream",
-        derive=lambda data: kept(data, {len(data.streams) - 1: 1}),
+        derive=lambda data: first_rows(data, {len(data.streams) - 1: 1}),
     ),
     Case(name="a single stream", derive=_one_stream),
     Case(name="ties in event time", derive=ties),
@@ -181,8 +180,8 @@ class Setting:
 
     Attributes:
         variant, workers, batch, options: as in a task.
-        shared: the adapter uses a session that outlives the case, whose processes and threads come
-            and go meanwhile: what the case leaves behind cannot be told and is not looked for.
+        shared: the adapter uses a session that outlives the case. The session starts and stops processes and threads
+            at any time, so leftovers of the case are not checked.
     """
 
     variant: str
@@ -195,7 +194,7 @@ class Setting:
 def run_case(
     engine: Engine, workload: Workload, case: Case, setting: Setting, folder: Path
 ) -> CaseResult:
-    """Run one case in this process and return what was found."""
+    """Run one case in this process and return its result."""
     data = case.derive(ordinary_input(workload))
     workers = setting.workers
     if case.extra_workers is not None:
@@ -225,8 +224,8 @@ def run_case(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """A task that was run: what came of it, how long it took, and what was left."""
+class Execution:
+    """Result of a task: measurements, answer, duration, and leftover processes and threads."""
 
     measured: Measured
     answer: Columns
@@ -234,10 +233,10 @@ class Done:
     left_behind: tuple[str, ...]
 
 
-def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
+def execute(engine: Engine, task: Task, *, shared: bool = False) -> Execution:
     """Prepare, run, take the answer and close twice, in this process.
 
-    Unless a session is shared, what is left behind is looked for, some seconds long.
+    Unless a session is shared, waits up to CLOSE_GRACE_S for leftover processes and threads to end.
     """
     threads_before = set(threading.enumerate())
     children_before = set(psutil.Process().children(recursive=True))
@@ -250,7 +249,7 @@ def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
     finally:
         prepared.close()
         prepared.close()
-    return Done(
+    return Execution(
         measured=measured,
         answer=answer,
         duration_ns=duration_ns,
@@ -259,7 +258,7 @@ def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
 
 
 def native_threads() -> int:
-    """Return how many threads this process has, those of native code included."""
+    """Return how many threads this process has, including those of native code."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 

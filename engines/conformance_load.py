@@ -1,8 +1,8 @@
-"""The conformance suite under an offered load, for every variant that takes one.
+"""Tests adapters under an offered load, for every variant that takes one.
 
-An adapter passes a case when its answer is the oracle's, every event is accounted for, and what it
-says about time can be true: it ended after the last event was due, every output has one latency,
-which is neither negative nor longer than the run, and outputs of the warm-up are counted apart.
+An adapter passes a case when its answer equals the oracle's, every event is counted, and its times are plausible:
+it ended after the last event was due, every output has one latency between 0 and the length of the run, and outputs
+of the warm-up are counted separately.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.conformance import CaseResult, Done, Setting, execute, ordinary_input, ties
+from streamlab.engines.conformance import (
+    CaseResult,
+    Execution,
+    Setting,
+    execute,
+    ordinary_input,
+    ties,
+)
 from streamlab.engines.protocol import (
     ADAPTIVE,
     FULL,
@@ -29,12 +36,12 @@ from streamlab.workloads.model.answers.trace import compare
 
 MS = 1_000_000
 SPAN_NS = 300 * MS
-"""Length of a load: some rows of progress, and short for a suite."""
+"""Length of a load: a few rows of progress, and short enough for a suite."""
 WARM_UP_NS = 100 * MS
 PUNCTUAL_NS = MS
-"""A source that is never later than this has sent everything by the end of the load."""
+"""A source whose lag stays below this has sent everything by the end of the load."""
 BUCKET = 1.002
-"""A latency is the upper end of its bucket, within 0.1 %; twice that is let pass."""
+"""Tolerance of a latency: the upper end of its bucket exceeds it by up to 0.1 %; this allows twice that."""
 
 
 def constant(events: int) -> IntArray:
@@ -48,7 +55,7 @@ def bursts(events: int) -> IntArray:
 
 
 def at_once(events: int) -> IntArray:
-    """Return due times that are all 0."""
+    """Return due times of 0 for all events."""
     return np.zeros(events, dtype=np.int64)
 
 
@@ -57,14 +64,14 @@ class LoadCase:
     """One load on one input.
 
     Attributes:
-        name: as a sentence's end: "conforms under <name>".
-        due: the due times of so many events, in their total order.
-        derive: makes the input from an ordinary one; None: as it is.
-        silence_ns: how long the load goes on after the last event.
+        name: completes the sentence "conforms under <name>".
+        due: returns the due times of n events, in total order.
+        derive: makes the input from an ordinary one; None: unchanged.
+        silence_ns: how long the load lasts after the last event.
         batch: overrides the setting's.
         batching: as in `OfferedLoad`.
-        cut: whether the dataset is cut off in the middle.
-        twice: whether catch-up must give the same answer.
+        cut: whether the dataset is truncated in the middle.
+        twice: whether a catch-up run must give the same answer.
     """
 
     name: str
@@ -92,7 +99,7 @@ LOAD_CASES = (
 def run_load_case(
     engine: Engine, workload: Workload, case: LoadCase, setting: Setting, folder: Path
 ) -> CaseResult:
-    """Run one case in this process and return what was found."""
+    """Run one case in this process and return its result."""
     data = ordinary_input(workload)
     data = case.derive(data) if case.derive is not None else data
     dataset = write_dataset(data, workload.name, folder / "data")
@@ -109,8 +116,8 @@ def run_load_case(
         difference = compare(workload.oracle(dataset.load()), expected, workload.output)
         if not difference.equal:
             problems.append(
-                "the workload's answer for the input that is cut is not its answer, cut (see "
-                f"OutputType.delay and grid): {difference.render()}"
+                "the oracle's answer for the truncated input differs from its truncated answer; "
+                f"check OutputType.delay and grid: {difference.render()}"
             )
     load = small_load(
         times,
@@ -146,21 +153,21 @@ def run_load_case(
         other = execute(engine, replace(task, load=None, scratch=again), shared=setting.shared)
         difference = compare(other.answer, done.answer, workload.output)
         if not difference.equal:
-            problems.append(f"not the answer of catch-up: {difference.render()}")
+            problems.append(f"the answer differs from that of catch-up: {difference.render()}")
     return CaseResult(problems=tuple(problems))
 
 
 def _about_time(
-    done: Done, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
+    done: Execution, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
 ) -> list[str]:
-    """Return what cannot be true in what an engine says about a run."""
+    """Return the implausible figures in an engine's measurements of a run."""
     measured, events = done.measured, sum(map(len, times))
     outputs = len(done.answer["ts"])
     problems = []
 
-    def expect(what: str, seen: object, wanted: object) -> None:
-        if seen != wanted:
-            problems.append(f"{what}: {seen}, not {wanted}")
+    def expect(figure: str, actual: object, expected: object) -> None:
+        if actual != expected:
+            problems.append(f"{figure}: {actual}, expected {expected}")
 
     expect("events processed", measured.events, events)
     last_ns = max((int(due[-1]) for due in load.due_ns if len(due)), default=0)
@@ -175,8 +182,8 @@ def _about_time(
     least, most = _due_before(done.answer, load, times, delay)
     if not least <= _count(warm_up) <= most:
         problems.append(
-            f"{_count(warm_up)} outputs are of the warm-up; due in it are {least} to {most}: "
-            "emit an output when the event that causes it was taken, before the next one is; an "
+            f"{_count(warm_up)} outputs in warm_up_latency, expected {least} to {most}: "
+            "emit an output when the event that causes it was taken, before the next event; an "
             "engine that times outputs itself counts those due before load.warm_up_ns in "
             "warm_up_latency"
         )
@@ -189,8 +196,8 @@ def _about_time(
             )
     sent = measured.sent
     if sent is None:
-        return [*problems, "a variant that takes a load must say what its source sent"]
-    # A machine with other work may hold the source up beyond the end; it must only say so.
+        return [*problems, "a variant that takes a load must report what its source sent"]
+    # A busy machine may delay the source beyond the end; its lag must then show the delay.
     if sent.events > events or (sent.events < events and _longest_ns(sent.lag) < PUNCTUAL_NS):
         expect("events sent", sent.events, events)
     expect("send lags", _count(sent.lag), events if sent.own_thread else 0)
@@ -221,11 +228,10 @@ def _longest_ns(histogram: Histogram) -> int:
 def _due_before(
     answer: Columns, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
 ) -> tuple[int, int]:
-    """Return the least and the most outputs that can be due in the warm-up.
+    """Return the smallest and largest number of outputs that can be due in the warm-up.
 
-    An output is timed at the event that caused it, at most `delay` after that, or at an instant
-    that the next event shows to have passed; several events may have one time. At the end of the
-    input, nothing comes after the last event.
+    An output's time is that of the event that caused it, up to `delay` later, or an instant that the next event shows
+    to have passed. Several events may share a time.
     """
     ts, due = np.concatenate(times), np.concatenate(load.due_ns)
     order = np.lexsort((due, ts))
@@ -237,7 +243,7 @@ def _due_before(
     since = answer["ts"].astype(np.int64) - delay
     at = np.searchsorted(ts, since, side="left")
     earliest = due[np.minimum(at, len(ts) - 1)]
-    # A heartbeat may show it before the next event does; here all streams have the same ones.
+    # A heartbeat may show it before the next event does; all streams here have the same heartbeats.
     beat_ts, beat_due = load.heartbeat_ts[0], load.heartbeat_due_ns[0]
     if len(beat_ts):
         at = np.searchsorted(beat_ts, since - 1, side="left")

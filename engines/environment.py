@@ -1,8 +1,7 @@
-"""The environment of its own that an engine may have: a folder of packages at versions of its own.
+"""Makes and activates engine environments: folders of packages at the versions that an engine needs.
 
-Made once by one command, from a lock; a trial puts it first on the module search path of its
-process, before anything of the engine is imported. It lies below the environment of the lab, whose
-interpreter its packages are for.
+One command makes an environment from a lock file, once. A trial puts the folder first on its module search path,
+before it imports the engine. The packages are for the lab's interpreter; the folder is inside the lab's environment.
 """
 
 import errno
@@ -28,28 +27,26 @@ __all__ = [
     "Environment",
     "activate",
     "command",
+    "declared_environment",
     "folder",
-    "lacking",
     "make",
+    "unusable_reason",
     "versions",
-    "wanted_by",
 ]
 
 
 ABANDONED_S = 24 * 3600.0
-"""Making an environment takes minutes; a staging folder of that age belongs to a killed process."""
+"""Making an environment takes minutes; an older staging folder belongs to a killed process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What an engine's environment is made of.
+    """Describes how to make an engine's environment.
 
     Attributes:
-        lock: a requirements file with every package, at an exact version; nothing else is
-            installed.
-        inputs: further files that it is made from; when one changes, it must be made again.
-        build: what is done after the installation, given the folder (to compile something);
-            raises EngineError with the remedy when it cannot.
+        lock: a requirements file with every package at an exact version; nothing else is installed.
+        inputs: further input files; when one changes, the environment must be made again.
+        build: called with the folder after the installation, e.g. to compile; raises EngineError with a remedy.
     """
 
     lock: Path
@@ -57,57 +54,55 @@ class Environment:
     build: Callable[[Path], None] | None = None
 
 
-def wanted_by(engine: object) -> Environment | None:
-    """Return what an adapter declares as its environment; None: it needs none of its own."""
-    found = getattr(engine, "environment", None)
-    return found if isinstance(found, Environment) else None
+def declared_environment(engine: object) -> Environment | None:
+    """Return the environment that an adapter declares; None: the lab's packages suffice."""
+    declared = getattr(engine, "environment", None)
+    return declared if isinstance(declared, Environment) else None
 
 
-def lacking(name: str, environment: Environment) -> str | None:
-    """Return why an engine's environment cannot be used, with the command; None: it can."""
+def unusable_reason(name: str, environment: Environment) -> str | None:
+    """Return why an engine's environment is unusable, with the command to make it; None: it is usable."""
     try:
-        wanted = _made_from(name, environment)
+        current = _fingerprint(name, environment)
     except EngineError as error:
         return str(error)
     missing = missing_message(name)
     if missing is not None:
         return missing
-    made_from = (folder(name) / STAMP).read_text(encoding="utf-8")
-    if made_from != wanted:
+    stored = (folder(name) / STAMP).read_text(encoding="utf-8")
+    if stored != current:
         return (
-            f"the environment of engine {name} was made for another Python, or from other files "
-            f"than {environment.lock} and what belongs to it; {command(name)} makes it again"
+            f"the environment of engine {name} is out of date: it was made for another Python, or "
+            f"{environment.lock} or one of its inputs has changed; {command(name)} makes it again"
         )
     return None
 
 
 def activate(name: str) -> None:
-    """Let this process find the packages of an engine's environment first, if it is made."""
+    """Put an engine's environment, if it exists, first on this process's module search path."""
     path = str(folder(name))
     if path not in sys.path and (folder(name) / STAMP).exists():
         sys.path.insert(0, path)
 
 
 def versions(name: str, packages: tuple[str, ...]) -> str:
-    """Return `package version` of some packages, from the engine's environment if it has them."""
-    own = [str(folder(name))] if (folder(name) / STAMP).exists() else []
-    found = (next(iter(distributions(name=one, path=[*own, *sys.path])), None) for one in packages)
+    """Return `package version` for each package, preferring the engine's environment; `-` if not installed."""
+    first = [str(folder(name))] if (folder(name) / STAMP).exists() else []
+    path = [*first, *sys.path]
+    installed = (next(iter(distributions(name=package, path=path)), None) for package in packages)
     return ", ".join(
-        f"{package} {'-' if one is None else one.version}"
-        for package, one in zip(packages, found, strict=True)
+        f"{package} {'-' if distribution is None else distribution.version}"
+        for package, distribution in zip(packages, installed, strict=True)
     )
 
 
 def make(name: str, environment: Environment) -> Path:
-    """Make the environment, or make it again, and return its folder; whole or not at all.
-
-    Needs the package index, once.
+    """Make or remake an environment atomically and return its folder; needs the package index.
 
     Raises:
-        EngineError: a file that it is made from is not there, a package cannot be installed, or
-            what is built afterwards failed.
+        EngineError: an input file is missing, a package cannot be installed, or the build failed.
     """
-    made_from = _made_from(name, environment)
+    fingerprint = _fingerprint(name, environment)
     path = folder(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(path)
@@ -118,23 +113,23 @@ def make(name: str, environment: Environment) -> Path:
         _install(name, environment.lock, partial)
         if environment.build is not None:
             environment.build(partial)
-        (partial / STAMP).write_text(made_from, encoding="utf-8")
+        (partial / STAMP).write_text(fingerprint, encoding="utf-8")
         _put(partial, path, Path(staging))
     return path
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what processes that were killed while they made this environment have left."""
-    for left in path.parent.glob(f"{path.name}.partial-*"):
+    """Remove staging folders of processes that were killed while they made this environment."""
+    for staging in path.parent.glob(f"{path.name}.partial-*"):
         with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > ABANDONED_S:
-                shutil.rmtree(left, ignore_errors=True)
+            if time.time() - staging.stat().st_mtime > ABANDONED_S:
+                shutil.rmtree(staging, ignore_errors=True)
 
 
 def _put(partial: Path, path: Path, staging: Path) -> None:
-    """Move a folder to its place; an older one moves to the staging folder and is removed with it.
+    """Move a folder to its place; a previous one moves to the staging folder and is removed with it.
 
-    Another process may put its own folder there in between; the last one stays.
+    If another process puts its folder there in between, the last folder stays.
     """
     for number in count():
         with suppress(FileNotFoundError):
@@ -161,22 +156,22 @@ def _install(name: str, lock: Path, target: Path) -> None:
         check=False,
     )
     if done.returncode:
-        said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
+        output = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
         raise EngineError(
-            f"the environment of engine {name} cannot be made from {lock}: {said}; "
-            f"is the package index reachable? then {command(name)} again"
+            f"cannot make the environment of engine {name} from {lock}: {output}; "
+            f"check that the package index is reachable, then run {command(name)} again"
         )
 
 
-def _made_from(name: str, environment: Environment) -> str:
-    """Return what decides over an engine's environment, as text."""
+def _fingerprint(name: str, environment: Environment) -> str:
+    """Return a text that changes when the environment must be made again."""
     digest = hashlib.sha256()
     for path in (environment.lock, *environment.inputs):
         try:
             content = path.read_bytes()
         except OSError as error:
             raise EngineError(
-                f"the environment of engine {name} is made from {path}, which cannot be read "
+                f"the environment of engine {name} needs {path}, which cannot be read "
                 f"({error.strerror}); install the engine again"
             ) from error
         digest.update(f"{path.name} {len(content)}\n".encode() + content)

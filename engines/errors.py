@@ -1,12 +1,12 @@
-"""Errors of the engines. The whole tree is drawn in `lab/errors.py`."""
+"""Defines the errors of engines. `lab/errors.py` shows the whole error tree."""
 
 
 class EngineError(Exception):
-    """An engine could not do what was asked; the message says what and how to go on."""
+    """An engine cannot do something; the message says what, and the remedy."""
 
 
 class UnsupportedError(EngineError):
-    """The engine cannot run this workload, variant or option; the message is the reason shown."""
+    """The engine cannot run this workload, variant or option; users see the message as the reason."""
 
 
 class EngineCrashError(EngineError):

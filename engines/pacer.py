@@ -1,8 +1,7 @@
-"""A virtual source: an event is there from its due time on, and nobody sends it.
+"""Paces events as a virtual source: an event is available from its due time on, without a sending thread.
 
-For engines that process event by event in Python. An engine that is late finds the events that were
-due meanwhile, with their due times; no event is ever put off because the engine was slow. What a
-source of its own would add, a thread and a queue, is not measured: `Sent.own_thread` is False.
+For engines that process event by event in Python. A slow engine never postpones an event: events due meanwhile wait
+with their due times. The cost of a real source, a thread and a queue, is not measured: `Sent.own_thread` is False.
 """
 
 import time
@@ -17,15 +16,14 @@ from streamlab.engines.protocol import IntArray
 E = TypeVar("E")
 
 SPIN_NS = 100_000
-"""The last part of a wait is spun away: a sleep ends up to about this much late on Linux, whose
-timers have a slack of 50 us. An engine that waits for every event is therefore busy for 100 us
-before each."""
+"""The last part of each wait is a busy loop: on Linux, whose timers have a slack of 50 us, a sleep ends up to about
+this late. An engine that waits for every event is therefore busy for 100 us before each."""
 
 
 class Pacer:
-    """Hands events over when they are due, and notes what happened to each.
+    """Yields events when they are due, and records times and outputs of each.
 
-    Used once: iterate over `take`, then read the arrays.
+    Use it once: iterate over `take`, then read the arrays.
     """
 
     def __init__(
@@ -35,12 +33,12 @@ class Pacer:
         clock: Callable[[], int] = time.monotonic_ns,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Prepare; the schedule starts with the first event that is taken.
+        """Store the schedule; it starts when the first event is taken.
 
         Args:
             due_ns: int64[n], ns after the start, non-decreasing, in the order of the events.
-            clock: ns; monotonic.
-            sleep: waits for so many seconds by that clock, or a little longer.
+            clock: monotonic, in ns.
+            sleep: waits for at least the given seconds.
         """
         self._due_ns = np.ascontiguousarray(due_ns, dtype=np.int64)
         self._clock = clock
@@ -51,13 +49,13 @@ class Pacer:
         self._start_ns = 0
 
     def take(self, events: Iterable[E], rows: Sized = ()) -> Iterator[E]:
-        """Yield every event when it is due, or at once when it was due before.
+        """Yield every event when it is due, or at once if it is overdue.
 
-        The engine counts as done with an event when it asks for the next one.
+        Requesting the next event marks the previous one as done.
 
         Args:
-            events: as many as there are due times, in the same order.
-            rows: where the engine puts its outputs; its length is read after every event.
+            events: one per due time, in the same order.
+            rows: the engine's outputs so far; its length is read after every event.
         """
         clock, start_ns = self._clock, self._clock()
         self._start_ns = start_ns
@@ -73,7 +71,7 @@ class Pacer:
             made(len(rows))
 
     def finish(self, rows: Sized) -> None:
-        """Count what was put out after the last event as made by it; it is done now."""
+        """Attribute outputs emitted since the last event to that event, and mark it done now."""
         if self._rows and len(rows) > self._rows[-1]:
             self._rows[-1] = len(rows)
             self._done[-1] = self._clock() - self._start_ns
@@ -85,17 +83,17 @@ class Pacer:
 
     @property
     def done_ns(self) -> IntArray:
-        """When the engine was done with each event: int64[n], ns after the start."""
+        """When the engine finished each event: int64[n], ns after the start."""
         return _copied(self._done)
 
     @property
     def made_by(self) -> IntArray:
-        """The event, by its place in the order, that made each output: int64[m], ascending."""
+        """Index of the event that made each output: int64[m], ascending."""
         rows = _copied(self._rows)
         return np.repeat(np.arange(len(rows)), np.diff(rows, prepend=0))
 
     def _wait(self, due_ns: int, start_ns: int) -> int:
-        """Return the time, at or after `due_ns`, both after the start."""
+        """Wait until `due_ns` and return the time; both in ns after the start."""
         while True:
             now = self._clock() - start_ns
             if now >= due_ns:

@@ -1,9 +1,9 @@
-"""What the lab asks of an engine adapter.
+"""Defines the protocol between the lab and an engine adapter.
 
-An adapter is found through the entry-point group `lab.engines` and is created without arguments.
-The lab calls it in a fresh process per trial: `unsupported`, `prepare` (not timed: load, compile,
-start, warm up), then `run` (timed by the lab's own clock), `answer`, `close`.
-Who writes an adapter begins with a class of `streamlab.engines.base`.
+The entry-point group `lab.engines` names the adapter; the lab creates it without arguments.
+Each trial is a fresh process that calls `unsupported`, `prepare` (not timed: load, compile, start, warm up),
+`run` (timed by the lab's clock), `answer` and `close`.
+To write an adapter, start from a class of `streamlab.engines.base`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,14 +29,13 @@ from streamlab.workloads.model import (
 IntArray = npt.NDArray[np.int64]
 
 INTERFACE = 1
-"""The version of what the lab and an adapter expect of each other. Raised when an adapter that was
-written for the version before could not be called any more, or could not do something new without
-saying so; an adapter that says none (`interface`) is of the first."""
+"""The version of this protocol. It increases when adapters of the previous version no longer work, or must declare
+something new. An adapter without `interface` has version 1."""
 
 ADAPTIVE = "adaptive"
 FULL = "full"
 BATCHINGS = (ADAPTIVE, FULL)
-"""How a source cuts an offered load into units of hand-over (see `OfferedLoad.batching`)."""
+"""How a source splits an offered load into units of hand-over (see `OfferedLoad.batching`)."""
 
 MODELS: Mapping[type[Program], str] = {
     DGSProgram: "DGS programs",
@@ -44,29 +43,26 @@ MODELS: Mapping[type[Program], str] = {
     Pipeline: "ordered pipelines",
     Dataflow: "typed dataflow graphs",
 }
-"""The programming models of workloads, in words."""
+"""The programming models of workloads, with their names in messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedLoad:
-    """An open-loop load: when each event is due, whatever the engine does.
+    """An open-loop load: when each event is due, independent of the engine's progress.
 
-    Times are nanoseconds after the start of the timed part. Due times never decrease along the
-    total order of the input. A source hands an event over as soon as it is due, never before, and
-    never waits for the engine; what it hands over late is its own send lag. The engine stamps
-    outputs with the due time of the latest input that they depend on, so that a stall delays all
-    events due meanwhile (no coordinated omission).
+    Times are nanoseconds after the start of the timed part. Due times never decrease along the total order of the
+    input. A source hands an event over as soon as it is due, never earlier, and never waits for the engine; its delay
+    is the send lag. The engine stamps outputs with the due time of the latest input that they depend on. A stall
+    therefore delays all events due meanwhile (no coordinated omission).
 
     Attributes:
         due_ns: per stream, int64[n].
-        heartbeat_ts, heartbeat_due_ns: per stream, int64[h] each, ascending: these replace the
-            stream's own heartbeats. A heartbeat is sent no sooner than its event time has passed,
-            i.e. when the last event of any stream at or before it is due.
-        warm_up_ns: outputs due before this count for the warm-up histogram, the others for the
-            latency.
+        heartbeat_ts, heartbeat_due_ns: per stream, int64[h] each, ascending; they replace the stream's own heartbeats.
+            A heartbeat is due with the last event, of any stream, at or before its event time.
+        warm_up_ns: outputs due before this go to the warm-up histogram, the others to the latency histogram.
         end_ns: when the offered load ends: the last due time, or a little later.
-        batching: `adaptive` hands over what is due, up to `Task.batch` events at once; `full` waits
-            until a unit of `Task.batch` events is complete.
+        batching: `adaptive` hands over the events that are due, up to `Task.batch` at once; `full` waits until
+            `Task.batch` events are due.
     """
 
     due_ns: tuple[IntArray, ...]
@@ -79,21 +75,19 @@ class OfferedLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One thing to run.
+    """One workload to run on one input, with all settings.
 
     Attributes:
-        workload: what to compute.
-        dataset: on which input; `dataset.load()` gives columns, `dataset.streams[i].path` the
-            files.
+        workload: the program to run.
+        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].path` is a file.
         variant: one of the engine's variants.
         workers: degree of parallelism, at least 1.
-        batch: events per unit of hand-over, at least 1; engines without the notion ignore it and
-            say so in `Variant.uses_batch`.
+        batch: events per unit of hand-over, at least 1; ignored where `Variant.uses_batch` is False.
         options: further engine options, by name.
         scratch: an empty directory for the engine's files, removed after the trial.
         load: when events are due; None for catch-up: as fast as back-pressure allows.
-        expected_outputs: records in the right answer, so that memory for them can be had before
-            the clock starts: how many, and nothing of what is in them. None: not known.
+        expected_outputs: number of records in the right answer, to reserve memory before the clock starts;
+            None: unknown.
     """
 
     workload: Workload
@@ -109,7 +103,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
-    """Whether a declared property holds, and what that costs or why it does not."""
+    """States whether a declared property holds, and its cost or the reason why not."""
 
     holds: bool
     why: str
@@ -120,18 +114,16 @@ class Variant:
     """A way in which an engine runs workloads, e.g. Spark's `streaming` and `batch`.
 
     Attributes:
-        name: as in a matrix.
-        summary: one line for people.
-        uses_batch: whether `Task.batch` means something to it.
-        takes_load: whether it can be driven at an offered rate (`Task.load`).
+        name: the name in a matrix.
+        summary: a one-line description for users.
+        uses_batch: whether the variant uses `Task.batch`.
+        takes_load: whether it can run at an offered rate (`Task.load`).
         models: the programming models that it runs, keys of MODELS.
-        lacking: workloads of these models that it does not run on any input, with the reason.
-        written_for: names of the only workloads that it runs, each by something written for it;
+        lacking: workloads of these models that it cannot run on any input, with the reason.
+        written_for: names of the only workloads that it runs, each by hand-written code;
             None: it runs any program of its models.
-        source: name of the generator of its offered loads, where variants of one engine share one;
-            None: its own.
-        conditions: what its rates include at full speed; None: not declared, and then they have
-            no ratio to any other.
+        source: name of the load generator, where variants of one engine share it; None: not shared.
+        conditions: what its rates include at full speed; None: not declared, so its rates have no ratio to others.
     """
 
     name: str
@@ -145,27 +137,26 @@ class Variant:
     conditions: Declared | None = None
 
     def lacks(self, workload: Workload) -> str | None:
-        """Return why it runs a workload on no input, to be put behind its name, or None."""
+        """Return why the variant cannot run a workload on any input, as a predicate to its name; or None."""
         name, model = workload.name, type(workload.program)
         if name in self.lacking:
             return f"does not run {name}: {self.lacking[name]}"
         if model not in self.models:
             return f"runs no {MODELS[model]}"
         if self.written_for is not None and name not in self.written_for:
-            return f"has nothing written for {name}; it has {', '.join(sorted(self.written_for))}"
+            return f"has no query for {name}; it has {', '.join(sorted(self.written_for))}"
         return None
 
 
 def default_variant(
     variants: Sequence[Variant], model: type[Program], workload: str | None = None
 ) -> Variant:
-    """Return the first variant that runs programs of a model; the first of all where none does.
+    """Return the first variant that runs programs of a model; without any, the first of all.
 
     Args:
-        variants: of an engine.
-        model: of the workload's program.
-        workload: its name: variants that have nothing written for it are passed over. None: any
-            that some variant has something written for.
+        variants: an engine's variants.
+        model: the type of the workload's program.
+        workload: the workload's name, to skip variants without a query for it; None: skip none.
     """
     able = [variant for variant in variants if model in variant.models]
     for variant in able:
@@ -179,9 +170,9 @@ class Histogram:
     """A latency histogram as sparse (value, count) pairs, mergeable by adding counts.
 
     Attributes:
-        values_ns: int64[k], ascending: the highest value that each bucket stands for.
+        values_ns: int64[k], ascending: the highest value in each bucket.
         counts: int64[k], above zero.
-        definition: from what to what the latency was measured.
+        definition: the start and the end of the latency, in words.
     """
 
     values_ns: IntArray
@@ -191,15 +182,15 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What happened when: row k covers [k, k + 1) x `step_ns` after the start of the timed part.
+    """Counts over time: row k covers [k, k + 1) x `step_ns` after the start of the timed part.
 
     Attributes:
         step_ns: width of a row; 100 ms.
         emitted: int64[k], events that the source handed over.
-        consumed: int64[k], events that the engine was done with.
+        consumed: int64[k], events that the engine finished.
         outputs: int64[k], records emitted.
-        latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], of the outputs of the row; -1
-            without outputs. Coarser than the histogram (to within 13 %) where the engine says so.
+        latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], of the row's outputs; -1 without outputs.
+            Some engines compute these with an error of up to 13 %, more than the histogram's.
     """
 
     step_ns: int
@@ -213,13 +204,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What the source of an offered load did.
+    """Reports what the source of an offered load sent.
 
     Attributes:
-        events: handed over by `OfferedLoad.end_ns` plus the lag that is still the source's own.
-        lag: per event, from due to handed over.
-        own_thread: False where the engine takes events from a virtual source (an event is there
-            from its due time on, and nothing sends it); `lag` is then empty.
+        events: number handed over by `OfferedLoad.end_ns` plus the source's lag.
+        lag: per event, from its due time to its hand-over.
+        own_thread: False for a virtual source (an event is available from its due time on, without a sending thread);
+            `lag` is then empty.
     """
 
     events: int
@@ -232,11 +223,11 @@ class Reconfiguration:
     """One change of an operator's instances.
 
     Attributes:
-        at_ns: when the controller called for it, after the start of the timed part.
-        duration_ns: from the call to its completion.
+        at_ns: when the controller requested it, after the start of the timed part.
+        duration_ns: from the request to its completion.
         before, after: numbers of instances.
         event_ts: the event time at which all instances switched.
-        moved_bytes: state that was serialised and moved; 0 where state is shared.
+        moved_bytes: size of the state that was serialised and moved; 0 where state is shared.
     """
 
     at_ns: int
@@ -249,14 +240,14 @@ class Reconfiguration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elasticity:
-    """How an elastic operator was scaled; rows are those of `Progress`.
+    """Reports how an elastic operator was scaled; rows are those of `Progress`.
 
     Attributes:
-        reconfigurations: in order.
+        reconfigurations: in order of time.
         instances: int64[k], active at the end of the step.
         comparisons: int64[k], pairs that a join compared in the step; None for other operators.
-        load_cov: float64[k], coefficient of variation of the active instances' busy time in the
-            step, in [0, inf); NaN where nothing was done.
+        load_cov: float64[k], coefficient of variation of the active instances' busy time in the step, in [0, inf);
+            NaN without busy time.
     """
 
     reconfigurations: tuple[Reconfiguration, ...]
@@ -267,22 +258,22 @@ class Elasticity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the engine itself can tell about a run; the lab measures time, CPU and memory.
+    """An engine's own measurements of a run; the lab measures time, CPU and memory.
 
     Attributes:
-        events: input events processed; the lab compares it with the dataset's.
-        latency: None when the engine cannot stamp its outputs. With a load: from the due time of
-            the latest input that an output depends on to its emission, warm-up left out.
+        events: input events processed; the lab compares it with the dataset's number.
+        latency: without the warm-up; with a load, from the due time of the latest input that an output depends on to
+            its emission. None: the engine cannot stamp its outputs.
         warm_up_latency: the same for outputs due during the warm-up; None without a load.
-        service_latency: from when the engine took the input to the emission: what a clock would
-            show that starts when the engine is ready. Beside `latency`, never instead of it.
-        progress: counts over time; None when the engine keeps none.
-        sent: None without a load.
+        service_latency: from when the engine took the input to the emission, so without waiting. It complements
+            `latency` and never replaces it.
+        progress: counts over time; None: not recorded.
+        sent: what the source sent; None without a load.
         elasticity: None where the number of instances cannot change.
-        plan: the plan in words, where there is one.
+        plan: a description of the plan, if any.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
-        unsound: why the answer is right by chance only, or wrong on purpose; it gives no number.
-        notices: what whoever asked for the run should know of how it went, in words.
+        unsound: why the answer is right by chance only, or wrong on purpose; such a trial gives no number.
+        notices: messages to the user about how the run went.
     """
 
     events: int
@@ -302,13 +293,13 @@ class Prepared(Protocol):
     """A task that is loaded, compiled, started and warm."""
 
     def run(self) -> Measured:
-        """Do the timed part, from the first input event to the last output. Called once."""
+        """Run the timed part, from the first input event to the last output. Called once."""
 
     def answer(self) -> Columns:
         """Return all outputs, as columns of the program's output dtype, in output order.
 
-        Where outputs leave an engine in several partitions, each in its own order, the answer is
-        their merge by event time: a row that left its partition late stays late.
+        An engine that emits several partitions, each in an order of its own, merges them by event time: a row that
+        was late in its partition stays late.
         """
 
     def close(self) -> None:
@@ -327,11 +318,10 @@ class Engine(Protocol):
         """Return the variants; the first that runs a workload's model is its default."""
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options whatever they are used on, or None.
+        """Return what is wrong with options on any task (an unknown name, an impossible value), or None.
 
-        That is an unknown name or an impossible value; the lab refuses a matrix with such a thing
-        before it makes any data. What hangs on the workload, the number of workers or the load is
-        for `unsupported`, which says the same of these as well.
+        The lab rejects a matrix with wrong options before it makes any data. `unsupported` reports the same, and
+        also checks what depends on the workload, the number of workers or the load.
         """
 
     def unsupported(self, task: Task) -> str | None:
@@ -343,25 +333,25 @@ class Engine(Protocol):
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure how many events/s the source of an offered load can hand over to a null engine.
 
-        Takes about a second; run in a process of its own. None where the source is virtual, so that
-        no rate is too high for it, or where the variant takes no load.
+        Takes about a second; run it in a separate process. Returns None where the variant takes no load, or where the
+        source is virtual and so has no highest rate.
         """
 
     def prepare(self, task: Task) -> Prepared:
         """Load, compile, start and warm up; nothing here is timed.
 
         Raises:
-            UnsupportedError: as `unsupported` would have said.
-            EngineError: the engine could not be started; the message names the remedy.
+            UnsupportedError: with the reason that `unsupported` returns.
+            EngineError: the engine could not start; the message names the remedy.
         """
 
 
 @runtime_checkable
 class KeepsFolders(Protocol):
-    """What an engine has beside `Engine` when it keeps something from trial to trial."""
+    """Extends `Engine` for engines that keep files from trial to trial."""
 
     def kept_folders(self) -> Sequence[Path]:
-        """Return the folders whose content it keeps, such as compiled code.
+        """Return the folders that the engine keeps, e.g. for compiled code.
 
-        A trial may write there and to its temporary files, and nowhere else; its row names them.
+        A trial may write there and to its temporary files, and nowhere else; its row names these folders.
         """

@@ -1,6 +1,6 @@
-"""Turns what happened to each event and output of an open-loop run into what the lab asks for.
+"""Computes latency histograms and progress from the times of each event and output of an open-loop run.
 
-For engines that keep one number per event; all of it is computed after the run.
+For engines that store one number per event. Everything here runs after the timed part.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ SERVICE = (
 )
 STEP_NS = 100_000_000
 MOST_STEPS = 36_000
-"""One hour; what comes later counts for the last step."""
+"""One hour; later events count for the last step."""
 
 _HIGHEST_NS = 3600 * 1_000_000_000
 _SUB_BUCKET_BITS = 11
@@ -33,11 +33,11 @@ class OpenRun:
 
     Attributes:
         due_ns: int64[n], per event in total order.
-        done_ns: int64[n], when the engine was done with it.
-        taken_ns: int64[n], when the engine took it.
-        made_by: int64[m], the event that made each output, as an index into the others.
+        done_ns: int64[n], when the engine finished the event.
+        taken_ns: int64[n], when the engine took the event.
+        made_by: int64[m], index of the event that made each output.
         emit_ns: int64[m], when each output appeared; None: when its event was done.
-        sent_ns: int64[n], when the source handed it over; None for a virtual source: when due.
+        sent_ns: int64[n], when the source handed the event over; None for a virtual source: when due.
     """
 
     due_ns: IntArray
@@ -55,7 +55,7 @@ def measured(
     plan: str | None = None,
     counters: Mapping[str, float] | None = None,
 ) -> Measured:
-    """Return what the lab asks for; see `streamlab.engines.protocol.Measured`."""
+    """Return the measurements of a run."""
     due = run.due_ns[run.made_by]
     emit = run.done_ns[run.made_by] if run.emit_ns is None else run.emit_ns
     service = emit - run.taken_ns[run.made_by]
@@ -90,9 +90,8 @@ def _sent(run: OpenRun, load: OfferedLoad) -> Sent:
 def histogram(values_ns: IntArray, definition: str) -> Histogram:
     """Return the histogram of some latencies.
 
-    The buckets are those of HdrHistogram with 3 significant digits and a lowest value of 1 ns:
-    exact below 2,048 ns, then 1,024 to a power of two. Values outside [0, 1 h] count as the nearest
-    end.
+    The buckets are those of HdrHistogram with 3 significant digits and a lowest value of 1 ns: exact below 2,048 ns,
+    then 1,024 buckets per power of two. Values are clipped to [0, 1 h].
     """
     values = np.clip(values_ns, 0, _HIGHEST_NS)
     # A double is exact up to 2^53 ns, and its exponent is the number's width in bits.
@@ -115,22 +114,22 @@ def _highest_in(bucket: IntArray) -> IntArray:
 def progress(
     *, sent_ns: IntArray, done_ns: IntArray, emit_ns: IntArray, latency_ns: IntArray
 ) -> Progress:
-    """Return counts and latencies on the 100 ms grid, up to the last step with anything in it.
+    """Return counts and latencies on the 100 ms grid, up to the last step that is not empty.
 
     Args:
         sent_ns: int64[n], when each event was handed over.
-        done_ns: int64[n], when the engine was done with it.
+        done_ns: int64[n], when the engine finished it.
         emit_ns: int64[m], when each output appeared.
-        latency_ns: int64[m], of the same outputs.
+        latency_ns: int64[m], latencies of these outputs.
     """
     sent, done, emit = (_steps(times) for times in (sent_ns, done_ns, emit_ns))
     rows = 1 + max(int(steps.max(initial=0)) for steps in (sent, done, emit))
     p50, p99, largest = _by_step(emit, latency_ns, rows)
     return Progress(
         step_ns=STEP_NS,
-        emitted=_counted(sent, rows),
-        consumed=_counted(done, rows),
-        outputs=_counted(emit, rows),
+        emitted=_counts(sent, rows),
+        consumed=_counts(done, rows),
+        outputs=_counts(emit, rows),
         latency_p50_ns=p50,
         latency_p99_ns=p99,
         latency_max_ns=largest,
@@ -141,20 +140,20 @@ def _steps(times_ns: IntArray) -> IntArray:
     return np.minimum(times_ns // STEP_NS, MOST_STEPS - 1)
 
 
-def _counted(steps: IntArray, rows: int) -> IntArray:
+def _counts(steps: IntArray, rows: int) -> IntArray:
     return np.bincount(steps, minlength=rows).astype(np.int64)
 
 
 def _by_step(steps: IntArray, latency_ns: IntArray, rows: int) -> tuple[IntArray, ...]:
-    """Return p50, p99 and maximum of the latencies of each step, -1 where there are none."""
+    """Return p50, p99 and maximum of the latencies of each step; -1 for steps without outputs."""
     if (np.diff(steps) < 0).any():
         order = np.argsort(steps, kind="stable")
         steps, latency_ns = steps[order], latency_ns[order]
-    found = np.full((3, rows), -1, dtype=np.int64)
+    quantiles = np.full((3, rows), -1, dtype=np.int64)
     borders = np.searchsorted(steps, np.arange(rows + 1))
     for row, (begin, end) in enumerate(pairwise(borders)):
         count = int(end - begin)
         if count:
             ranks = [-(-count * share // 100) - 1 for share in (50, 99, 100)]
-            found[:, row] = np.sort(latency_ns[begin:end])[ranks]
-    return found[0], found[1], found[2]
+            quantiles[:, row] = np.sort(latency_ns[begin:end])[ranks]
+    return quantiles[0], quantiles[1], quantiles[2]

@@ -1,6 +1,6 @@
 """Finds engine adapters through the entry-point group `lab.engines`.
 
-Anybody may install one, so whatever goes wrong while it is loaded is an error of that engine.
+Users may install engines, so any failure while one is loaded is reported as an error of that engine.
 """
 
 from streamlab.engines.errors import EngineError
@@ -9,7 +9,7 @@ from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.name_suggestions import suggest_names
 
 GROUP = "lab.engines"
-_WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
+_METHODS = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
 """The methods of an engine."""
 
 
@@ -19,28 +19,28 @@ def names() -> tuple[str, ...]:
 
 
 def engine(name: str) -> Engine:
-    """Return a new adapter of that name; only this one is imported.
+    """Return a new adapter; imports only this engine.
 
     Raises:
-        EngineError: there is none, it cannot be loaded, it is no engine, or one for a newer lab.
+        EngineError: no engine has this name, it cannot be loaded, it lacks methods, or it needs a newer lab.
     """
-    found = [point for point in find_entry_points(GROUP) if point.name == name]
-    if not found:
+    points = [point for point in find_entry_points(GROUP) if point.name == name]
+    if not points:
         raise EngineError(f"no engine {name!r}; {suggest_names(name, names(), 'lab list engines')}")
-    where = f"engine {name!r} ({found[0].value})"
+    where = f"engine {name!r} ({points[0].value})"
     try:
-        made = found[0].load()
-        wanted = getattr(made, "interface", 1)
-        if not isinstance(wanted, int):
-            raise TypeError(f"its interface is {wanted!r}, not a whole number")
-        if wanted > INTERFACE:
+        factory = points[0].load()
+        interface = getattr(factory, "interface", 1)
+        if not isinstance(interface, int):
+            raise TypeError(f"its interface is {interface!r}, not a whole number")
+        if interface > INTERFACE:
             raise EngineError(
-                f"{where} is written for interface {wanted} of streamlab.engine, and this lab has "
-                f"{INTERFACE}: update the lab, or install an older version of the engine"
+                f"{where} is written for interface {interface} of streamlab.engine, and this lab "
+                f"has {INTERFACE}: update the lab, or install an older version of the engine"
             )
-        adapter: Engine = made()
-        lacking = [part for part in _WANTED if not callable(getattr(adapter, part, None))]
-        if not lacking:
+        adapter: Engine = factory()
+        missing = [part for part in _METHODS if not callable(getattr(adapter, part, None))]
+        if not missing:
             adapter.version()
             variants = adapter.variants()
             if not variants or not all(isinstance(variant, Variant) for variant in variants):
@@ -49,8 +49,9 @@ def engine(name: str) -> Engine:
         raise
     except (Exception, SystemExit) as error:
         raise EngineError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
-    if lacking:
+    if missing:
         raise EngineError(
-            f"{where} is no engine: it lacks {', '.join(lacking)} of streamlab.engines.protocol.Engine"
+            f"{where} is not an engine: it lacks {', '.join(missing)} of "
+            "streamlab.engines.protocol.Engine"
         )
     return adapter

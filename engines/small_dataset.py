@@ -13,7 +13,7 @@ SEED = 7
 
 
 def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
-    """Write an input as one Parquet file a stream in `folder`, with a record of it."""
+    """Write an input to `folder`, one Parquet file per stream and a manifest; return the dataset."""
     folder.mkdir(parents=True, exist_ok=True)
     streams = []
     for stream in data.streams:

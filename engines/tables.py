@@ -1,4 +1,4 @@
-"""A base class for engines that have the input as tables, and a query for each workload."""
+"""Provides the base class for engines that run hand-written queries over tables."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def memory_and_file(tables: str) -> tuple[Variant, Variant]:
-    """Return the variants `memory` and `file`: where the input is when the clock starts.
+    """Return the variants `memory` and `file`, named by where the input is when the clock starts.
 
     Args:
-        tables: what they are in memory and who works on them, for people.
+        tables: describes the tables in memory and their library, for users.
     """
     return (
         Variant(
@@ -39,35 +39,34 @@ def memory_and_file(tables: str) -> tuple[Variant, Variant]:
 
 
 def modules_in(package: str) -> dict[str, str]:
-    """Return the modules of a package by their own names; imports none of them."""
+    """Return the full names of a package's modules by short name, without importing them."""
     path = import_module(package).__path__
     return {module.name: f"{package}.{module.name}" for module in iter_modules(path)}
 
 
 def no_events(task: Task) -> "pa.Table":
-    """Return a table of no events in Arrow, with all columns that the program reads.
+    """Return an empty Arrow table with all columns that the program reads.
 
-    A stream has those of its own kinds only, and of a kind there may be no stream.
+    A stream has only the columns of its kinds, and an input may lack streams of a kind.
     """
     import pyarrow as pa
 
     fields: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     fields |= fields_read(task.workload.program)
-    return pa.schema([(name, arrow_type(of)) for name, of in fields.items()]).empty_table()
+    return pa.schema([(name, arrow_type(kind)) for name, kind in fields.items()]).empty_table()
 
 
 class TableEngine(BatchEngine):
-    """An engine that answers from tables, by a query that is written for each workload.
+    """Answers each workload by a query over tables.
 
-    An entry of `queries` takes what `tables` returned and returns a table: columns by name, in
-    output order. Or it is the name of a module whose `answer` does so; this is imported when it is
-    needed, and with it the library that it is written in. A list of tables, each in an order of its
-    own and with a column `src` (the stream of the event that made a row), is merged by event time,
-    then by `src`, after the clock has stopped.
+    An entry of `queries` is a function from the result of `tables` to a table: columns by name, in output order.
+    Or it is the name of a module with such a function, `answer`; the module and its library are imported on demand.
+    A query may return a list of tables instead, each in an order of its own and with a column `src` (the stream of
+    the event that made the row). These are merged by event time, then `src`, outside the clock.
 
     Attributes:
-        one_kind: programs of these models are run on streams that carry one kind of event each. In
-            another, events of equal time go by their position, which no table has.
+        one_kind: programs of these models run only on streams with one kind of event each. In a stream of several
+            kinds, position orders events of equal time, and tables have no positions.
     """
 
     queries: ClassVar[Mapping[str, Any]]
@@ -76,13 +75,13 @@ class TableEngine(BatchEngine):
 
     @abstractmethod
     def tables(self, task: Task) -> Any:
-        """Return the input as tables, with what else the query reads; not timed.
+        """Return the input as tables, with whatever else the query reads; not timed.
 
-        In memory; of variant FILE over the files (`task.dataset.streams[i].path`), unread.
+        In variant FILE the tables refer to the files (`task.dataset.streams[i].path`), unread; else they are in memory.
         """
 
     def refused(self, task: Task) -> str | None:
-        """Refuse a stream of several kinds where a user would have a table for each."""
+        """Refuse streams of several kinds for the models in `one_kind`."""
         if isinstance(task.workload.program, self.one_kind):
             kinds = task.dataset.alphabet.kinds
             for stream in task.dataset.streams:
@@ -95,15 +94,15 @@ class TableEngine(BatchEngine):
         return None
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return PIP1 to PIP3: nothing here is a program of events."""
+        """Return PIP1 to PIP3; PIP3 does not hold, since queries are not derived from the program."""
         lost = Property(holds=False, why="written for this workload, not derived from its program")
         free = Property(holds=True, why="no worker and no partition is named")
         return {"PIP1": free, "PIP2": free, "PIP3": lost}
 
     def query(self, task: Task) -> Any:
         """Return the query of a task; not timed."""
-        found = self.queries[task.workload.name]
-        return import_module(found).answer if isinstance(found, str) else found
+        entry = self.queries[task.workload.name]
+        return import_module(entry).answer if isinstance(entry, str) else entry
 
     def load(self, task: Task) -> Any:
         """Return the query and the tables."""
@@ -119,11 +118,11 @@ class TableEngine(BatchEngine):
         if not isinstance(answer, list):
             return super().columns(task, answer)
         names = task.workload.program.output.names or ()
-        whole = {name: np.concatenate([part[name] for part in answer]) for name in {*names, "src"}}
-        order = np.lexsort((whole["src"], whole["ts"]))
-        return {name: whole[name][order] for name in names}
+        rows = {name: np.concatenate([part[name] for part in answer]) for name in {*names, "src"}}
+        order = np.lexsort((rows["src"], rows["ts"]))
+        return {name: rows[name][order] for name in names}
 
     def plan(self, task: Task) -> str:
-        """Say how much it takes at once, and on how many threads."""
+        """Describe the plan: the whole input at once, on how many threads."""
         threads = "one thread" if task.workers == 1 else f"{task.workers} threads"
         return f"{self.name}: the whole input at once, {threads}"

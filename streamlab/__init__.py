@@ -1,8 +1,7 @@
 """Runs stream-processing workloads on engines, verifies every answer and measures.
 
-`import streamlab as lab` for a workload of your own (`lab.csv`, `lab.workload`: docs/extending.md) and for
-notebooks (`lab.run`: docs/running.md). `streamlab.engine` has what the author of an engine needs, and
-`streamlab.figure` what the author of a figure needs.
+The package has what you need to define a workload (`csv`, `workload`: docs/extending.md) and to run from a notebook
+(`run`: docs/running.md). Authors of engines import `streamlab.engine`; authors of figures import `streamlab.figure`.
 """
 
 from importlib import import_module
@@ -24,7 +23,7 @@ _PUBLIC = {
     "run": "streamlab.lab.notebook",
     "workload": "streamlab.workloads.user_workload",
 }
-"""The module of each public name, imported on first use: measured processes import this package."""
+"""The module of each public name. Imported on first use, because measured processes import this package."""
 
 __all__ = ["arrays", "arrow", "csv", "frame", "parquet", "rows", "run", "workload"]
 

@@ -1,6 +1,6 @@
-"""What the author of an engine needs, in one place: see docs/extending.md.
+"""Collects the public API for authors of engines: see docs/extending.md.
 
-An engine is a class with a `name`, made known by the entry-point group `lab.engines`:
+An engine is a class with a `name`, registered in the entry-point group `lab.engines`:
 
     from streamlab.engine import BatchEngine
 
@@ -8,7 +8,7 @@ An engine is a class with a `name`, made known by the entry-point group `lab.eng
         name = "mine"
         queries = {"event_window": my_event_window}
 
-`Engine` and `Prepared` are what the lab asks of any adapter; the base classes answer most of it.
+`Engine` and `Prepared` are the protocols that the lab calls; the base classes implement most of them.
 """
 
 from streamlab.engines.base import (

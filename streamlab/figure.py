@@ -1,7 +1,7 @@
-"""What the author of a figure needs, in one place: see docs/extending.md.
+"""Collects the public API for authors of figures: see docs/extending.md.
 
-A figure is a `Figure` in the tuple FIGURES of a module that has `facts()`, too, made known by the
-entry-point group `lab.figures` under the name of its paper.
+A module lists its figures in the tuple FIGURES and the paper's facts in `facts()`.
+The entry-point group `lab.figures` registers it under the name of the paper.
 """
 
 from streamlab.lab.errors import FigureError

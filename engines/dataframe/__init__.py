@@ -1,1 +1,1 @@
-"""What a user would write in a few lines of NumPy or Polars: the simple opponents of an engine."""
+"""Runs workloads as a few lines of NumPy, the simplest baseline for an engine."""

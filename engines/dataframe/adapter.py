@@ -1,8 +1,7 @@
-"""The adapter of the data-frame lines.
+"""Adapts hand-written NumPy code to the engine protocol.
 
-No engine at all: the whole input at once, no stream, no heartbeat, no latency of an output. Yet it
-is what batch work is measured by: an engine that is slower has to say what the order of events
-buys.
+It is not a streaming engine: it computes on the whole input at once, without heartbeats or latencies. It is the
+baseline of batch work.
 """
 
 import numpy as np
@@ -16,11 +15,11 @@ from streamlab.engines.tables import TableEngine, modules_in
 from streamlab.workloads.model import DGSProgram, Query
 
 TEMPORARIES = 2
-"""For how many times the input and the answer there is memory before NumPy computes."""
+"""Memory touched before the clock starts, as a multiple of the size of input and answer."""
 
 
 class DataframeEngine(TableEngine):
-    """Runs a workload as the array operations that a user would write for it."""
+    """Runs a workload as the array operations that a user would write."""
 
     name = "dataframe"
     known_variants = (
@@ -36,18 +35,18 @@ class DataframeEngine(TableEngine):
     packages = ("numpy",)
 
     def tables(self, task: Task) -> Streams:
-        """Load the input, and have memory for what NumPy will need."""
+        """Load the input, and reserve memory for NumPy's temporaries."""
         streams = streams_of(task.dataset.load(), task.workload.query_params)
         temporary_memory.keep(min(_temporary_bytes(task, streams), most_reserved_bytes()))
         return streams
 
     def close(self) -> None:
-        """Let the process take and give memory as it does by itself."""
+        """Restore the process's normal use of memory."""
         temporary_memory.release()
 
 
 def _temporary_bytes(task: Task, streams: Streams) -> int:
-    """Return for how much memory a line asks, about: its answer, and as much as its input."""
+    """Return about how much memory NumPy needs for a task's temporaries."""
     read = sum(
         column.nbytes
         for _, stream in (*streams.bulk, *streams.markers)

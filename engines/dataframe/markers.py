@@ -1,4 +1,4 @@
-"""Markers in total order, and where they cut a stream."""
+"""Sorts markers into total order and splits streams at them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from streamlab.workloads.model import Stream
 
 IntArray = npt.NDArray[np.int64]
 Part = dict[str, npt.NDArray[Any]]
-"""Outputs in order, as columns; `src` is the stream of the event that made them."""
+"""Outputs in order, as columns; `src` is the stream of the event that made each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class Markers:
     """All markers in total order (event time, then stream).
 
     Attributes:
-        ts, key, value: int64[m]; `value` is the field that was asked for, or 0.
+        ts, key, value: int64[m]; `value` is the requested field, or 0.
         src: int16[m].
     """
 
@@ -40,14 +40,14 @@ def keys(streams: Streams, stream: Stream) -> npt.NDArray[np.int32]:
 
 
 def column(stream: Stream, name: str) -> npt.NDArray[Any]:
-    """Return a payload column; no workload here has lists."""
+    """Return a payload column, which must not be a list column."""
     values = stream.payload[name]
     assert isinstance(values, np.ndarray)
     return values
 
 
 def markers(streams: Streams, field: str | None = None) -> Markers:
-    """Return all markers, with the field that they carry."""
+    """Return all markers, with one of their fields as `value`."""
     parts = [
         (
             stream.ts,
@@ -57,7 +57,7 @@ def markers(streams: Streams, field: str | None = None) -> Markers:
         )
         for src, stream in streams.markers
     ]
-    parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # of no rows, any type
+    parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # no rows, so any type
     ts, src, key, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((src, ts))
     return Markers(
@@ -68,9 +68,9 @@ def markers(streams: Streams, field: str | None = None) -> Markers:
     )
 
 
-def ends(found: Markers, src: int, stream: Stream) -> IntArray:
+def ends(marks: Markers, src: int, stream: Stream) -> IntArray:
     """Return how many events of a stream come before each marker."""
-    last = found.ts - (found.src < src)
+    last = marks.ts - (marks.src < src)
     return np.searchsorted(stream.ts, last, side="right").astype(np.int64)
 
 

@@ -1,8 +1,7 @@
-"""The streams of an input as tables: many bulk events, and the few markers that cut them into runs.
+"""Classifies the streams of an input into bulk events, and markers that separate them into runs.
 
-That is the shape of all programs with DGS here (kind 0: values, views, transactions, increments;
-kind 1: barriers, updates, rules, resets), and what makes a line of array operations possible. Of a
-join the kinds are its left and its right side.
+All DGS programs here have that shape (kind 0: values, views, transactions, increments; kind 1: barriers, updates,
+rules, resets), which makes array operations possible. In a join the two kinds are the left and the right side.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ Side = tuple[tuple[int, Stream], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
-    """An input by what its streams carry; the index of a stream breaks ties in event time.
+    """The streams of an input by kind; the index of a stream breaks ties in event time.
 
     Attributes:
         bulk, markers: index and stream.
@@ -34,7 +33,7 @@ class Streams:
 
 
 def streams_of(data: Input, params: Params) -> Streams:
-    """Sort the streams of an input by what they carry; none carries both."""
+    """Classify the streams of an input by kind; each must have one kind."""
     every = tuple(enumerate(data.streams))
     return Streams(
         bulk=tuple((src, stream) for src, stream in every if stream.kinds == BULK),

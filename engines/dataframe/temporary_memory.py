@@ -1,8 +1,7 @@
-"""Memory for the temporaries of NumPy that is there, and touched, before the clock starts.
+"""Touches memory for NumPy's temporaries before the clock starts, and keeps it in the process.
 
-NumPy gets memory from the C library. glibc takes large blocks from the kernel one by one and gives
-each back when it is freed, so that every temporary is fresh memory: a page fault for each page, or
-each huge page, which the kernel clears. Both habits are settings (mallopt(3)).
+By default glibc gets each large block from the kernel and returns it when it is freed. Every temporary is then fresh
+memory, with a page fault per page (or huge page) that the kernel clears. Two settings change that (mallopt(3)).
 """
 
 import ctypes
@@ -11,26 +10,26 @@ import os
 import numpy as np
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # malloc.h
-_MOST_MMAPS, _TRIM_BYTES = 65536, 128 << 10  # as glibc begins
+_MOST_MMAPS, _TRIM_BYTES = 65536, 128 << 10  # glibc's defaults
 
 
 def can_keep() -> bool:
-    """Return whether the C library is glibc; with another one nothing here does anything."""
+    """Return whether the C library is glibc; with others this module has no effect."""
     return _glibc() is not None
 
 
 def keep(touched_bytes: int) -> None:
-    """Touch memory that the process keeps for its next blocks, until `release`."""
+    """Touch memory and keep it in the process for later allocations, until `release`."""
     libc = _glibc()
     if libc is None:
         return
     libc.mallopt(_MMAP_MAX, 0)
-    libc.mallopt(_TRIM_THRESHOLD, -1)  # as a size: never
+    libc.mallopt(_TRIM_THRESHOLD, -1)  # Never: -1 is the largest size.
     np.full(touched_bytes, 1, np.uint8)
 
 
 def release() -> None:
-    """Give back what is free, and let the process take and give memory as it does by itself."""
+    """Return free memory to the kernel and restore glibc's defaults."""
     libc = _glibc()
     if libc is None:
         return
@@ -41,7 +40,7 @@ def release() -> None:
 
 def _glibc() -> ctypes.CDLL | None:
     try:
-        of_glibc = os.confstr("CS_GNU_LIBC_VERSION")
-    except (AttributeError, ValueError):  # neither on Windows, nor with musl
+        version = os.confstr("CS_GNU_LIBC_VERSION")
+    except (AttributeError, ValueError):  # On Windows, and with musl.
         return None
-    return ctypes.CDLL(None) if of_glibc else None
+    return ctypes.CDLL(None) if version else None

@@ -1,1 +1,1 @@
-"""DuckDB: each workload as the SQL that a user of it would write."""
+"""Runs workloads on DuckDB, as the SQL that a user would write."""

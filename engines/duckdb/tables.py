@@ -1,8 +1,8 @@
-"""The streams of an input as DuckDB's tables, one for each kind of event.
+"""Loads the streams of an input as DuckDB tables, one for each kind of event.
 
-`<kind>_events` has `src` (the stream's place, which breaks ties in event time), `row` (the place in
-its stream), `ts`, `key`, and the fields that the program reads; `<kind>_streams` has the `src` of
-all streams that carry the kind. In memory they are tables, over files they are views.
+`<kind>_events` has `src` (the stream's index, which breaks ties in event time), `row` (the row in the stream), `ts`,
+`key`, and the fields that the program reads. `<kind>_streams` has the `src` of all streams with the kind.
+In memory they are tables; over files they are views.
 """
 
 from pathlib import Path
@@ -17,22 +17,22 @@ from streamlab.workloads.inputs.retail.days import day_number
 from streamlab.workloads.inputs.retail.ids import parse_ids
 
 
-def opened(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
+def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
     """Return a database with the input, the macros, and the query parameters as variables."""
     connection = duckdb.connect(":memory:", config={"threads": task.workers})
-    connection.execute(f"SET temp_directory = {_quoted(task.scratch)}")
+    connection.execute(f"SET temp_directory = {_quote(task.scratch)}")
     connection.execute(Path(__file__).with_name("macros.sql").read_text(encoding="utf-8"))
     for name, value in task.workload.query_params.items():
         connection.execute(f"SET VARIABLE {name} = $1", [_value(name, value)])
     connection.register("no_events", no_events(task))
     alphabet, streams = task.dataset.alphabet, list(enumerate(task.dataset.streams))
-    what = "TABLE" if in_memory else "VIEW"
+    relation = "TABLE" if in_memory else "VIEW"
     for kind, kind_name in enumerate(alphabet.kinds):
         carrying = [(src, stream) for src, stream in streams if kind in stream.kinds]
         parts = ["SELECT 0::INTEGER AS src, 0::BIGINT AS row, 0::INTEGER AS key, * FROM no_events"]
         parts += [_rows(src, stream, kind, len(alphabet.kinds)) for src, stream in carrying]
         connection.execute(
-            f"CREATE {what} {kind_name}_events AS {' UNION ALL BY NAME '.join(parts)}"
+            f"CREATE {relation} {kind_name}_events AS {' UNION ALL BY NAME '.join(parts)}"
         )
         connection.execute(f"CREATE TABLE {kind_name}_streams (src INTEGER)")
         for src, _ in carrying:
@@ -48,17 +48,17 @@ def _rows(src: int, stream: DatasetStream, kind: int, kinds: int) -> str:
     where = f" WHERE tag % {kinds} = {kind}" if len(stream.kinds) > 1 else ""
     return (
         f"SELECT {src}::INTEGER AS src, file_row_number AS row, ({key})::INTEGER AS key{columns} "
-        f"FROM read_parquet({_quoted(stream.path)}, file_row_number = true){where}"
+        f"FROM read_parquet({_quote(stream.path)}, file_row_number = true){where}"
     )
 
 
 def _value(name: str, value: object) -> Any:
-    """Return a query parameter as SQL has use for it; NULL stands for all ids."""
+    """Convert a query parameter for SQL; None (NULL) stands for all ids."""
     if name in ("stores", "categories"):
         ids = parse_ids(name, str(value))
         return None if ids.every else list(ids.among)
     return day_number(str(value)) if name == "first_day" else value
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"

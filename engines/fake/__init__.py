@@ -1,1 +1,1 @@
-"""An engine that computes nothing itself and fails on demand: proof that the lab notices."""
+"""Provides an engine that returns the oracle's answer or fails on demand, to test the lab."""

@@ -1,7 +1,7 @@
-"""The fake engine: gives the oracle's answer, unless its variant tells it to fail.
+"""Implements the fake engine: returns the oracle's answer, or fails as its variant requires.
 
-Under an offered load it pretends to be a server of known capacity, so that the verdicts on a rate,
-and the search for the highest, can be tried against a known truth.
+Under an offered load it simulates a server of known capacity, so that tests can compare verdicts on rates, and the
+search for the highest rate, with a known truth.
 """
 
 import fcntl
@@ -41,18 +41,18 @@ from streamlab.workloads.model import Columns, OutputType
 _SUMMARIES = {
     "correct": "the oracle's answer",
     "lose": "one output is missing",
-    "duplicate": "one output is there twice",
+    "duplicate": "one output appears twice",
     "reorder": "two dependent outputs are swapped",
     "corrupt": "one output has a wrong field",
-    "miscount": "the right answer, but one event is not accounted for",
-    "hang": "never ends, and has a child in a session of its own",
+    "miscount": "the right answer, but one event is not counted",
+    "hang": "never ends, and has a child in a separate session",
     "crash": "raises an error while it runs",
-    "babble": "raises an error whose text is no Unicode",
+    "babble": "raises an error whose text is not Unicode",
     "overcount": "the right answer, but more events than 64 bits can count, and a counter of nan",
-    "unbounded": "the right answer, but an infinite load_cov, and source",
+    "unbounded": "the right answer, but an infinite load_cov and an infinite generator ceiling",
     "die": "its process is killed by a signal while it runs",
-    "exhaust": "asks for more memory than there is",
-    "hoard": "takes more and more memory, 2 GiB at most, until it is stopped",
+    "exhaust": "requests more memory than any machine has",
+    "hoard": "takes more and more memory, at most 2 GiB, until it is stopped",
     "leak": "the right answer, but leaves a process and a thread",
     "litter": "the right answer, but leaves a temporary file that cannot be removed",
     "mute": "the right answer, or option `says` as an error, with standard output and error closed",
@@ -66,17 +66,17 @@ _VARIANTS = tuple(
     )
     for name, summary in _SUMMARIES.items()
 )
-VIRTUAL = "virtual time: the load was computed, not waited for; the measured duration means nothing"
-# More than any address space holds, so that asking for it fails at once and uses nothing.
+VIRTUAL = "virtual time: the load was computed at once; the measured duration means nothing"
+# More than any address space, so that the request fails at once and uses no memory.
 _TOO_MUCH_BYTES = 1 << 60
 # Enough for any memory limit of a test, and not too much for a machine without one.
 _HOARD_BYTES, _HOARD_STEP_BYTES = 2 << 30, 64 << 20
 
 
 class FakeEngine(BaseEngine):
-    """Adapter of the fake engine; for its options see `streamlab.engines.fake.options`.
+    """Adapts the fake engine; its options are in `streamlab.engines.fake.options`.
 
-    Its variants are the ways to fail; the first does not.
+    Each variant is a way to fail, except the first.
     """
 
     name = "fake"
@@ -88,7 +88,7 @@ class FakeEngine(BaseEngine):
         return "1"
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what `parse_options` finds wrong, or None."""
+        """Return the error of `parse_options`, or None."""
         try:
             parse_options(options)
         except ValueError as error:
@@ -96,26 +96,26 @@ class FakeEngine(BaseEngine):
         return None
 
     def refused(self, task: Task) -> str | None:
-        """Return the option `refuse`."""
+        """Return the value of the option `refuse`."""
         return parse_options(task.options).refuse
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return that nothing holds, since nothing is computed."""
+        """Return that no property holds, since the engine computes nothing."""
         none = Property(holds=False, why="the fake engine computes nothing")
         return {"PIP1": none, "PIP2": none, "PIP3": none}
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: the source is virtual, and no rate is too high for it; see `unbounded`."""
+        """Return None, since the source is virtual; for variant `unbounded` infinity."""
         return math.inf if variant == "unbounded" else None
 
     def start(self, task: Task) -> "FakePrepared":
-        """Ask the oracle."""
+        """Compute the oracle's answer."""
         options = parse_options(task.options)
         if task.load is None:
             data = task.dataset.load()
             answer, offered = task.workload.oracle(data), None
         else:
-            # The kept answer serves every cut of the input, i.e. every rate of a search.
+            # The cached answer serves every truncation of the input, i.e. every rate of a search.
             answer = expected(task.workload, task.dataset)
             offered = _Offered.of(
                 task.load, event_times(task.dataset), answer["ts"].astype(np.int64)
@@ -135,11 +135,10 @@ class _Offered:
     """A load in total order.
 
     Attributes:
-        load: as the lab gave it.
+        load: the load from the lab.
         due_ns: int64[n], per event.
-        made_by: int64[m], the event that makes each output: the last one with the output's event
-            time, since an output does not say which of them it was; without any, the last one of
-            the next time, which shows that the output's time has passed.
+        made_by: int64[m], the event that makes each output: the last event with the output's event time; if none has
+            it, the last event of the next time, which shows that the output's time has passed.
     """
 
     load: OfferedLoad
@@ -151,19 +150,19 @@ class _Offered:
         ts = np.sort(np.concatenate(times), kind="stable")
         return cls(
             load=load,
-            # Due times never decrease along the total order, so sorting gives it.
+            # Due times never decrease along the total order, so sorting them restores it.
             due_ns=np.sort(np.concatenate(load.due_ns), kind="stable"),
             made_by=_last_at(ts, output_ts),
         )
 
 
 def _last_at(ts: IntArray, output_ts: IntArray) -> IntArray:
-    """Return the last event of the first time at or after each output's, or the last of all."""
+    """Return for each output the last event of the first time at or after it, or the last event of all."""
     if not len(ts):
         return np.zeros(len(output_ts), dtype=np.int64)
     at = np.minimum(np.searchsorted(ts, output_ts, side="left"), len(ts) - 1)
-    found: IntArray = np.searchsorted(ts, ts[at], side="right") - 1
-    return found
+    last: IntArray = np.searchsorted(ts, ts[at], side="right") - 1
+    return last
 
 
 class FakePrepared:
@@ -187,20 +186,20 @@ class FakePrepared:
         self._offered = offered
 
     def run(self) -> Measured:
-        """Pass the time, or fail as the variant says.
+        """Wait for the simulated time, or fail as the variant requires.
 
         Raises:
-            EngineCrashError: the variant is `crash` or `babble`, nothing stops `hoard`, or `mute`
-                has an error to raise.
+            EngineCrashError: the variant is `crash` or `babble`, `hoard` was not stopped, or `mute` has the option
+                `says`.
         """
-        found, lasts_s = self._serve()
+        result, lasts_s = self._serve()
         time.sleep(lasts_s)
         if self._variant == "hang":
             _start_sleeper()
             threading.Event().wait()
         if self._variant == "crash":
             raise EngineCrashError(
-                self._options.says or "the fake engine crashed, as it was told to"
+                self._options.says or "the fake engine crashed, as its variant requires"
             )
         if self._variant == "babble":
             raise EngineCrashError("the fake engine said \udcff and [/red] \x1b[2J")
@@ -209,11 +208,11 @@ class FakePrepared:
         if self._variant == "exhaust":
             np.empty(_TOO_MUCH_BYTES, dtype=np.int8)
         if self._variant == "hoard":
-            # Ones, not zeros: memory that was never written is not there.
+            # Ones, not zeros: only memory that was written counts as used.
             steps = range(_HOARD_BYTES // _HOARD_STEP_BYTES)
             hoard = [np.ones(_HOARD_STEP_BYTES, dtype=np.int8) for _ in steps]
-            taken = sum(part.nbytes for part in hoard)
-            raise EngineCrashError(f"the fake engine took {taken} bytes, and nobody stopped it")
+            size = sum(part.nbytes for part in hoard)
+            raise EngineCrashError(f"the fake engine took {size} bytes and was not stopped")
         if self._variant == "leak":
             _start_sleeper()
             threading.Thread(target=threading.Event().wait, name="fake-leak").start()
@@ -225,7 +224,7 @@ class FakePrepared:
             if self._options.says:
                 raise EngineCrashError(self._options.says)
         if self._variant == "overcount":
-            return replace(found, events=2**70, counters={"seen": math.nan, "lost": 1.0})
+            return replace(result, events=2**70, counters={"seen": math.nan, "lost": 1.0})
         if self._variant == "unbounded":
             uneven = Elasticity(
                 reconfigurations=(),
@@ -233,11 +232,11 @@ class FakePrepared:
                 comparisons=None,
                 load_cov=np.array([math.inf]),
             )
-            return replace(found, elasticity=uneven)
-        return replace(found, events=self._events - (self._variant == "miscount"))
+            return replace(result, elasticity=uneven)
+        return replace(result, events=self._events - (self._variant == "miscount"))
 
     def _serve(self) -> tuple[Measured, float]:
-        """Return what the fake measures, and for how many seconds it pretends to work."""
+        """Return the simulated measurements, and the simulated duration in s."""
         options = self._options
         if self._offered is None:
             lasts_s = self._events / options.served_eps
@@ -246,7 +245,7 @@ class FakePrepared:
         sent_ns = due_ns + round(options.generator_lag_s * 1e9)
         served = serve(sent_ns, options)
         end_s = float(served.done_ns[-1]) / 1e9
-        found = measured(
+        result = measured(
             OpenRun(
                 due_ns=due_ns,
                 taken_ns=served.taken_ns,
@@ -258,30 +257,30 @@ class FakePrepared:
             plan=options.plan or (None if options.real_time else VIRTUAL),
             counters={} if options.real_time else {"virtual_end_s": end_s},
         )
-        if options.scale_at_s is not None and found.progress is not None:
-            scaled = scaled_at(round(options.scale_at_s * 1e9), found.progress)
-            found = replace(found, elasticity=scaled)
-        return found, end_s if options.real_time else 0.0
+        if options.scale_at_s is not None and result.progress is not None:
+            scaled = scaled_at(round(options.scale_at_s * 1e9), result.progress)
+            result = replace(result, elasticity=scaled)
+        return result, end_s if options.real_time else 0.0
 
     def answer(self) -> Columns:
-        """Return the oracle's answer, damaged as the variant says."""
+        """Return the oracle's answer, damaged as the variant requires."""
         damage = DAMAGES.get(self._variant)
         return damage(self._answer, self._output) if damage else self._answer
 
     def close(self) -> None:
-        """Do nothing; that is the point of `leak`."""
+        """Do nothing, so that `leak` leaves its process and thread."""
 
 
 def _make_immutable_file() -> None:
     """Make a temporary file that cannot be removed; needs root and a file system such as ext4."""
     file, _ = tempfile.mkstemp(prefix="fake-litter-")
-    # FS_IOC_SETFLAGS with FS_IMMUTABLE_FL, as the kernel declares them.
+    # FS_IOC_SETFLAGS with FS_IMMUTABLE_FL, from the kernel's headers.
     fcntl.ioctl(file, 0x40086602, (0x10).to_bytes(4, sys.byteorder))
     os.close(file)
 
 
 def _start_sleeper() -> None:
-    """Start a process that outlives its parent unless somebody looks for it."""
+    """Start a process that outlives its parent unless it is killed."""
     subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(600)"],
         start_new_session=True,

@@ -1,4 +1,4 @@
-"""Damages one record of an answer, in the ways in which an engine can be wrong."""
+"""Damages one record of an answer, in the ways in which engines can be wrong."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from streamlab.workloads.model import Columns, OutputType, Tag
 
 Damage = Callable[[Columns, OutputType], Columns]
 
-# How far apart the two records of a reordering are looked for; dependent ones are near each other.
+# How many records are searched for two dependent ones, which are near each other.
 SEARCH = 100_000
 
 
@@ -19,7 +19,7 @@ def lose(answer: Columns, output: OutputType) -> Columns:
 
 
 def duplicate(answer: Columns, output: OutputType) -> Columns:
-    """Give the middle record twice."""
+    """Duplicate the middle record."""
     middle = _middle(answer)
     return _take(answer, np.insert(_indices(answer), middle, middle))
 
@@ -37,7 +37,7 @@ def reorder(answer: Columns, output: OutputType) -> Columns:
     """Swap two records whose order matters: they depend on each other, or must be sorted by time.
 
     Raises:
-        EngineError: there are no such records.
+        EngineError: the answer has no such records.
     """
     count = len(_indices(answer))
     kinds = _tags(answer, output.kind_field)
@@ -54,7 +54,7 @@ def reorder(answer: Columns, output: OutputType) -> Columns:
                 order = _indices(answer)
                 order[[first, second]] = second, first
                 return _take(answer, order)
-    raise EngineError("fake: the order of no two records of this answer matters; use more events")
+    raise EngineError("fake: no two records of this answer depend on their order; use more events")
 
 
 DAMAGES: dict[str, Damage] = {

@@ -1,4 +1,4 @@
-"""Options of the fake engine: how fast it pretends to be, and what goes wrong."""
+"""Defines and checks the options of the fake engine: its simulated speed and faults."""
 
 import math
 from collections.abc import Mapping
@@ -7,30 +7,28 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakeOptions:
-    """How a fake behaves, apart from its variant.
+    """Options of the fake engine.
 
-    Under an offered load the fake is a server with one queue, first come, first served. Unless
-    `real_time` is set it runs in virtual time: it computes when every event would have been served
-    and reports that (progress, latencies, what its source sent) without waiting for it, so that
-    minutes of load take milliseconds. The time that the lab's own clock then measures means
-    nothing; the plan says so, and the counter `virtual_end_s` has the time of the last event.
+    Under an offered load the fake is a server with one queue, first come, first served. Unless `real_time` is set it
+    runs in virtual time: it computes when every event would be served and reports that without waiting, so that
+    minutes of load take milliseconds. The duration measured by the lab then means nothing; the plan states this, and
+    the counter `virtual_end_s` is the time of the last event.
 
     Attributes:
-        capacity_eps: events/s that it serves, on average; None: no time at all. Without a load it
-            sleeps for as long as all events take at that rate.
-        rate_eps: the same under its old name; only one of the two may be given.
-        noise: standard deviation of the logarithm of each event's service time, whose mean stays
-            1 / capacity; 0: every event takes equally long.
-        seed: of the noise.
+        capacity_eps: events/s that it serves, on average; None: unlimited. Without a load it sleeps for as long as all
+            events take at this rate.
+        rate_eps: old name of capacity_eps; set only one of them.
+        noise: standard deviation of the logarithm of each event's service time, whose mean stays 1 / capacity;
+            0: all events take equally long.
+        seed: seed of the noise.
         stall_at_s, stall_s: when it stops serving, after the start of the load, and for how long.
-        generator_lag_s: by how much its source hands each event over late; 0: the source is
-            virtual, and hands over nothing.
-        scale_at_s: under a load, say that it went from one instance to two at that time after the
-            start; None: it is not elastic.
-        real_time: spend the time of the load, and report the same figures.
-        plan: the plan in words, as it is to stand in the result.
-        refuse: be unsupported for that reason.
-        says: what the error of the variant `crash` says.
+        generator_lag_s: delay of each hand-over by its source; 0: the source is virtual.
+        scale_at_s: under a load, reports a change from one instance to two at this time after the start;
+            None: it is not elastic.
+        real_time: whether it waits for the time of the load; reports the same figures.
+        plan: the plan in the result.
+        refuse: makes every task unsupported, with this reason.
+        says: message of the error of variants `crash` and `mute`.
     """
 
     capacity_eps: float | None = None
@@ -48,9 +46,9 @@ class FakeOptions:
 
     @property
     def served_eps(self) -> float:
-        """Events/s that it serves; infinite where no capacity is given."""
-        given = self.rate_eps if self.capacity_eps is None else self.capacity_eps
-        return math.inf if given is None else given
+        """Events/s that it serves; infinite without a capacity."""
+        capacity = self.rate_eps if self.capacity_eps is None else self.capacity_eps
+        return math.inf if capacity is None else capacity
 
 
 _ABOVE_ZERO = ("capacity_eps", "rate_eps")
@@ -59,26 +57,26 @@ _TEXTS = ("plan", "refuse", "says")
 
 
 def parse_options(options: Mapping[str, object]) -> FakeOptions:
-    """Return the options, checked.
+    """Check options and return them as a record.
 
     Raises:
-        ValueError: an option is unknown, or has a value that it cannot have.
+        ValueError: an option is unknown, or its value is invalid.
     """
-    known = [field.name for field in fields(FakeOptions)]
-    unknown = sorted(set(options) - set(known))
+    names = [field.name for field in fields(FakeOptions)]
+    unknown = sorted(set(options) - set(names))
     if unknown:
-        raise ValueError(f"unknown options {', '.join(unknown)}; there are {', '.join(known)}")
+        raise ValueError(f"unknown options {', '.join(unknown)}; use {', '.join(names)}")
     for name, value in options.items():
-        wanted = _wanted(name, value)
-        if wanted is not None:
-            raise ValueError(f"option {name} is {value!r}; it must be {wanted}")
+        expected = _violated_rule(name, value)
+        if expected is not None:
+            raise ValueError(f"option {name} is {value!r}; it must be {expected}")
     if "capacity_eps" in options and "rate_eps" in options:
-        raise ValueError("options capacity_eps and rate_eps mean the same; give one of them")
+        raise ValueError("options capacity_eps and rate_eps mean the same; set one of them")
     return FakeOptions(**options)  # type: ignore[arg-type]  # checked above, by name
 
 
-def _wanted(name: str, value: object) -> str | None:
-    """Return what an option must be if it is not."""
+def _violated_rule(name: str, value: object) -> str | None:
+    """Return what an option must be, or None if it is."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     number = value if is_number and isinstance(value, int | float) else math.nan
     if name in _ABOVE_ZERO:

@@ -1,4 +1,4 @@
-"""A server with one queue, in virtual time: when each event is taken and done."""
+"""Simulates a server with one queue in virtual time: when each event is taken and done."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """What became of each event; int64[n], ns after the start, in the order of arrival."""
+class ServiceTimes:
+    """When each event was taken and done; int64[n], ns after the start, in the order of arrival."""
 
     taken_ns: IntArray
     done_ns: IntArray
 
 
-def serve(arrive_ns: IntArray, options: FakeOptions) -> Served:
+def serve(arrive_ns: IntArray, options: FakeOptions) -> ServiceTimes:
     """Serve events first come, first served.
 
-    A stall falls on the first event that would be taken in it: it is taken on time and held until
-    the stall is over, and the others queue up behind it.
+    A stall delays the first event that would be taken in it: the event is taken on time and done after the stall, and
+    later events queue behind it.
 
     Args:
         arrive_ns: int64[n], non-decreasing.
@@ -33,11 +33,11 @@ def serve(arrive_ns: IntArray, options: FakeOptions) -> Served:
     begin, done = _queue(arrive_ns, service)
     from_ns = options.stall_at_s * _NS_PER_S
     until_ns = from_ns + options.stall_s * _NS_PER_S
-    held = int(np.searchsorted(begin, from_ns, side="left"))
-    if held < len(begin) and begin[held] < until_ns:
-        service[held] += until_ns - begin[held]
+    stalled = int(np.searchsorted(begin, from_ns, side="left"))
+    if stalled < len(begin) and begin[stalled] < until_ns:
+        service[stalled] += until_ns - begin[stalled]
         begin, done = _queue(arrive_ns, service)
-    return Served(taken_ns=_whole(begin), done_ns=_whole(done))
+    return ServiceTimes(taken_ns=_round(begin), done_ns=_round(done))
 
 
 def _service_ns(count: int, options: FakeOptions) -> npt.NDArray[np.float64]:
@@ -54,22 +54,22 @@ def _queue(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return when each event's service begins and ends.
 
-    Lindley's recursion end[k] = max(arrive[k], end[k - 1]) + service[k], written as a running
-    maximum: end[k] = S[k] + max over j <= k of (arrive[j] - S[j - 1]), with S the sums of service.
+    Lindley's recursion end[k] = max(arrive[k], end[k - 1]) + service[k], as a running maximum:
+    end[k] = S[k] + max over j <= k of (arrive[j] - S[j - 1]), where S are the cumulative sums of service.
     """
     work = np.cumsum(service_ns)
     end = work + np.maximum.accumulate(arrive_ns - (work - service_ns))
     return end - service_ns, end
 
 
-def _whole(times: npt.NDArray[np.float64]) -> IntArray:
+def _round(times: npt.NDArray[np.float64]) -> IntArray:
     return np.rint(times).astype(np.int64)
 
 
 def scaled_at(at_ns: int, progress: Progress) -> Elasticity:
-    """Return what an operator says that went from one instance to two, in a millisecond.
+    """Return the report of an operator that went from one instance to two, in a millisecond.
 
-    Its load is spread evenly while it has any; each event is compared with one other.
+    Its load is even while it has any; each event is compared with one other.
     """
     starts_ns = np.arange(len(progress.consumed), dtype=np.int64) * progress.step_ns
     busy = progress.consumed > 0

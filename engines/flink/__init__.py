@@ -1,1 +1,1 @@
-"""Apache Flink: its DataStream programs in Java, run in a process of the trial's own."""
+"""Runs workloads on Apache Flink: DataStream programs in Java, in a process of the trial."""

@@ -1,4 +1,4 @@
-"""The Flink adapter: one job on a cluster in a Java process of the trial's own."""
+"""Adapts Flink to the engine protocol: one job on a cluster in a Java process of the trial."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,22 +17,22 @@ from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.model import Columns, DGSProgram, Input, Query
 
 ROW_BYTES = 48
-"""Of an answer in Java."""
+"""Memory per row of an answer in Java."""
 
 MOST_LEAVES = 1_000_000
-"""Of all trees of `manual`: some 150 MB of semaphores."""
+"""Most leaves of all trees of variant `manual`: about 150 MB of semaphores."""
 
 _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
 
 
 class FlinkEngine(BaseEngine):
-    """Runs its own DataStream program for each workload that it has one for."""
+    """Runs a hand-written DataStream program for each supported workload."""
 
     name: ClassVar[str] = "flink"
     known_variants = (
         Variant(
             name="automatic",
-            summary="DataStream programs with what Flink does by itself",
+            summary="DataStream programs that only Flink parallelizes",
             takes_load=True,
             source="memory source",
             models=(DGSProgram, Query),
@@ -40,13 +40,13 @@ class FlinkEngine(BaseEngine):
         ),
         Variant(
             name="manual",
-            summary="synchronization plans by hand, with a service beside Flink",
+            summary="hand-written synchronization plans, with a service outside Flink",
             takes_load=True,
             source="memory source",
             models=(DGSProgram,),
             lacking={
-                "keyed_counter": "its keys are independent, so that Flink needs no help with it; "
-                "variant automatic runs it"
+                "keyed_counter": "its keys are independent, so it needs no plan; use variant "
+                "automatic"
             },
             conditions=_CONDITIONS,
         ),
@@ -57,24 +57,24 @@ class FlinkEngine(BaseEngine):
     environment = ENVIRONMENT
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options whatever they are used on, or None."""
+        """Return what is wrong with options on any task, or None."""
         return wrong(variant, options)
 
     def refused(self, task: Task) -> str | None:
-        """Refuse loads of queries, RocksDB where it has nothing to keep, and too many trees."""
+        """Refuse loads of queries, RocksDB for programs without Flink state, and too many trees."""
         if task.load is not None and not isinstance(task.workload.program, DGSProgram):
             return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
         shape = SHAPES[task.workload.name]
         if option(task, "state") == "rocksdb" and not shape.keyed_state:
             return (
-                f"flink runs {task.workload.name} in one task with fields of its own: nothing is "
-                "in Flink's state, and state = rocksdb would change nothing"
+                f"flink runs {task.workload.name} in one task that stores its state in fields, so "
+                "state = rocksdb would change nothing; remove the option"
             )
         keys = task.dataset.alphabet.keys
         if task.variant == "manual" and keys * task.workers > MOST_LEAVES:
             return (
-                f"manual has two semaphores for each of {keys} keys and {task.workers} workers, "
-                f"and at most {MOST_LEAVES} of such pairs; fewer keys, or variant automatic"
+                f"manual has a leaf for each of {keys} keys and {task.workers} workers, and "
+                f"supports at most {MOST_LEAVES} leaves; use fewer keys, or variant automatic"
             )
         return None
 
@@ -83,13 +83,13 @@ class FlinkEngine(BaseEngine):
         return properties(workload, variant)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Measure the source of the variants, which is the same; `batch` does not matter."""
+        """Measure the source, which all variants share; `batch` has no effect."""
         from streamlab.engines.flink.ceiling import measure_ceiling
 
         return measure_ceiling()
 
     def start(self, task: Task) -> "FlinkPrepared":
-        """Start Java, load the input, warm up on a prefix, and deploy the job that is timed."""
+        """Start Java, load the input, warm up on a prefix, and deploy the timed job."""
         data = task.dataset.load()
         answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
         needed_mb = 2 * (input_bytes(data) + answer_bytes) >> 20
@@ -109,7 +109,7 @@ class FlinkEngine(BaseEngine):
 
 
 class FlinkPrepared:
-    """A job that waits for the clock."""
+    """Controls a deployed job that waits for the clock."""
 
     def __init__(self, task: Task, data: Input, process: FlinkProcess, folder: Path) -> None:
         self._task = task
@@ -128,7 +128,7 @@ class FlinkPrepared:
         return results.of_load(self._task, self._data, self._read(), self._folder, plan, counters)
 
     def answer(self) -> Columns:
-        """Return all rows; those of several sinks are merged by the events that made them."""
+        """Return all rows, merged over sinks by the events that made them."""
         return results.answer(self._task, self._read())
 
     def close(self) -> None:
@@ -144,9 +144,9 @@ class FlinkPrepared:
 
     def _plan(self) -> str:
         task = self._task
-        own = "state" if task.variant == "automatic" else "service"
+        setting = "state" if task.variant == "automatic" else "service"
         return (
-            f"{task.variant}, parallelism {task.workers}, {own} {option(task, own)}, "
+            f"{task.variant}, parallelism {task.workers}, {setting} {option(task, setting)}, "
             f"buffers flushed after {option(task, 'buffer_timeout_ms')} ms, "
             f"Java {self._process.java}"
         )

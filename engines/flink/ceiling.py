@@ -1,4 +1,4 @@
-"""How fast the source can hand over events that are all due when nobody does anything with them."""
+"""Measures how fast the source can hand over events that are all due, without work on them."""
 
 import tempfile
 from pathlib import Path
@@ -18,24 +18,24 @@ HEAP_MB = 1024
 
 
 def measure_ceiling() -> float:
-    """Run a job of one source and one task behind it, and return its events/s.
+    """Run a job of one source and one task that drops all events, and return its events/s.
 
-    A job with more workers has more sources, so that this is a lower bound.
+    A job with more workers has more sources, so this is a lower bound.
 
     Raises:
-        EngineError: Flink's environment is not made, or it cannot be started.
+        EngineError: Flink's environment is missing, or Flink cannot start.
     """
-    reason = environment.lacking("flink", ENVIRONMENT)
+    reason = environment.unusable_reason("flink", ENVIRONMENT)
     if reason is not None:
         raise EngineError(reason)
     with tempfile.TemporaryDirectory(prefix="flink-ceiling-") as name:
         folder = Path(name)
-        nothing = np.empty(0)
+        empty = np.empty(0)
         columns = {
             "ts": np.arange(EVENTS),
             "due_ns": np.zeros(EVENTS),
-            "beat_ts": nothing,
-            "beat_due_ns": nothing,
+            "beat_ts": empty,
+            "beat_due_ns": empty,
         }
         for column, values in columns.items():
             values.astype(LONG).tofile(folder / f"0.{column}")

@@ -1,4 +1,4 @@
-"""The options of the Flink engine and their defaults."""
+"""Defines the options of the Flink engine and their defaults."""
 
 from collections.abc import Mapping
 
@@ -15,10 +15,10 @@ _NUMBERS: Mapping[str, tuple[int, int]] = {
     "warm_up_events": (0, 1_000_000),
     "warm_up_rounds": (0, 2),
 }
-"""Of each the least value and the default."""
+"""By option, the least value and the default."""
 
 LOAD_BUFFER_TIMEOUT_MS = 1
-"""Flink's own default of 100 ms would be the latency of a load that fills no buffer."""
+"""Flink's default of 100 ms would become the latency of a load that does not fill buffers."""
 
 OPTIONS = (*_CHOICES, *_NUMBERS)
 
@@ -28,17 +28,21 @@ def wrong(variant: str, options: Mapping[str, object]) -> str | None:
     for name, value in options.items():
         if name in _CHOICES:
             if value not in _CHOICES[name]:
-                return f"option {name} of flink is {value!r}; one of {', '.join(_CHOICES[name])}"
+                choices = ", ".join(_CHOICES[name])
+                return f"option {name} of flink is {value!r}; use one of {choices}"
         elif name in _NUMBERS:
             least = _NUMBERS[name][0]
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                return f"option {name} of flink is {value!r}; an integer of at least {least}"
+                return f"option {name} of flink is {value!r}; use an integer of at least {least}"
         else:
             return f"engine flink has no option {name!r}; it has {', '.join(OPTIONS)}"
     if variant == "manual" and options.get("state") == "rocksdb":
-        return "variant manual of flink keeps its state in fields of tasks, as the paper's programs"
+        return (
+            "variant manual of flink stores its state in fields of tasks, as the paper's programs "
+            "do; remove option state"
+        )
     if variant == "automatic" and "service" in options:
-        return "option service of flink is for variant manual: nothing else calls a service"
+        return "option service of flink is for variant manual only; remove it"
     return None
 
 

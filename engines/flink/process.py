@@ -1,4 +1,4 @@
-"""The Java process of a trial: commands go in as lines, and each is answered by a line."""
+"""Controls the Java process of a trial: sends commands as lines and reads a line as reply to each."""
 
 import subprocess
 import sys
@@ -12,43 +12,44 @@ from streamlab.workloads.datasets.java import find_java
 
 CLOSE_GRACE_S = 5.0
 _FRAMEWORK_DIRECT_MB = 128
-"""Flink's default for what it takes beside network buffers."""
+"""Flink's default for direct memory other than network buffers."""
 
-_OPENED = ("lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "util.concurrent")
-"""What Flink needs of Java's own packages: the list of its `conf/config.yaml`, without SQL."""
+_OPEN_PACKAGES = (
+    *("lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "util.concurrent"),
+)
+"""Java packages that Flink accesses by reflection: the list of its `conf/config.yaml`, without SQL."""
 
 
 def network_mb(workers: int) -> int:
     """Return the memory for Flink's network buffers.
 
-    Flink's own 64 MB do for a few workers. Where every task sends to every other one, a channel has
-    two buffers of 32 KB and each end some more; half a MB a channel is several times that.
+    Flink's default of 64 MB suffices for a few workers. If every task sends to every other task, a channel needs two
+    buffers of 32 KB, and each end some more; half a MB per channel is several times that.
     """
     return 64 + workers * workers // 2
 
 
 class FlinkProcess:
-    """A JVM with a Flink cluster in it. Ends when its standard input does."""
+    """Controls a JVM with a Flink cluster; the JVM ends when its standard input ends."""
 
     def __init__(self, folder: Path, *, heap_mb: int, workers: int) -> None:
-        """Start it on the job in a folder; `ready` waits for it.
+        """Start the JVM on the job in a folder; `ready` waits for it.
 
         Raises:
-            EngineError: there is no Java.
+            EngineError: no Java was found.
         """
         try:
             java = find_java()
         except DatasetError as error:
-            raise EngineError(f"flink could not be started: {error}") from error
+            raise EngineError(f"cannot start flink: {error}") from error
         self.java = java.version
         (folder / "flink").mkdir()
         command = [
             str(java.path / "bin" / "java"),
-            # A heap of one size, whose pages are there before the clock starts; one collector
-            # whatever the machine has.
+            # A heap of fixed size, touched before the clock starts, and the same collector on every machine.
             *(f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+AlwaysPreTouch", "-XX:+UseG1GC"),
             f"-XX:MaxDirectMemorySize={network_mb(workers) + _FRAMEWORK_DIRECT_MB}m",
-            *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED),
+            *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPEN_PACKAGES),
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
             "-Djava.rmi.server.hostname=127.0.0.1",
             f"-Djava.io.tmpdir={folder}",
@@ -66,17 +67,17 @@ class FlinkProcess:
         """Wait until the job is deployed and warm.
 
         Raises:
-            EngineError: it is not; the message says why.
+            EngineError: deployment or warm-up failed; the message has the reason.
         """
         self._answer("ready")
 
     def ask(self, command: str) -> tuple[int, ...]:
-        """Give a command and return the numbers that answer it (Main.java).
+        """Send a command and return the numbers in its reply (Main.java).
 
         Raises:
-            EngineCrashError: Flink or its process failed meanwhile.
+            EngineCrashError: Flink or its process failed.
         """
-        assert self._process is not None, "asked after it was closed"
+        assert self._process is not None, "the process is closed"
         assert self._process.stdin is not None
         try:
             print(command, file=self._process.stdin, flush=True)
@@ -107,7 +108,7 @@ class FlinkProcess:
                 return rest
             if word == "failed":
                 raise EngineCrashError(f"flink failed: {rest}; its log has more")
-            print(line, end="", file=sys.stderr)  # a virtual machine warns on standard output
+            print(line, end="", file=sys.stderr)  # The JVM may print warnings to standard output.
         raise self._ended()
 
     def _ended(self) -> EngineCrashError:

@@ -1,4 +1,4 @@
-"""Reads what the Java process wrote: the answer in order, and the times of a load."""
+"""Reads the files that the Java process wrote: the answer, sorted, and the times of a load."""
 
 from pathlib import Path
 from typing import Any
@@ -25,26 +25,26 @@ Rows = npt.NDArray[np.void]
 
 
 def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
-    """Return all rows: of each task of a sink in their order, and those merged by place.
+    """Return the rows of all parts, each in its order, merged by place.
 
-    A row's place is that of the event that made it. A row that left its task late stays late: it
-    counts as placed where the latest row before it was.
+    A row's place is that of the event that made it. A row that is late in its part stays late: it takes the place of
+    the latest row before it.
 
     Args:
-        folder: with the files of the parts (Part.java).
-        parts: how many there are.
-        timed: whether rows have the time at which they came, `emit_ns`.
+        folder: the folder with the files of the parts (Part.java).
+        parts: number of parts: tasks of sinks.
+        timed: whether rows have their time of arrival, `emit_ns`.
     """
     dtype = np.dtype([*ROW, ("emit_ns", "<i8")] if timed else ROW)
-    found = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
-    rows = np.concatenate([np.empty(0, dtype=dtype), *found])
+    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
+    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
     rank = np.empty(len(rows), dtype=np.int64)
     rank[np.lexsort((rows["row"], rows["stream"], rows["ts"]))] = np.arange(len(rows))
     begin = 0
-    for part in found:
-        own = rank[begin : begin + len(part)]
-        np.maximum.accumulate(own, out=own)
-        begin += len(part)
+    for part_rows in by_part:
+        ranks = rank[begin : begin + len(part_rows)]
+        np.maximum.accumulate(ranks, out=ranks)
+        begin += len(part_rows)
     return rows[np.argsort(rank, kind="stable")]
 
 
@@ -58,7 +58,7 @@ def answer(task: Task, rows: Rows) -> Columns:
 def of_load(
     task: Task, data: Input, rows: Rows, folder: Path, plan: str, counters: dict[str, float]
 ) -> Measured:
-    """Return what happened to each event and output of a load."""
+    """Return the measurements of a run under a load."""
     assert task.load is not None
     order = merge(data, task.workload.program).order
     sent, done = (_times(data, folder, name)[order] for name in ("sent_ns", "done_ns"))

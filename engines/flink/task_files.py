@@ -1,4 +1,4 @@
-"""Hands a task to the Java process, as files that it reads before the clock starts."""
+"""Writes a task for the Java process, as files that it reads before the clock starts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +15,10 @@ LONG, INT = np.dtype("<i8"), np.dtype("<i4")
 
 
 def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: Path) -> None:
-    """Write the columns of an input and what is to be done with them (see Job.java, Stream.java).
+    """Write the columns of an input and the settings of the job (see Job.java, Stream.java).
 
     Args:
-        task: what to run.
+        task: the task to run.
         data: its input.
         settings: further lines of job.properties.
         folder: where to write.
@@ -56,7 +56,7 @@ def write_lines(lines: Mapping[str, object], folder: Path) -> None:
 
 
 def warm_up_rows(data: Input, events: int) -> list[int]:
-    """Return how many rows of each stream make a prefix in event time of about so many events."""
+    """Return how many rows of each stream form a prefix in event time of about `events` events."""
     if data.events <= events:
         return [len(stream) for stream in data.streams]
     times = np.concatenate([stream.ts for stream in data.streams])
@@ -65,7 +65,7 @@ def warm_up_rows(data: Input, events: int) -> list[int]:
 
 
 def input_bytes(data: Input) -> int:
-    """Return about how much memory the columns take in Java."""
+    """Return the approximate memory of the columns in Java."""
     lists = [
         len(values.values)
         for stream in data.streams
@@ -76,7 +76,7 @@ def input_bytes(data: Input) -> int:
 
 
 def _until(data: Input) -> int:
-    """Return up to when windows are answered: to the last event, or shortly before the cut."""
+    """Return the last event time at which windows may end: that of the last event, or the time before the cut."""
     if data.until_ts is not None:
         return data.until_ts - 1
     return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
@@ -102,21 +102,22 @@ def _columns(
 
 def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
     """Return the value of each event by its kind."""
-    wanted = {kind: shape.values[kind] for kind in stream.kinds if shape.values[kind] is not None}
-    if not wanted:
+    columns = {kind: shape.values[kind] for kind in stream.kinds if shape.values[kind] is not None}
+    if not columns:
         return None
     if len(stream.kinds) == 1:
-        return _numbers(stream, wanted[stream.kinds[0]])
+        return _numbers(stream, columns[stream.kinds[0]])
     assert stream.tag is not None
-    kind = stream.tag % kinds
+    kinds_of_events = stream.tag % kinds
     value = np.zeros(len(stream), dtype=LONG)
-    for one, column in wanted.items():
-        value[kind == one] = _numbers(stream, column)[kind == one]
+    for kind, column in columns.items():
+        rows = kinds_of_events == kind
+        value[rows] = _numbers(stream, column)[rows]
     return value
 
 
 def _numbers(stream: Stream, column: str | None) -> npt.NDArray[Any]:
     assert column is not None
-    found = stream.payload[column]
-    assert not isinstance(found, ListColumn)
-    return found
+    values = stream.payload[column]
+    assert not isinstance(values, ListColumn)
+    return values

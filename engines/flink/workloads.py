@@ -1,4 +1,4 @@
-"""What Flink is told of each workload: which columns its events carry, and what an answer means."""
+"""Describes each workload for Flink: the columns of its events, and the fields of its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How the events and answers of a workload look in Java.
+    """Maps the events and answers of a workload to their Java classes.
 
     Attributes:
-        values: the column that an event's `value` is, by kind; None: it carries none.
-        items: the column of lists that an event carries.
-        answer: the field of the Java answer for each column of the output, but `ts`.
-        keyed_state: whether the automatic form keeps anything in Flink's state.
+        values: by kind, the column of an event's `value`; None: no value.
+        items: the list column of an event.
+        answer: the field of the Java answer for each column of the output except `ts`.
+        keyed_state: whether variant `automatic` uses Flink's state.
     """
 
     values: tuple[str | None, ...]

@@ -1,1 +1,1 @@
-"""Polars: each workload as the data-frame query that a user of it would write."""
+"""Runs workloads on Polars, as the data-frame queries that a user would write."""

@@ -1,8 +1,6 @@
-"""The adapter of Polars.
+"""Adapts Polars to the engine protocol: one query over the whole input, on Polars' pool of threads.
 
-No stream, no heartbeat, no latency of an output: the whole input at once, on Polars' pool of
-threads. It is what batch work is measured by: an engine that is slower has to say what the order
-of events buys.
+It has no heartbeats and no latencies; it is a baseline of batch work.
 """
 
 import os
@@ -20,7 +18,7 @@ POOL = "POLARS_MAX_THREADS"
 
 
 class PolarsEngine(TableEngine):
-    """Runs a workload as the data-frame query that a user would write for it."""
+    """Runs a workload as the data-frame query that a user would write."""
 
     name = "polars"
     known_variants = memory_and_file("data frames in memory, on Polars' pool of threads")
@@ -30,11 +28,14 @@ class PolarsEngine(TableEngine):
     environment = Environment(lock=Path(__file__).with_name("requirements.txt"))
 
     def refused(self, task: Task) -> str | None:
-        """Return why a stream is no table, or why Polars cannot have so many threads."""
+        """Refuse streams of several kinds, and a number of threads that this process cannot change to."""
         polars = sys.modules.get("polars")
         threads = task.workers if polars is None else int(polars.thread_pool_size())
         if threads != task.workers:
-            return f"polars has {threads} threads in this process already, not {task.workers}"
+            return (
+                f"polars already runs with {threads} threads in this process, not {task.workers}; "
+                "use a new process"
+            )
         return super().refused(task)
 
     def load(self, task: Task) -> Any:
@@ -43,13 +44,13 @@ class PolarsEngine(TableEngine):
         return super().load(task)
 
     def tables(self, task: Task) -> Any:
-        """Return the files as lazy tables, or what was in them."""
-        from streamlab.engines.polars.tables import in_memory, scanned
+        """Return lazy tables over the files, or over memory."""
+        from streamlab.engines.polars.tables import in_memory, scan
 
-        tables = scanned(task)
+        tables = scan(task)
         return tables if task.variant == FILE else in_memory(tables)
 
     def compute(self, task: Task, data: Any) -> Any:
-        """Run the query to its end: a data frame, or one for each partition of the outputs."""
+        """Run the query; return a data frame, or one for each partition of the outputs."""
         answer = super().compute(task, data)
         return answer.collect() if hasattr(answer, "collect") else answer

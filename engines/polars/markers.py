@@ -1,7 +1,7 @@
-"""Many bulk events and the few markers that cut them: where they do, and markers in total order.
+"""Sorts markers into total order and splits streams of bulk events at them.
 
-That is the shape of all programs with DGS here (kind 0: values, views, transactions, increments;
-kind 1: barriers, updates, rules, resets).
+All DGS programs here have many bulk events (kind 0: values, views, transactions, increments) and few markers (kind 1:
+barriers, updates, rules, resets).
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ BULK, MARKER = 0, 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """An input as one data frame a stream: `ts`, `tag` where it has one, and its fields.
+    """An input as one data frame per stream, with `ts`, `tag` if the stream has tags, and its fields.
 
     Attributes:
-        bulk, markers: index of the stream, which breaks ties in event time, and its table.
+        bulk, markers: index of the stream, which breaks ties in event time, and its data frame.
         kinds: number of kinds: a tag is key x kinds + kind.
     """
 
@@ -33,8 +33,8 @@ class Cut:
 
     def in_order(self, *fields: str) -> pl.DataFrame:
         """Return all markers in total order, as `ts`, `src`, `key` and fields."""
-        nothing = {"ts": pl.Int64, "src": pl.Int16, "key": pl.Int32}
-        empty = pl.DataFrame(schema=nothing | dict.fromkeys(fields, pl.Int64))
+        columns = {"ts": pl.Int64, "src": pl.Int16, "key": pl.Int32}
+        empty = pl.DataFrame(schema=columns | dict.fromkeys(fields, pl.Int64))
         parts = [
             table.select(
                 "ts",
@@ -48,18 +48,18 @@ class Cut:
 
 
 def cut(tables: Tables) -> Cut:
-    """Return the streams as data frames; those in files are read here."""
+    """Return the streams as data frames; reads files."""
     kinds = [BULK, MARKER]
     every = [(kind, table) for kind in kinds for table in tables.of(kind)]
     frames = pl.collect_all([table.rows for _, table in every])
-    found: dict[int, list[tuple[int, pl.DataFrame]]] = {kind: [] for kind in kinds}
+    by_kind: dict[int, list[tuple[int, pl.DataFrame]]] = {kind: [] for kind in kinds}
     for (kind, table), frame in zip(every, frames, strict=True):
-        found[kind].append((table.src, frame))
-    return Cut(bulk=found[BULK], markers=found[MARKER], kinds=tables.kinds)
+        by_kind[kind].append((table.src, frame))
+    return Cut(bulk=by_kind[BULK], markers=by_kind[MARKER], kinds=tables.kinds)
 
 
 def last(src: int) -> pl.Expr:
-    """Return the last event time of stream `src` that comes before a marker."""
+    """Return the expression for the last event time of stream `src` before a marker."""
     return pl.col("ts") - (pl.col("src") < src).cast(pl.Int64)
 
 

@@ -1,19 +1,19 @@
-"""Lists of the pairs of items that were counted most often, at the end of every hour."""
+"""Computes top lists of pairs of items, at the end of every hour."""
 
 import polars as pl
 
 
 def hours_of(pairs: pl.LazyFrame) -> pl.LazyFrame:
-    """Return (hour, ts): each hour of some pairs, and the first pair's time in a later one.
+    """Return (hour, ts) of each hour with pairs, where `ts` is the time of the first pair of the next such hour.
 
-    The last hour has no later one and is left out.
+    The last hour is omitted.
     """
     first = pairs.group_by("hour").agg(pl.col("ts").min()).sort("hour")
     return first.select("hour", pl.col("ts").shift(-1)).drop_nulls("ts")
 
 
-def listed(counts: pl.LazyFrame, top: int, hour_ms: int) -> pl.LazyFrame:
-    """Return the lists of all hours, by hour, then rank.
+def top_lists(counts: pl.LazyFrame, top: int, hour_ms: int) -> pl.LazyFrame:
+    """Return the top lists of all hours, by hour, then rank.
 
     Args:
         counts: `hour`, `ts` (the list's time), `item_1`, `item_2` and `count`.
@@ -36,18 +36,18 @@ def listed(counts: pl.LazyFrame, top: int, hour_ms: int) -> pl.LazyFrame:
     )
 
 
-def lists_so_far(seen: pl.LazyFrame, item: int, top: int, hour_ms: int) -> pl.LazyFrame:
-    """Return the lists of everything so far, at the end of every hour.
+def running_lists(partners: pl.LazyFrame, item: int, top: int, hour_ms: int) -> pl.LazyFrame:
+    """Return the top lists of all pairs so far, at the end of every hour.
 
     Args:
-        seen: `ts` and `other`, the item that was seen with `item`.
+        partners: `ts` and `other`, an item that occurred with `item`.
         item: the first item of all pairs.
         top: length of a list.
         hour_ms: length of an hour.
     """
-    pairs = seen.with_columns((pl.col("ts") // hour_ms).alias("hour"))
+    pairs = partners.with_columns((pl.col("ts") // hour_ms).alias("hour"))
     new = pairs.group_by("hour", "other").agg(pl.len().cast(pl.Int64).alias("new"))
-    # Every hour has a list, of all items so far: also of those that it has not seen.
+    # Every hour has a list of all items so far, including items without events in that hour.
     every = hours_of(pairs).join(new.select("other").unique(), how="cross")
     counts = (
         every.join(new, on=["hour", "other"], how="left")
@@ -58,4 +58,4 @@ def lists_so_far(seen: pl.LazyFrame, item: int, top: int, hour_ms: int) -> pl.La
             "hour", "ts", pl.lit(item).alias("item_1"), pl.col("other").alias("item_2"), "count"
         )
     )
-    return listed(counts, top, hour_ms)
+    return top_lists(counts, top, hour_ms)

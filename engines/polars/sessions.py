@@ -1,21 +1,21 @@
-"""The sessions of users, by sorting their clicks."""
+"""Splits the clicks of users into sessions, by sorting."""
 
 import polars as pl
 
 
 def closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
-    """Return the clicks of sessions that ended, by session, each with what ended it.
+    """Return the clicks of ended sessions, by session, each with the end of its session.
 
-    A session ends with the first click of its user that comes more than the gap after the one
-    before; the last session of a user has no end.
+    A session ends with the user's first click that comes more than the gap after the previous one. A user's last
+    session does not end.
 
     Args:
         clicks: `ts`, `user` and more, in total order.
         gap_ms: the longest gap within a session.
 
     Returns:
-        The columns of `clicks`, `row` (the click's place in the input), `session`, and `end` and
-        `end_row`: time and place of the click that ended the session.
+        The columns of `clicks`, `row` (the click's row in the input), `session`, and `end` and `end_row`: time and
+        row of the click that ended the session.
     """
     user, ts = pl.col("user"), pl.col("ts")
     begins = user.ne_missing(user.shift()) | (ts - ts.shift() > gap_ms)

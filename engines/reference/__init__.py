@@ -1,1 +1,1 @@
-"""The reference engine: the sequential semantics of a program, in plain Python."""
+"""Runs the sequential semantics of a program, in plain Python."""

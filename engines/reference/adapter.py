@@ -1,8 +1,7 @@
-"""The reference engine: processes all events in total order, in plain Python.
+"""Implements the reference engine: processes all events in total order, in plain Python, on one worker.
 
-It defines the right answer of a program (`spec` in the DGS paper, Theorem 2.4; Algorithm 2 of
-STRETCH for operators O+) and is the way to debug one: breakpoints and prints work in it. It uses
-one worker and no plan.
+It defines the right answer of a program (`spec` in the DGS paper, Theorem 2.4; Algorithm 2 of STRETCH for operators
+O+). Use it to debug a program: breakpoints and prints work.
 """
 
 import platform
@@ -26,7 +25,7 @@ PLAN = "sequential: one worker, total order"
 
 
 class ReferenceEngine(BaseEngine):
-    """Adapter of the reference engine."""
+    """Adapts the reference engine to the engine protocol."""
 
     name = "reference"
     known_variants = (SEQUENTIAL,)
@@ -37,11 +36,11 @@ class ReferenceEngine(BaseEngine):
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the properties, which hold trivially for sequential execution."""
-        why = "sequential: there is no parallelism to depend on"
+        why = "sequential: nothing runs in parallel"
         return {
             "PIP1": Property(holds=True, why=why),
             "PIP2": Property(holds=True, why=why),
-            "PIP3": Property(holds=True, why="uses the workload's own program and nothing else"),
+            "PIP3": Property(holds=True, why="runs only the workload's program"),
         }
 
     def start(self, task: Task) -> "PreparedReference":
@@ -50,7 +49,7 @@ class ReferenceEngine(BaseEngine):
 
 
 class PreparedReference(PreparedStream):
-    """A loaded input, ready to run; blames the program for what it raises."""
+    """Holds a loaded input, ready to run; its errors name the program."""
 
     def __init__(
         self,
@@ -60,7 +59,7 @@ class PreparedReference(PreparedStream):
         *,
         pacer: Callable[[IntArray], Pacer] = Pacer,
     ) -> None:
-        """Hold the input; nothing runs yet; see `PreparedStream`."""
+        """Store the input; nothing runs yet. See `PreparedStream`."""
         super().__init__(
             partial(
                 apply,

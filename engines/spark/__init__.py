@@ -1,1 +1,1 @@
-"""Spark through PySpark: Structured Streaming, and the best batch query beside it."""
+"""Runs workloads on Spark through PySpark: in Structured Streaming, and as batch queries."""

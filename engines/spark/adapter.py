@@ -1,4 +1,4 @@
-"""The Spark adapter: Structured Streaming, and the best batch query beside it."""
+"""Adapts Spark to the engine protocol: Structured Streaming, and batch queries."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "OPTIONS", "SparkEngine", "SparkPrepared"]
 
 FILE_MS = 250
-"""About as long as a stateful micro-batch takes; with less, files come sooner, answers do not."""
+"""About the duration of a stateful micro-batch; with shorter files, answers would not come sooner."""
 MICRO_BATCH_EVENTS = 8_000_000
-"""Large, since a stateful micro-batch costs 0.25-0.35 s whatever its size; some 200 MB."""
+"""Large (some 200 MB), because a stateful micro-batch costs at least 0.25-0.35 s."""
 MICRO_BATCH_TUPLES = 1_000_000
-"""Of queries of operators: what a join copies into its state is many times the input."""
+"""The limit for queries of operators, whose joins copy many times the input into their state."""
 OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
-"""What a file counts for besides its bytes when files are put into tasks: Spark's own default, and
-less under a load, so that the small files that wait share tasks."""
+"""Bytes that opening a file counts for when Spark packs files into tasks: Spark's default, and less under a load, so
+that small waiting files share tasks."""
 WARM_UP_EVENTS = 1_000_000
 WARM_UP_ROUNDS = 3
 DRIVER_MEMORY = "3g"
 
 _CONF = {
-    # The inputs sum to int64 as everywhere else; an overflow check on each addition buys nothing.
+    # Sums fit int64 in all engines; an overflow check on each addition would only cost time.
     "spark.sql.ansi.enabled": "false",
-    # Plans are fixed and small: adapting them between stages only adds jobs.
+    # Plans are fixed and small: adaptive execution would only add jobs.
     "spark.sql.adaptive.enabled": "false",
     # A quarter of a megabyte per batch: larger ones are huge objects to the garbage collector.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
@@ -74,10 +74,10 @@ class SparkEngine:
         return version("pyspark")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants; none has a batch size of its own.
+        """Return the variants; none uses `Task.batch`.
 
-        What the first three run is written by hand for each of their workloads. The others run any
-        program, and are the default of those that have nothing written for them.
+        The first three run hand-written queries. The generic ones run any program, and are the default for workloads
+        without a query.
         """
         return (
             Variant(
@@ -99,7 +99,7 @@ class SparkEngine:
             ),
             Variant(
                 name="cached",
-                summary="the same over tables that are in Spark's memory before the clock starts",
+                summary="the batch queries over tables cached in Spark before the clock starts",
                 models=(DGSProgram, Query, Pipeline),
                 lacking=LACKING,
                 written_for=frozenset(WORKLOADS),
@@ -107,18 +107,18 @@ class SparkEngine:
             ),
             Variant(
                 name="generic-streaming",
-                summary="any program's own functions, in stateful operators in Python",
+                summary="the functions of any program, in stateful operators in Python",
                 conditions=GENERIC_STREAMING,
             ),
             Variant(
                 name="generic-batch",
-                summary="any program's own functions, in groups over the whole input",
+                summary="the functions of any program, in groups over the whole input",
                 conditions=GENERIC_BATCH,
             ),
         )
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options whatever they are used on, or None."""
+        """Return what is wrong with options on any task, or None."""
         return wrong_options(options)
 
     def unsupported(self, task: Task) -> str | None:
@@ -132,19 +132,18 @@ class SparkEngine:
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure how many events/s the process that drops files can hand over, in small files.
 
-        A drop costs the same whatever its files hold, so this is a lower bound; `batch` does not
-        matter.
+        A drop costs the same for larger files, so this is a lower bound; `batch` has no effect.
         """
-        if variant != "streaming":  # the only one that takes a load
+        if variant != "streaming":  # The only variant that takes a load.
             return None
         from streamlab.engines.spark.streaming.ceiling import measure_ceiling
 
         return measure_ceiling()
 
     def prepare(self, task: Task) -> "SparkPrepared":
-        """Start Spark, cut the streams into the files of micro-batches, and warm up on a prefix.
+        """Start Spark, split the streams into the files of micro-batches, and warm up on a prefix.
 
-        A session that runs already is used, whatever its master, and left running.
+        A running session is reused, whatever its master, and left running.
         """
         reason = self.unsupported(task)
         if reason:
@@ -162,7 +161,7 @@ class SparkEngine:
                 conf={"spark.driver.memory": DRIVER_MEMORY, "spark.driver.maxResultSize": "0"},
             )
         except DatasetError as error:
-            raise EngineError(f"spark could not be started: {error}") from error
+            raise EngineError(f"cannot start spark: {error}") from error
         prepared = SparkPrepared(task, session, owned)
         try:
             prepared.warm_up()
@@ -174,7 +173,7 @@ class SparkEngine:
 
 
 class SparkPrepared:
-    """A session with the input cut into files, and both warm."""
+    """Holds a warm session and the input, split into files."""
 
     def __init__(self, task: Task, session: "SparkSession", owned: bool) -> None:
         self._task = task
@@ -186,12 +185,12 @@ class SparkPrepared:
         self._columns: Columns = {}
         output = task.workload.program.output
         self._output = {name: output[name].name for name in output.names or ()}
-        self._asked = self._relations()
+        self._relation = self._relations()
         total = sum(stream.path.stat().st_size for stream in self._plan.streams)
         for name, value in _CONF.items():
             session.conf.set(name, value)
         session.conf.set("spark.sql.shuffle.partitions", str(task.workers))
-        # Two tasks per worker even out; below a megabyte a task is not worth its start.
+        # Two tasks per worker balance the load; below a megabyte a task is not worth its start.
         part = max(1 << 20, min(128 << 20, total // (2 * task.workers)))
         session.conf.set("spark.sql.files.maxPartitionBytes", str(part))
         opening = OPEN_COST_BYTES if task.load is None else LOAD_OPEN_COST_BYTES
@@ -199,7 +198,7 @@ class SparkPrepared:
         self._open_loop: OpenLoop | None = None
         self._tables: tuple[DataFrame, ...] = ()
         if task.load is None:
-            most = MICRO_BATCH_EVENTS if self._asked is None else MICRO_BATCH_TUPLES
+            most = MICRO_BATCH_EVENTS if self._relation is None else MICRO_BATCH_TUPLES
             files = self._number("micro_batches", -(-task.dataset.events // most))
             self._input = self._cut(self._plan, "input", max(1, files))
 
@@ -227,7 +226,7 @@ class SparkPrepared:
         )
 
     def warm_up(self) -> None:
-        """Run the query on a prefix of the input, so that both runtimes have compiled it."""
+        """Run the query on a prefix of the input, so that the JVM and Python have compiled it."""
         from streamlab.engines.spark.warm_up import prefix
 
         rounds = self._number("warm_up_rounds", WARM_UP_ROUNDS)
@@ -251,12 +250,13 @@ class SparkPrepared:
     def answer(self) -> Columns:
         """Return all outputs.
 
-        Of a pipeline, and of generic variants: as Spark put them in order. Of others, streaming:
-        the outputs of one stream's events are in the order of emission; streams are merged by event
-        time. Batch: a relation has no order, so rows are sorted by event time, stream and position.
+        Spark sorts the outputs of pipelines and of generic variants.
+        Other streaming queries emit each stream's outputs in order; here streams are merged by event time.
+        Other batch queries return a relation without an order; here rows are sorted by event time, stream and
+        position.
 
         Raises:
-            EngineError: cached tables were driven out of memory while the query ran.
+            EngineError: Spark evicted cached tables from memory while the query ran.
         """
         if self._tables and self._session is not None:
             from streamlab.engines.spark.batch.input_cache import check_memory
@@ -269,14 +269,14 @@ class SparkPrepared:
         if self._task.variant == "streaming":
             time = time.copy()
             for src in np.unique(columns["src"]):
-                own = columns["src"] == src
-                time[own] = np.maximum.accumulate(time[own])
+                mask = columns["src"] == src
+                time[mask] = np.maximum.accumulate(time[mask])
         row = (columns["row"],) if "row" in columns else ()
         order = np.lexsort((*row, columns["src"], time))
         return {name: columns[name][order].astype(kind) for name, kind in self._output.items()}
 
     def close(self) -> None:
-        """Stop the session and its Java process, unless they were there before."""
+        """Stop the session and its Java process, unless they ran before."""
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 
         from streamlab.workloads.datasets.session import stop_spark
@@ -287,28 +287,28 @@ class SparkPrepared:
                 open_loop.close()
         session, self._session = self._session, None
         tables, self._tables = self._tables, ()
-        if not self._owned:  # else they go with the session
+        if not self._owned:  # An owned session frees its tables when it stops.
             with suppress(OSError, Py4JError):
                 for table in tables:
                     table.unpersist()
         if session is not None and self._owned:
-            with suppress(OSError, Py4JError):  # a JVM that died has no one left to talk to
+            with suppress(OSError, Py4JError):  # The JVM may have died.
                 stop_spark(session)
 
     def _number(self, option: str, default: int) -> int:
-        given = self._task.options.get(option, default)
-        assert isinstance(given, int)
-        return given
+        value = self._task.options.get(option, default)
+        assert isinstance(value, int)
+        return value
 
     def _relations(self) -> "Relations | None":
-        """Return how any program, a query or a pipeline is run; None for a DGS program's own."""
+        """Return the query of a generic variant, a query or a pipeline; None for a DGS program."""
         task, program = self._task, self._task.workload.program
         if task.variant in GENERIC:
             from streamlab.engines.spark.generic.query import GenericQuery
 
-            asked = GenericQuery(workload=task.workload, workers=task.workers)
-            self._form = f"generic, {asked.words(self._plan)}"
-            return asked
+            query = GenericQuery(workload=task.workload, workers=task.workers)
+            self._form = f"generic, {query.description(self._plan)}"
+            return query
         if isinstance(program, Query):
             from streamlab.engines.spark.operators.run import operator_query
 
@@ -331,8 +331,8 @@ class SparkPrepared:
         path = self._task.scratch / folder
         if not self._streams:
             return None, path
-        if self._asked is not None:
-            return self._asked.cut(plan, path, files), path
+        if self._relation is not None:
+            return self._relation.cut(plan, path, files), path
         from streamlab.engines.spark.streaming.query import describe
         from streamlab.engines.spark.streaming.stream_files import split
 
@@ -353,14 +353,14 @@ class SparkPrepared:
             raise EngineCrashError(f"spark failed while it ran {name}: {error}") from error
         self._columns = arrived.columns
         drops, dropped = self._open_loop.drops, arrived.dropped_ns
-        found = stamp_outputs(arrived.batches, self._ts, load, drops, dropped)
+        times = stamp_outputs(arrived.batches, self._ts, load, drops, dropped)
         processed = arrived.batches[-1].processed if arrived.batches else {}
         return Measured(
             events=sum(processed.values()),
-            latency=found.latency,
-            warm_up_latency=found.warm_up_latency,
-            service_latency=found.service_latency,
-            progress=found.progress,
+            latency=times.latency,
+            warm_up_latency=times.warm_up_latency,
+            service_latency=times.service_latency,
+            progress=times.progress,
             sent=Sent(
                 events=int(drops.events.sum()), lag=send_lag(drops, dropped), own_thread=True
             ),
@@ -379,8 +379,8 @@ class SparkPrepared:
             raise EngineError("the spark session is closed; prepare the task again")
         workload = self._task.workload.name
         try:
-            if self._asked is not None:
-                columns, events, counters = self._run_relation(self._asked, plan, cut, name)
+            if self._relation is not None:
+                columns, events, counters = self._run_relation(self._relation, plan, cut, name)
                 self._columns, form = columns, self._form
             elif not self._streams:
                 from streamlab.engines.spark.batch import query as batch
@@ -402,13 +402,13 @@ class SparkPrepared:
         return Measured(events=events, plan=f"{self._task.variant}, form {form}", counters=counters)
 
     def _run_relation(
-        self, asked: "Relations", plan: Layout, cut: tuple[Any, Path], name: str
+        self, relation: "Relations", plan: Layout, cut: tuple[Any, Path], name: str
     ) -> tuple[Columns, int, dict[str, float]]:
         assert self._session is not None
         if not self._streams:
             rows = sum(stream.rows for stream in plan.streams)
-            return asked.batch(self._session, plan), rows, {}
+            return relation.batch(self._session, plan), rows, {}
         checkpoint = self._task.scratch / f"checkpoint-{name}"
-        ran = asked.streaming(self._session, *cut, checkpoint)
+        ran = relation.streaming(self._session, *cut, checkpoint)
         counters = {"micro_batches": ran.micro_batches, "state_rows_peak": ran.state_rows_peak}
         return ran.columns, ran.rows, {name: float(value) for name, value in counters.items()}

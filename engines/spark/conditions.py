@@ -1,4 +1,4 @@
-"""What Spark's rates include, by variant; the clock runs from a query's start to its answer."""
+"""Declares what Spark's rates include, by variant; the clock runs from a query's start to its answer."""
 
 from streamlab.engines.conditions import (
     DECODING,
@@ -21,11 +21,11 @@ GENERIC_STREAMING = Conditions(
 )
 
 _WITHOUT_PYTHON = {*registry.FORMS, "linear_road_pos_rep"}
-"""Workloads whose streaming query is relational; the others have operators written in Python."""
+"""Workloads whose streaming query is relational; the others use operators in Python."""
 
 
 def streaming(workload: str) -> Conditions:
-    """Return the conditions of a streaming query, which is started inside the clock."""
+    """Return the conditions of a streaming query, whose start is timed."""
     python = () if workload in _WITHOUT_PYTHON else (PYTHON,)
     parts = (READING, DECODING, *python, START_UP)
     return Conditions(unit=MICRO_BATCH, origin=FILE, also_timed=parts)

@@ -1,8 +1,8 @@
-"""Which streams carry the events that synchronize, and how Spark reads a stream.
+"""Classifies streams by the events they carry, and reads streams for Spark.
 
-In all four DGS programs a few *markers* (barriers, rules, updates, read-resets: kind 1) cut the
-many *bulk* events (kind 0) into runs; bulk events depend on markers only. What is said of markers
-here rests on that shape, and means nothing for queries of operators (`operators/`).
+In all four DGS programs a few *markers* (barriers, rules, updates, read-resets: kind 1) separate many *bulk* events
+(kind 0), which depend on markers only. The fields on markers assume that shape; they have no meaning for queries of
+operators (`operators/`).
 """
 
 from collections.abc import Sequence
@@ -37,10 +37,10 @@ class Layout:
     """The streams of one dataset by the kinds they carry.
 
     Attributes:
-        streams: all streams; the index is the tie-breaker in event time.
-        bulk: indices of the streams that carry bulk events only.
-        markers: indices of the streams that carry markers only.
-        mixed: indices of the streams that carry both.
+        streams: all streams; the index breaks ties in event time.
+        bulk: indices of the streams with bulk events only.
+        markers: indices of the streams with markers only.
+        mixed: indices of the streams with both.
         n_kinds: number of kinds, by which tags are decoded.
         keys: number of keys.
         until_ts: only events before this event time belong to the input; None: all in the files.
@@ -55,7 +55,7 @@ class Layout:
     until_ts: int | None = None
 
     def tie_classes(self) -> tuple[tuple[int, ...], ...]:
-        """Group bulk streams that stand in the same order to every marker stream in ties."""
+        """Group bulk streams that are ordered alike to every marker stream in ties."""
         classes: dict[tuple[int, ...], list[int]] = {}
         for src in self.bulk:
             later = tuple(marker for marker in self.markers if marker > src)
@@ -64,13 +64,13 @@ class Layout:
 
 
 def layout(dataset: Dataset) -> Layout:
-    """Sort the streams of a dataset by what they carry."""
+    """Classify the streams of a dataset by the kinds they carry."""
     kinds = [set(stream.kinds) for stream in dataset.streams]
     return Layout(
         streams=dataset.streams,
-        bulk=tuple(i for i, found in enumerate(kinds) if found == {BULK}),
-        markers=tuple(i for i, found in enumerate(kinds) if found == {MARKER}),
-        mixed=tuple(i for i, found in enumerate(kinds) if len(found) > 1),
+        bulk=tuple(i for i, carried in enumerate(kinds) if carried == {BULK}),
+        markers=tuple(i for i, carried in enumerate(kinds) if carried == {MARKER}),
+        mixed=tuple(i for i, carried in enumerate(kinds) if len(carried) > 1),
         n_kinds=len(dataset.alphabet.kinds),
         keys=dataset.alphabet.keys,
         until_ts=dataset.until_ts,
@@ -78,7 +78,7 @@ def layout(dataset: Dataset) -> Layout:
 
 
 def read_rows(stream: DatasetStream) -> "pa.Table":
-    """Return the stream's rows, as a table: the first ones of its file, when it is cut off."""
+    """Return the stream's rows as a table; of a truncated dataset, the first rows of the file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -96,11 +96,11 @@ def read_rows(stream: DatasetStream) -> "pa.Table":
 
 
 def ddl(columns: Sequence[tuple[str, str]]) -> str:
-    """Return columns as a Spark schema; given, it saves the job that infers it."""
+    """Return columns as a Spark schema, which saves Spark a job to infer it."""
     return ", ".join(f"`{name}` {_sql_type(column_type(dtype))}" for name, dtype in columns)
 
 
-def _sql_type(of: ColumnType) -> str:
-    if isinstance(of, ListType):
-        return f"array<{SQL_TYPES[of.element.name]}>"
-    return SQL_TYPES[of.name]
+def _sql_type(type_: ColumnType) -> str:
+    if isinstance(type_, ListType):
+        return f"array<{SQL_TYPES[type_.element.name]}>"
+    return SQL_TYPES[type_.name]

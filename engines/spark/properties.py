@@ -1,8 +1,8 @@
-"""What Spark's parallelism costs on each workload: the platform-independence properties, declared.
+"""Declares the platform-independence properties of Spark's queries (DGS paper, section 4).
 
-PIP1, parallelism independence: the program does not mention the number of parallel instances. PIP2,
-partition independence: it does not mention how events are assigned to instances. PIP3, API
-compliance: it keeps to the documented contract of the API (DGS paper, section 4).
+PIP1, parallelism independence: the program does not mention the number of parallel instances.
+PIP2, partition independence: the program does not mention how events are assigned to instances.
+PIP3, API compliance: the program keeps to the documented contract of the API.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _SEQUENTIAL = (
 _PIP2 = {
     ("event_window", "streaming"): Property(holds=True, why=_SEQUENTIAL),
     ("keyed_counter", "streaming"): Property(
-        holds=True, why=f"{_SEQUENTIAL}; groups by key would wait for a punctuation of every key"
+        holds=True, why=f"{_SEQUENTIAL}; groups by key would need a punctuation of every key"
     ),
     ("fraud_detection", "streaming"): Property(
         holds=True,
@@ -49,8 +49,8 @@ _PIP2 = {
     ),
     ("page_view_join", "streaming"): Property(
         holds=False,
-        why="groups are the physical streams, to each of which every update is replicated; a "
-        "group by page would satisfy the principle and leave two pages to two instances at most",
+        why="groups are the physical streams, and every update is replicated to each; groups by "
+        "page would satisfy the property, but use at most two instances for two pages",
     ),
 }
 _KEYED = Property(
@@ -59,10 +59,10 @@ _KEYED = Property(
 )
 _JOINED = Property(
     holds=False,
-    why="joins are spread over instances by equality alone, so the query itself copies right "
-    "tuples into buckets of time; the answer does not depend on them",
+    why="Spark spreads joins over instances by equality only, so the query itself copies right "
+    "tuples into time buckets; the answer does not depend on them",
 )
-_FLAT = Property(holds=True, why="each tuple by itself; Spark assigns ranges of files as it likes")
+_FLAT = Property(holds=True, why="each tuple is independent; Spark assigns ranges of files freely")
 _OPERATORS = {
     "forward": _FLAT,
     "longest_tweet_per_hashtag": _KEYED,
@@ -73,21 +73,21 @@ _OPERATORS = {
 }
 _SPREAD = Property(
     holds=False,
-    why="the query itself spreads keys over groups, one for each worker, since a call of Python "
-    "for each key costs more than what it does; the answer does not depend on them",
+    why="the query itself spreads keys over one group per worker, since a Python call per key "
+    "would cost more than the work in it; the answer does not depend on the groups",
 )
 _BY_KEY = Property(
     holds=True, why="windows and aggregates by key alone; Spark assigns keys by hash"
 )
 _GENERIC = Property(
     holds=False,
-    why="the adapter deals keys, or independent parts of the alphabet, to a group for each worker, "
-    "since a call of Python for each key costs more than what it does; the program says nothing of "
-    "it and the answer does not depend on it",
+    why="the adapter spreads keys, or independent parts of the alphabet, over one group per "
+    "worker, since a Python call per key would cost more than the work in it; the program does "
+    "not mention groups and the answer does not depend on them",
 )
 _BATCH = Property(
     holds=True,
-    why="markers are broadcast; Spark assigns ranges of files to instances as it likes",
+    why="markers are broadcast; Spark assigns ranges of files to instances freely",
 )
 
 

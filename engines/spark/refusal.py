@@ -1,4 +1,4 @@
-"""What Spark can be asked for, and why not when it cannot."""
+"""Lists what Spark supports, and explains why a task or an option is unsupported."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from streamlab.engines.protocol import Task
 from streamlab.engines.spark.generic.task_reference import unreachable
 from streamlab.engines.spark.layout import SQL_TYPES, layout
 from streamlab.engines.spark.operators import registry
-from streamlab.engines.spark.operators.clock import beyond, out_of_range
+from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
 from streamlab.engines.spark.pipelines import registry as pipelines
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.session import refusal_of_user
@@ -25,34 +25,32 @@ from streamlab.workloads.model.operators.windows import check_spans
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 """Workloads with a DGS program."""
 RELATIONS = {**registry.FORMS, **pipelines.FORMS}
-"""By workload with queries of operators or pipelines, its forms."""
+"""Forms of queries of operators and of pipelines, by workload."""
 WORKLOADS = (*PROGRAMS, *RELATIONS)
 FORMS = {
     "streaming": ("packed",),
     "batch": ("buckets", "ordered"),
     "cached": ("buckets", "ordered"),
 }
-"""Of DGS programs, by variant, the default form first; the others are kept for comparison."""
+"""Forms of DGS programs by variant, the default first; the others serve comparison."""
 GENERIC = ("generic-streaming", "generic-batch")
-"""Variants that run any program; they have one form."""
+"""Variants that run any program; each has one form."""
 STREAMING = ("streaming", "generic-streaming")
 OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
 MOST_OVERLAPS = 1000
-"""Spark's `window` writes each overlap out as an expression of its own, so that plans grow with
-them. With this many, all answers came right; more were not tried.
-"""
+"""Spark's `window` adds an expression per overlap to the plan. Answers were right with this many; more were not
+tried."""
 
 MOST_MARKERS = 1 << 24
-"""Of a typed dataflow graph: each costs every group of every level a call of Python, and a row of
-some 100 bytes in a batch query."""
+"""Limit of markers of a typed dataflow graph: each costs a Python call in every group of every level, and about 100
+bytes in a batch query."""
 
-KEPT = {"user_activity": {"persist": "none"}}
-"""By workload that may keep results outside of its answer, the parameters that do not let it."""
+PERSISTENCE_OFF = {"user_activity": {"persist": "none"}}
+"""Parameters that stop a workload from storing results outside its answer, by workload."""
 _ANY = "variants generic-streaming and generic-batch run any program"
 _NO_LOAD = (
-    "spark streaming takes no load for {name}: the open loop knows what was processed, and when, "
-    "from the acknowledgements of its own stateful operator, which {operators} do not give; it "
-    "runs at full speed only"
+    "spark streaming takes no load for {name}: the open loop needs acknowledgements from its "
+    "stateful operator, which {operators} do not send; run it at full speed"
 )
 
 
@@ -64,29 +62,31 @@ def forms(workload: str, variant: str) -> tuple[str, ...]:
 
 
 def wrong_options(options: Mapping[str, object]) -> str | None:
-    """Return what is wrong with options whatever they are used on, or None."""
+    """Return what is wrong with options on any task, or None."""
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
         return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
-    some = dict.fromkeys(form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms)
-    if "form" in options and options["form"] not in some:
-        return f"spark has no form {options['form']!r}; there are {', '.join(some)}"
+    names = dict.fromkeys(
+        form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms
+    )
+    if "form" in options and options["form"] not in names:
+        return f"spark has no form {options['form']!r}; it has {', '.join(names)}"
     for option in sorted(OPTIONS - {"form"}):
-        given = options.get(option, 1)
+        value = options.get(option, 1)
         lowest = 1 if option in ("file_ms", "micro_batches") else 0
-        if type(given) is not int or given < lowest:
-            return f"spark option {option} must be a whole number from {lowest}, got {given!r}"
+        if type(value) is not int or value < lowest:
+            return f"spark option {option} must be a whole number from {lowest}, got {value!r}"
     return None
 
 
 def refusal(task: Task) -> str | None:
-    """Return why a task cannot be run, or None. Starts nothing."""
+    """Return why a task cannot run, or None. Starts nothing."""
     nameless = refusal_of_user()
     if nameless is not None:
         return nameless
     name = task.workload.name
     if task.variant in GENERIC:
-        return wrong_options(task.options) or _refused_generic(task)
+        return wrong_options(task.options) or _refuse_generic(task)
     if name in pipelines.LACKING:
         return f"spark has no query for {name}: {pipelines.LACKING[name]}; {_ANY}"
     if name not in WORKLOADS:
@@ -96,36 +96,36 @@ def refusal(task: Task) -> str | None:
     wrong = wrong_options(task.options)
     if wrong is not None:
         return wrong
-    known = forms(name, task.variant)
-    form = task.options.get("form", known[0])
-    if form not in known:
-        which = name if name in RELATIONS else task.variant
-        return f"spark {which} has no form {form!r}; it has {', '.join(known)}"
+    available = forms(name, task.variant)
+    form = task.options.get("form", available[0])
+    if form not in available:
+        subject = name if name in RELATIONS else task.variant
+        return f"spark {subject} has no form {form!r}; it has {', '.join(available)}"
     if task.load is not None and task.variant != "streaming":
         return (
-            f"spark {task.variant} takes no load: a batch query reads its whole input, nothing "
-            "arrives"
+            f"spark {task.variant} takes no load: a batch query reads its whole input at once; run "
+            "it at full speed"
         )
     if isinstance(task.workload.program, Query):
-        return _refused_query(task, task.workload.program)
+        return _refuse_query(task, task.workload.program)
     if isinstance(task.workload.program, Pipeline) and task.load is not None:
         return _NO_LOAD.format(name=name, operators="operators of a pipeline")
     return None
 
 
-def _refused_generic(task: Task) -> str | None:
-    """Return what a variant cannot do that runs any program."""
+def _refuse_generic(task: Task) -> str | None:
+    """Return why a generic variant cannot run a task, or None."""
     if task.load is not None:
         return f"spark {task.variant} takes no load: it runs at full speed only"
     if "form" in task.options:
-        return f"spark {task.variant} has no forms; leave the option out"
+        return f"spark {task.variant} has no forms; remove the option form"
     program = task.workload.program
     name = task.workload.name
-    for param, without in KEPT.get(name, {}).items():
-        if task.workload.query_params.get(param, without) != without:
+    for param, off in PERSISTENCE_OFF.get(name, {}).items():
+        if task.workload.query_params.get(param, off) != off:
             return (
-                f"spark runs {name} in several processes, each of which would begin the database "
-                f"of its results anew; give query parameter {param}={without}"
+                f"spark runs {name} in several processes, and each would recreate its result "
+                f"database; set query parameter {param}={off}"
             )
     fields = fields_read(program)
     for stream in task.dataset.streams:
@@ -133,13 +133,13 @@ def _refused_generic(task: Task) -> str | None:
             dtype = column_type(type_name)
             element = dtype.element if isinstance(dtype, ListType) else dtype
             if name in fields and element.name not in SQL_TYPES:
-                known = ", ".join(SQL_TYPES)
+                types = ", ".join(SQL_TYPES)
                 return (
                     f"spark has no type for field {name} of stream {stream.name}, which is "
-                    f"{type_name}; it has types for {known}"
+                    f"{type_name}; it has types for {types}"
                 )
     if isinstance(program, Dataflow):
-        reason = _refused_flow(program, task.dataset)
+        reason = _refuse_flow(program, task.dataset)
         if reason is not None:
             return reason
     if isinstance(program, Query):
@@ -151,15 +151,15 @@ def _refused_generic(task: Task) -> str | None:
     return unreachable(task.workload)
 
 
-def _refused_flow(flow: Dataflow, dataset: Dataset) -> str | None:
-    """Return what the levels of a typed dataflow graph cannot carry, or None."""
+def _refuse_flow(flow: Dataflow, dataset: Dataset) -> str | None:
+    """Return why the levels of a typed dataflow graph cannot run, or None."""
     for vertex in flow.vertices:
         for name in vertex.type.fields:
             dtype = vertex.type.value[name]
             if dtype.name not in SQL_TYPES:
                 return (
-                    f"spark has no type for field {name} of what {vertex.name} gives, which is "
-                    f"{dtype}; it has types for {', '.join(SQL_TYPES)}"
+                    f"spark has no type for field {name} of vertex {vertex.name}'s output, which "
+                    f"is {dtype}; it has types for {', '.join(SQL_TYPES)}"
                 )
     spans = [(stream.ts_min, stream.ts_max) for stream in dataset.streams if stream.rows]
     if not spans:
@@ -169,18 +169,18 @@ def _refused_flow(flow: Dataflow, dataset: Dataset) -> str | None:
     markers = (last - first_marker(min(spans)[0], flow.markers)) // flow.markers + 1
     if markers > MOST_MARKERS:
         return (
-            f"spark's groups have a row for each marker, and the input has {markers:,}, one every "
-            f"{flow.markers}; at most {MOST_MARKERS:,} are taken: give markers a longer period"
+            f"spark supports at most {MOST_MARKERS:,} markers, and the input has {markers:,}, one "
+            f"every {flow.markers}; give markers a longer period"
         )
     return None
 
 
-def _refused_query(task: Task, query: Query) -> str | None:
+def _refuse_query(task: Task, query: Query) -> str | None:
     if task.load is not None:
         return _NO_LOAD.format(name=query.name, operators="Spark's windows and joins")
-    held = {query.kinds[kind] for stream in task.dataset.streams for kind in stream.kinds}
+    present = {query.kinds[kind] for stream in task.dataset.streams for kind in stream.kinds}
     for kind in query.kinds:
-        if kind not in held:
+        if kind not in present:
             return f"spark {query.name} needs a stream of kind {kind}; the dataset has none"
     plan = layout(task.dataset)
     reason = out_of_range(plan, query)
@@ -190,7 +190,7 @@ def _refused_query(task: Task, query: Query) -> str | None:
     overlaps = -(-window.size // window.advance)
     if window.type == "multi" and overlaps > MOST_OVERLAPS:
         return (
-            f"spark writes a tuple's {overlaps:,} windows of {window.size} ms every "
-            f"{window.advance} ms into the plan, one by one; at most {MOST_OVERLAPS} are taken"
+            f"spark supports at most {MOST_OVERLAPS} windows per tuple, and windows of "
+            f"{window.size} ms every {window.advance} ms are {overlaps:,}"
         )
-    return beyond(plan, window.advance, window.size)
+    return timestamp_overflow(plan, window.advance, window.size)

@@ -1,4 +1,4 @@
-"""What the adapter asks of a program that is one relation to Spark, for batch and streaming."""
+"""Defines the protocol between the adapter and programs that become one relation, in batch and streaming."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,19 +9,19 @@ from streamlab.workloads.model import Columns
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from streamlab.engines.spark.streaming.query import Ran
+    from streamlab.engines.spark.streaming.query import QueryResult
 
 
 class Relations(Protocol):
-    """A query of operators, or a pipeline, with everything that it depends on but the input."""
+    """A query of operators, a pipeline or a generic query, with all its settings but without the input."""
 
     def batch(self, session: "SparkSession", plan: Layout) -> Columns:
         """Return the output of the whole input."""
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Any:
-        """Cut an input into so many files for each of its parts; return what `streaming` needs."""
+        """Split an input into `files` files for each of its parts; return the argument for `streaming`."""
 
     def streaming(
         self, session: "SparkSession", files: Any, folder: Path, checkpoint: Path
-    ) -> "Ran":
+    ) -> "QueryResult":
         """Run the query until all files in the folder are processed."""

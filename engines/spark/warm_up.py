@@ -1,4 +1,4 @@
-"""A short input for the warm-up: the beginning of every stream."""
+"""Writes a short input for the warm-up: the beginning of every stream."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +13,9 @@ def prefix(plan: Layout, folder: Path, events: int) -> Layout:
     """Write the first part of every stream, up to one event time, and return it as an input.
 
     Args:
-        plan: the whole input; returned as it is when it is no larger than asked for.
+        plan: the whole input; returned unchanged if it has at most `events` events.
         folder: where to write.
-        events: about how many events to keep.
+        events: about how many events to write.
     """
     total = sum(stream.rows for stream in plan.streams)
     if total <= events:

@@ -17,11 +17,11 @@ def make_environment(name: str) -> int:
     from streamlab.engines import environment
     from streamlab.engines.registry import engine
 
-    wanted = environment.wanted_by(engine(name))
+    wanted = environment.declared_environment(engine(name))
     if wanted is None:
         click.echo(f"engine {name} needs no environment of its own: it runs in the lab's")
         return EXIT_OK
-    if environment.lacking(name, wanted) is None:
+    if environment.unusable_reason(name, wanted) is None:
         click.echo(f"{environment.folder(name)} is up to date")
         return EXIT_OK
     click.echo(f"making {environment.folder(name)} from {wanted.lock}", err=True)

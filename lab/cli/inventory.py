@@ -83,11 +83,11 @@ def engines() -> list[Record]:
 def _engine(found: "Engine", name: str) -> Record:
     from streamlab.engines import environment
 
-    wanted = environment.wanted_by(found)
+    wanted = environment.declared_environment(found)
     own = None
     if wanted is not None:
         folder = str(environment.folder(name))
-        own = {"folder": folder, "lacking": environment.lacking(name, wanted)}
+        own = {"folder": folder, "lacking": environment.unusable_reason(name, wanted)}
     variants = found.variants()
     return {
         "version": found.version(),

@@ -60,11 +60,11 @@ def environments(machine: Machine) -> Finding:
     lacking: list[str] = []
     for name in names():
         try:
-            wanted = environment.wanted_by(engine(name))
+            wanted = environment.declared_environment(engine(name))
         except EngineError:  # `lab list engines` tells it
             continue
         if wanted is not None:
-            (made if environment.lacking(name, wanted) is None else lacking).append(name)
+            (made if environment.unusable_reason(name, wanted) is None else lacking).append(name)
     if not lacking:
         return ok("environments", ", ".join(made) or "no engine needs one of its own")
     seen = f"not made or out of date: {', '.join(lacking)}; their cells are unsupported"

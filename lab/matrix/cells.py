@@ -321,7 +321,7 @@ def _cells(
             load_label=offer.label,
             search=offer.search,
             refusal=offer.refusal,
-            conditions=conditions.of(
+            conditions=conditions.cell_conditions(
                 variant.conditions,
                 workload=entry.name,
                 batch=batch,

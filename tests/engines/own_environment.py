@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 def made(engine: type[Engine]):
     """Skip a module's tests, loudly, where the engine's environment is not made."""
-    lacking = environment.lacking(engine.name, environment.wanted_by(engine))
+    lacking = environment.unusable_reason(engine.name, environment.declared_environment(engine))
     return pytest.mark.skipif(
         lacking is not None, reason=f"{engine.name.upper()} IS NOT TESTED: {lacking}"
     )

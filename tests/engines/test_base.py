@@ -91,8 +91,8 @@ def test_outputs_after_the_last_event_count_as_made_by_it(tmp_path):
 def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
     setting = Setting(variant="streaming", workers=1)
     found = run_load_case(AtTheEnd(), workload("event_window"), LOAD_CASES[0], setting, tmp_path)
-    (problem,) = [said for said in found.problems if "warm-up; due in it" in said]
-    assert problem.startswith("0 outputs are of the warm-up; due in it are ")
+    (problem,) = [said for said in found.problems if "outputs in warm_up_latency" in said]
+    assert problem.startswith("0 outputs in warm_up_latency, expected ")
     assert "emit an output when the event that causes it was taken" in problem
 
 
@@ -119,7 +119,7 @@ def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
         (
             Sums,
             {"workload": workload("wordcount")},
-            "sums/batch has nothing written for wo",
+            "sums/batch has no query for wo",
         ),
         (Sums, {"workers": 2}, "sums has at most 1 worker, got 2"),
         (Sums, {"options": {"fast": True}}, "engine sums has no options, got fast"),
@@ -178,7 +178,7 @@ def test_lack_of_memory_is_no_crash_of_the_engine(tmp_path):
     ("answer", "words"),
     [
         (None, "sums: the answer, of type NoneType, has no column ts; return a mapping"),
-        ({"ts": [1]}, "sums: the answer, of type dict, has no column sum; .*, of ts, sum$"),
+        ({"ts": [1]}, "sums: the answer, of type dict, has no column sum; .* columns ts, sum$"),
         (np.zeros(1, [("ts", int)]), "sums: the answer, of type ndarray, has no column sum"),
     ],
 )

@@ -128,7 +128,7 @@ def test_every_variant_says_what_its_rates_include():
         for variant in engine(name).variants():
             for batch in (1, 64) if variant.uses_batch else (None,):
                 for offered in (False, True):
-                    found = conditions.of(
+                    found = conditions.cell_conditions(
                         variant.conditions, workload="event_window", batch=batch, offered=offered
                     )
                     assert found is not None, (name, variant.name)

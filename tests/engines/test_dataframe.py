@@ -110,9 +110,7 @@ def dense_join(rows):
 def test_what_no_line_is_written_for_is_refused_with_the_reason(tmp_path):
     data = ordinary_input(workload("wordcount"))
     given = task("wordcount", data, tmp_path)
-    assert "dataframe/numpy has nothing written for wordcount" in DataframeEngine().unsupported(
-        given
-    )
+    assert "dataframe/numpy has no query for wordcount" in DataframeEngine().unsupported(given)
     given = task("event_window", ordinary_input(workload("event_window")), tmp_path, 2)
     assert "dataframe has at most 1 worker, got 2" in DataframeEngine().unsupported(given)
 

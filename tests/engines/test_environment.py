@@ -53,10 +53,10 @@ def locked(folder: Path, version: str, **more) -> Environment:
 
 def test_it_is_made_by_a_command_that_the_reason_names(place):
     wanted = locked(place, "1.0")
-    assert "lab environment mine" in environment.lacking("mine", wanted)
+    assert "lab environment mine" in environment.unusable_reason("mine", wanted)
     made = environment.make("mine", wanted)
     assert made == place / "engines" / "mine"
-    assert environment.lacking("mine", wanted) is None
+    assert environment.unusable_reason("mine", wanted) is None
     assert environment.versions("mine", ("opinion",)) == "opinion 1.0"
     assert list(made.parent.iterdir()) == [made]
 
@@ -89,9 +89,9 @@ def test_another_lock_or_input_makes_it_stale(place):
     (place / "Source.java").write_text("class Source {}")
     wanted = locked(place, "1.0", inputs=(place / "Source.java",))
     environment.make("mine", wanted)
-    assert environment.lacking("mine", wanted) is None
+    assert environment.unusable_reason("mine", wanted) is None
     (place / "Source.java").write_text("class Source { int x; }")
-    assert "makes it again" in environment.lacking("mine", wanted)
+    assert "makes it again" in environment.unusable_reason("mine", wanted)
 
 
 def test_a_file_that_the_engine_came_without_is_named(place):
@@ -101,7 +101,7 @@ def test_a_file_that_the_engine_came_without_is_named(place):
     (place / "Source.java").touch()
     environment.make("mine", wanted)
     (place / "Source.java").unlink()
-    assert "Source.java" in environment.lacking("mine", wanted)
+    assert "Source.java" in environment.unusable_reason("mine", wanted)
 
 
 def test_a_process_that_activates_it_finds_its_packages_first(place):
@@ -145,7 +145,7 @@ def test_two_processes_that_make_it_at_once_leave_a_whole_one(place):
         with ThreadPoolExecutor(2) as pool:
             made = list(pool.map(environment.make, ["mine"] * 2, [wanted] * 2))
         assert made[0] == made[1] and (made[0] / "built").exists()
-        assert environment.lacking("mine", wanted) is None
+        assert environment.unusable_reason("mine", wanted) is None
         assert list(made[0].parent.iterdir()) == [made[0]]
 
 
@@ -198,7 +198,7 @@ def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, t
     task = Task(
         workload=found, dataset=dataset, variant="batch", workers=1, batch=1, scratch=tmp_path
     )
-    assert "nothing written for event_window" in engine.unsupported(task)
+    assert "no query for event_window" in engine.unsupported(task)
     engine.queries = {"event_window": None}
     assert "lab environment mine" in engine.unsupported(task)
 

@@ -170,7 +170,7 @@ def test_a_stall_that_nobody_comes_in_does_nothing():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"capacity": 5}, "unknown options capacity; there are capacity_eps, rate_eps, noise"),
+        ({"capacity": 5}, "unknown options capacity; use capacity_eps, rate_eps, noise"),
         ({"capacity_eps": 0}, "option capacity_eps is 0; it must be a number above 0"),
         ({"rate_eps": True}, "option rate_eps is True; it must be a number above 0"),
         ({"noise": -1}, "option noise is -1; it must be a number of at least 0"),

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from streamlab.engines.conformance import kept, ordinary_input
+from streamlab.engines.conformance import first_rows, ordinary_input
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cli import call
 from streamlab.workloads.datasets.catalog import Catalog
@@ -28,7 +28,7 @@ def small_dataset(tmp_path):
         """Make one; with `events`, of only the first so many of the first stream."""
         data = ordinary_input(workload(name))
         if events is not None:
-            data = kept(data, {0: events})
+            data = first_rows(data, {0: events})
         return write_dataset(data, name, tmp_path / "data" / name)
 
     return make

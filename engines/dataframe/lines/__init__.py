@@ -1,1 +1,1 @@
-"""Each workload in NumPy, on one thread."""
+"""Computes each workload in NumPy, on one thread; one module a workload."""

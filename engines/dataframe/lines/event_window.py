@@ -1,4 +1,4 @@
-"""Event windows: where the barriers cut each stream, and the sum of each run."""
+"""Computes event windows: splits each stream at the barriers and sums each run."""
 
 import numpy as np
 

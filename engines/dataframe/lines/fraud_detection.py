@@ -1,4 +1,4 @@
-"""Fraud detection: sums between rules, a model from each, and a scan with the model in force."""
+"""Detects fraud: sums between rules, derives a model from each sum, and scans with the current model."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Keyed counters: for each increment the next reset of its key, by binary search, and a count."""
+"""Computes keyed counters: finds the next reset of each increment's key by binary search, and counts."""
 
 import numpy as np
 
@@ -16,13 +16,13 @@ def answer(streams: Streams) -> list[Part]:
         last = resets.ts - (resets.src < src)
         first = min(int(last[0]), int(stream.ts[0]))
         span = max(int(last[-1]), int(stream.ts[-1])) - first + 1
-        # Key first, then time: the next reset of an increment's key is just above it.
+        # Sorted by key, then time, the next reset of an increment's key comes directly after it.
         place = resets.key * span + (last - first)
         order = np.argsort(place, kind="stable")
         key = keys(streams, stream).astype(np.int64)
         after = np.searchsorted(place[order], key * span + (stream.ts - first))
-        inside = np.flatnonzero(after < len(order))
-        found = order[after[inside]]
-        found = found[resets.key[found] == key[inside]]
-        counts += np.bincount(found, minlength=len(resets))
+        followed = np.flatnonzero(after < len(order))
+        reset = order[after[followed]]
+        reset = reset[resets.key[reset] == key[followed]]
+        counts += np.bincount(reset, minlength=len(resets))
     return [{"ts": resets.ts, "key": resets.key, "count": counts, "src": resets.src}]

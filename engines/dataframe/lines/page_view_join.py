@@ -1,8 +1,7 @@
-"""Page-view join: a table of the metadata in force, applied to all views between two updates.
+"""Joins page views: applies a table of the current metadata to all views between two updates.
 
-One call of NumPy for each update and view stream: right for the thousands of views between updates
-that the workload has by default. With fewer than about a hundred a search of all views at once
-(20 ns a view on a 2.6 GHz machine) would be quicker.
+Makes one NumPy call per update and view stream, which suits the default of thousands of views between updates. Below
+about a hundred, one search for all views (20 ns a view at 2.6 GHz) would be faster.
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VI
 
 
 def answer(streams: Streams) -> list[Part]:
-    """Return updates with what they replace, and each stream's views with their metadata."""
+    """Return updates with the metadata that they replace, and each stream's views with their metadata."""
     updates = markers(streams, "meta")
     changes = list(zip(updates.key.tolist(), updates.value.tolist(), strict=True))
     table = np.zeros(streams.keys, np.int32)

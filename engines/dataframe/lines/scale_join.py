@@ -1,8 +1,8 @@
-"""The band join by sorting: right tuples within reach in time, ordered by their first attribute.
+"""Computes the band join by sorting the right tuples within reach in time by their first attribute.
 
-A tuple's partners lie in a run of that order (21 of 10,000 values in the benchmark), which binary
-search finds; the other conditions are tested on what is in it. Not all pairs are compared, and that
-is the point: it is what a user would do who does not want to know how fast pairs can be compared.
+A tuple's partners form a run in that order (21 of 10,000 values in the benchmark). Binary search finds the run, and
+the other conditions are tested on its tuples. On purpose it does not compare all pairs: a user who wants the answer
+would not.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 from streamlab.workloads.suite.scale_join.program import BAND
 
 CHUNK = 4096
-"""Left tuples at a time: what is sorted for them is their reach in time, and they share it."""
+"""Left tuples per step; they share the sort of the right tuples within their reach."""
 
 Rows = dict[str, npt.NDArray[Any]]
 
@@ -26,18 +26,18 @@ def answer(streams: Streams) -> list[Part]:
     window = int(str(streams.params["ws_ms"]))
     left = _rows(streams.bulk, ("ts", *(LEFT.names or ())))
     right = _rows(streams.markers, ("ts", *(RIGHT.names or ())))
-    found = [
+    pairs = [
         _pairs(left, right, window, begin, min(begin + CHUNK, len(left["ts"])))
         for begin in range(0, len(left["ts"]), CHUNK)
     ]
-    nothing = np.empty(0, np.int64)
-    one = np.concatenate([nothing, *(rows for rows, _ in found)])
-    other = np.concatenate([nothing, *(rows for _, rows in found)])
-    ts = np.maximum(left["ts"][one], right["ts"][other]) + 1
+    empty = np.empty(0, np.int64)
+    left_row = np.concatenate([empty, *(rows for rows, _ in pairs)])
+    right_row = np.concatenate([empty, *(rows for _, rows in pairs)])
+    ts = np.maximum(left["ts"][left_row], right["ts"][right_row]) + 1
     order = np.argsort(ts, kind="stable")
-    one, other = one[order], other[order]
-    part = {name: left[name][one] for name in LEFT.names or ()}
-    part |= {name: right[name][other] for name in RIGHT.names or ()}
+    left_row, right_row = left_row[order], right_row[order]
+    part = {name: left[name][left_row] for name in LEFT.names or ()}
+    part |= {name: right[name][right_row] for name in RIGHT.names or ()}
     return [{"ts": ts[order], **part, "src": np.zeros(len(ts), np.int16)}]
 
 
@@ -50,19 +50,19 @@ def _pairs(left: Rows, right: Rows, window: int, begin: int, end: int) -> tuple[
     x = left["x"][begin:end].astype(np.int64)
     low = np.searchsorted(a, x - BAND, side="left")
     rows = np.searchsorted(a, x + BAND, side="right") - low
-    one = np.repeat(np.arange(begin, end), rows)
+    left_row = np.repeat(np.arange(begin, end), rows)
     before = np.cumsum(rows) - rows
-    other = order[np.arange(rows.sum()) + np.repeat(low - before, rows)]
-    match = np.abs(left["y"][one] - right["b"][other]) <= BAND
-    match &= np.abs(left["ts"][one] - right["ts"][other]) <= window
-    return one[match], other[match]
+    right_row = order[np.arange(rows.sum()) + np.repeat(low - before, rows)]
+    match = np.abs(left["y"][left_row] - right["b"][right_row]) <= BAND
+    match &= np.abs(left["ts"][left_row] - right["ts"][right_row]) <= window
+    return left_row[match], right_row[match]
 
 
 def _rows(side: Side, names: tuple[str, ...]) -> Rows:
     """Return the streams of a side as one table, ordered by time."""
-    found = {
+    rows = {
         name: np.concatenate([s.ts if name == "ts" else column(s, name) for _, s in side])
         for name in names
     }
-    order = np.argsort(found["ts"], kind="stable") if len(side) > 1 else slice(None)
-    return {name: values[order] for name, values in found.items()}
+    order = np.argsort(rows["ts"], kind="stable") if len(side) > 1 else slice(None)
+    return {name: values[order] for name, values in rows.items()}

@@ -1,4 +1,4 @@
--- Sessions with their last page of type order and of type dynamic, then running sums over the abandoned ones.
+-- Finds each session's last pages of type order and dynamic, then computes running sums over abandoned sessions.
 WITH clicks AS (
     SELECT user, ts, page, row_number() OVER (ORDER BY ts, src, row) AS row
     FROM click_events
@@ -13,7 +13,7 @@ WITH clicks AS (
     FROM numbered
     GROUP BY user, session
 ), ended AS (
-    -- The user's next session ends one; the last has no end.
+    -- A session ends when the user's next session begins; the last has no end.
     SELECT length, last_order, last_dynamic,
         lead(ts) OVER (PARTITION BY user ORDER BY session) AS ts,
         lead(row) OVER (PARTITION BY user ORDER BY session) AS row

@@ -1,4 +1,4 @@
--- What was paid a day, and running sums over a category's days of a least-squares line.
+-- Sums payments per day, then fits a least-squares line to a category's days by running sums.
 WITH sales AS (
     SELECT category, net_paid, ts, row_number() OVER (ORDER BY ts, src, row) AS row,
         floor_div(ts, 86400000) - number('first_day') AS day
@@ -10,7 +10,7 @@ WITH sales AS (
     WHERE day >= 0
     GROUP BY category, x
 ), lines AS (
-    -- The category's first sale of a later day ends a day; its last day has no end.
+    -- A day ends with the category's first sale of a later day; the last day has no end.
     SELECT category, x AS day, lead(ts) OVER days AS ts, lead(row) OVER days AS row,
         count(*) OVER upto AS points,
         points * sum(x * y) OVER upto - sum(x) OVER upto * sum(y) OVER upto AS rise,

@@ -1,8 +1,8 @@
--- Each value belongs to the next barrier: an as-of join by stream, then a sum for each barrier.
+-- Assigns each value to the next barrier by an as-of join per stream, then sums per barrier.
 WITH barriers AS (
     SELECT ts, src, row_number() OVER (ORDER BY ts, src, row) AS number FROM barrier_events
 ), cuts AS (
-    -- The last instant of a stream's values before a barrier; streams break ties.
+    -- The last instant of a stream before a barrier; streams break ties.
     SELECT s.src, b.ts - (b.src < s.src)::BIGINT AS until, min(b.number) AS number
     FROM barriers b CROSS JOIN value_streams s
     GROUP BY ALL

@@ -1,4 +1,4 @@
--- Both streams in order of time, every tuple repeated.
+-- Merges both streams by time and repeats every tuple.
 SELECT ts + 1 AS ts, id, value
 FROM (
     SELECT ts, id, value FROM left_events

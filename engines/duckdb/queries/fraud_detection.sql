@@ -1,4 +1,4 @@
--- Each transaction belongs to the next rule: sums between rules, a model from each, a filter with the one in force.
+-- Assigns transactions to the next rule, derives models from the sums between rules, and filters by the current model.
 WITH rules AS (
     SELECT ts, src, row, value, row_number() OVER (ORDER BY ts, src, row) AS number FROM rule_events
 ), cuts AS (

@@ -1,5 +1,5 @@
--- Runs of lines of one ticket, their different items paired, and counted by hour.
--- A ticket is over when another one comes to its place, which is its number modulo `open_tickets`.
+-- Groups runs of lines into tickets, pairs the distinct items of each, and counts pairs by hour.
+-- A ticket ends when another ticket takes its place, which is the ticket's number modulo `open_tickets`.
 WITH lines AS (
     SELECT ts, ticket, item, ticket % number('open_tickets') AS place,
         row_number() OVER (ORDER BY ts, src, row) AS row

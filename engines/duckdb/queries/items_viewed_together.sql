@@ -1,5 +1,5 @@
--- The sessions that hold the wanted item, and their other items.
-CREATE TEMP VIEW seen AS
+-- Finds the sessions that contain the item, and their other items.
+CREATE TEMP VIEW partners AS
 WITH clicks AS (
     SELECT user, ts, item, row_number() OVER (ORDER BY ts, src, row) AS row
     FROM click_events

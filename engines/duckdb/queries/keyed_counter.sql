@@ -1,4 +1,4 @@
--- Each increment belongs to the next reset of its key: an as-of join by stream and key, then a count.
+-- Assigns each increment to the next reset of its key by an as-of join per stream and key, then counts.
 WITH resets AS (
     SELECT ts, src, key, row_number() OVER (ORDER BY ts, src, row) AS number FROM read_reset_events
 ), cuts AS (

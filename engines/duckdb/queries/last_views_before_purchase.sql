@@ -1,5 +1,5 @@
--- Views numbered by user, and each purchase joined with the last ones: an as-of join finds how many it has before it.
-CREATE TEMP VIEW seen AS
+-- Numbers views by user, finds the latest view before each purchase by an as-of join, and joins the last few by number.
+CREATE TEMP VIEW partners AS
 WITH clicks AS (
     SELECT user, ts, item, sale, category, row_number() OVER (ORDER BY ts, src, row) AS row
     FROM click_events

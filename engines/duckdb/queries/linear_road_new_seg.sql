@@ -1,4 +1,4 @@
--- Each report beside the one before it of the same vehicle.
+-- Compares each report with the previous report of its vehicle.
 SELECT ts, type, vid, speed, xway, lane, dir, seg, pos
 FROM record_events
 WHERE type = 0

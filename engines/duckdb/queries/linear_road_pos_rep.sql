@@ -1,4 +1,4 @@
--- A filter.
+-- Selects the position reports.
 SELECT ts, type, vid, speed, xway, lane, dir, seg, pos
 FROM record_events
 WHERE type = 0

@@ -1,4 +1,4 @@
--- A maximum by pane and hashtag, then panes put together to windows.
+-- Computes the maximum per pane and hashtag, then combines panes into windows.
 WITH panes AS (
     SELECT pane_of(ts) AS pane, hashtag, greatest(max(chars), 0) AS chars
     FROM (SELECT ts, chars, unnest(hashtags) AS hashtag FROM tweet_events)

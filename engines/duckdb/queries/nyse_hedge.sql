@@ -1,12 +1,12 @@
--- With d = (price - average) / average, a pair matches when d of the right trade lies between `lower` and `upper` times d
--- of the left one. Partners share a bin of d and of time; then they are compared by the definition, without division.
+-- With d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
+-- left trade's d. Matching trades share a bin of d and of time; then the exact condition is tested, without division.
 -- A left trade is copied to all bins that its range and its window reach.
 WITH lefts AS (
     SELECT ts AS l_ts, id AS l_id, price AS l_price,
         (price::BIGINT - average)::DOUBLE AS l_moved, average::DOUBLE AS l_average,
         l_moved / l_average * getvariable('lower')::DOUBLE AS one,
         l_moved / l_average * getvariable('upper')::DOUBLE AS other,
-        -- Quotients are rounded, so the range is a little too wide.
+        -- Quotients are rounded, so the range is widened a little.
         least(one, other) - abs(least(one, other)) * 1e-9 AS lowest,
         greatest(one, other) + abs(greatest(one, other)) * 1e-9 AS highest
     FROM left_events

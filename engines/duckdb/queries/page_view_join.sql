@@ -1,9 +1,9 @@
--- Each view meets the last update of its page before it: an as-of join by stream and page.
+-- Joins each view with the last earlier update of its page, by an as-of join per stream and page.
 WITH updates AS (
     SELECT ts, src, row, key, meta, row_number() OVER (ORDER BY ts, src, row) AS number
     FROM update_events
 ), since AS (
-    -- The first instant of a stream's views after an update; streams break ties.
+    -- The first instant of a stream after an update; streams break ties.
     SELECT s.src, u.key, u.ts + 1 - (u.src < s.src)::BIGINT AS since, arg_max(u.meta, u.number) AS meta
     FROM updates u CROSS JOIN view_streams s
     GROUP BY ALL

@@ -1,4 +1,4 @@
--- The pairs of nearby words of each tweet, different or all, counted by pane and pair, then panes put together to windows.
+-- Counts the pairs of nearby words of each tweet (distinct or all) per pane, then combines panes into windows.
 WITH tweets AS (
     SELECT ts, words, CASE number('distance') WHEN 0 THEN len(words) ELSE number('distance') END AS farthest
     FROM tweet_events

@@ -1,4 +1,4 @@
--- The band join by bins: partners share a bin of both attributes and of time, then are compared.
+-- Computes the band join by bins: matching tuples share a bin of both attributes and of time; then they are compared.
 -- A left tuple is copied to all bins that its bands (20 wide) and its window reach: two each, so eight.
 WITH lefts AS (
     SELECT ts AS left_ts, x, y,

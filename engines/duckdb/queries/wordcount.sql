@@ -1,4 +1,4 @@
--- The words of each tweet, different or all, counted by pane and word, then panes put together to windows.
+-- Counts the words of each tweet (distinct or all) per pane, then combines panes into windows.
 WITH panes AS (
     SELECT pane_of(ts) AS pane, word, count(*) AS count
     FROM (SELECT ts, unnest(keys_of(words)) AS word FROM tweet_events)

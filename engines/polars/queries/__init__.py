@@ -1,1 +1,1 @@
-"""A module for each workload: `answer(tables)` gives its outputs, in order, or by partitions."""
+"""Provides one module per workload; its `answer(tables)` returns the outputs, in order or by partition."""

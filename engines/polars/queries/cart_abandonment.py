@@ -1,4 +1,4 @@
-"""Cart abandonment: sessions with their last page of two types, then running sums of them."""
+"""Finds sessions with abandoned carts by their last pages of two types, then computes running sums."""
 
 import polars as pl
 

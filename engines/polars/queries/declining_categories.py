@@ -1,4 +1,4 @@
-"""Declining categories: what was paid a day, and running sums over days of a least-squares line."""
+"""Finds declining categories: payments per day, and a least-squares line over days by running sums."""
 
 import polars as pl
 
@@ -25,7 +25,7 @@ def answer(tables: Tables) -> pl.LazyFrame:
         return value.cum_sum().over("category")
 
     n = pl.int_range(1, pl.len() + 1).over("category")
-    # The category's first sale of a later day ends a day; its last day has no end.
+    # A day ends with the category's first sale of a later day; the last day has no end.
     ended = by_day.select(
         "category",
         "day",

@@ -1,4 +1,4 @@
-"""Event windows: where the barriers cut each stream, and differences of its running sum."""
+"""Computes event windows: splits each stream at the barriers and takes differences of its running sum."""
 
 import polars as pl
 

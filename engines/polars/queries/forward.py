@@ -1,4 +1,4 @@
-"""Forward: both streams in order of time, every tuple repeated."""
+"""Merges both streams by time and repeats every tuple."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Fraud detection: sums between rules, a model from each, and a filter with the model in force."""
+"""Detects fraud: sums between rules, derives a model from each sum, and filters by the current model."""
 
 import polars as pl
 
@@ -17,7 +17,7 @@ def answer(tables: Tables) -> list[pl.DataFrame]:
         sums = sums + run_sums(table["value"], cuts[src])
     models = pl.concat([pl.Series([0]), (sums + rules["value"]) % MODULUS])
     aggregates = rules.select("ts", _kind(AGGREGATE), sums.alias("value"), "src")
-    return [aggregates, *(_frauds(*own, cuts[own[0]], models) for own in streams.bulk)]
+    return [aggregates, *(_frauds(src, table, cuts[src], models) for src, table in streams.bulk)]
 
 
 def _frauds(src: int, table: pl.DataFrame, cuts: pl.Series, models: pl.Series) -> pl.DataFrame:
@@ -29,5 +29,5 @@ def _frauds(src: int, table: pl.DataFrame, cuts: pl.Series, models: pl.Series) -
     )
 
 
-def _kind(of: int) -> pl.Expr:
-    return pl.lit(of, pl.Int8).alias("kind")
+def _kind(kind: int) -> pl.Expr:
+    return pl.lit(kind, pl.Int8).alias("kind")

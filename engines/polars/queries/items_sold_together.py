@@ -1,12 +1,12 @@
-"""Items sold together: runs of lines of one ticket, their different items paired, and counted.
+"""Counts items sold together: groups runs of lines into tickets and pairs the distinct items of each.
 
-A ticket is over when another one comes to its place, which is its number modulo `open_tickets`: so
-tickets are runs of equal numbers among the lines of a place.
+A ticket ends when another ticket takes its place, which is the ticket's number modulo `open_tickets`. Tickets are
+therefore runs of equal numbers among the lines of a place.
 """
 
 import polars as pl
 
-from streamlab.engines.polars.ranking import hours_of, listed
+from streamlab.engines.polars.ranking import hours_of, top_lists
 from streamlab.engines.polars.tables import Tables
 
 
@@ -20,7 +20,7 @@ def answer(tables: Tables) -> pl.LazyFrame:
         .filter(pl.col("count") > tables.number("more_than"))
         .join(hours_of(pairs), on="hour")
     )
-    return listed(counts, tables.number("top"), hour_ms)
+    return top_lists(counts, tables.number("top"), hour_ms)
 
 
 def _pairs(tables: Tables) -> pl.LazyFrame:

@@ -1,4 +1,4 @@
-"""Keyed counters: an as-of join of each increment with the next reset of its key, and a count."""
+"""Computes keyed counters: joins each increment with the next reset of its key (as-of), and counts."""
 
 import polars as pl
 
@@ -11,10 +11,10 @@ def answer(tables: Tables) -> list[pl.DataFrame]:
     streams = cut(tables)
     resets = streams.in_order().with_row_index("reset")
     parts = [_counts(streams, src, table, resets) for src, table in streams.bulk]
-    nothing = pl.DataFrame(schema={"reset": pl.UInt32, "count": pl.Int64})
-    counts = pl.concat([nothing, *parts]).group_by("reset").sum()
-    found = resets.join(counts, on="reset", how="left", maintain_order="left")
-    return [found.select("ts", "key", pl.col("count").fill_null(0), "src")]
+    empty = pl.DataFrame(schema={"reset": pl.UInt32, "count": pl.Int64})
+    counts = pl.concat([empty, *parts]).group_by("reset").sum()
+    joined = resets.join(counts, on="reset", how="left", maintain_order="left")
+    return [joined.select("ts", "key", pl.col("count").fill_null(0), "src")]
 
 
 def _counts(streams: Cut, src: int, table: pl.DataFrame, resets: pl.DataFrame) -> pl.DataFrame:

@@ -1,11 +1,11 @@
-"""Last views before a purchase: views numbered by user, each purchase joined with the last ones.
+"""Finds the last views before each purchase: numbers views by user, and joins purchases by number.
 
-An as-of join finds how many views a purchase has before it; the last ones follow by their number.
+An as-of join finds the number of the latest view before a purchase; the last few views follow from it.
 """
 
 import polars as pl
 
-from streamlab.engines.polars.ranking import lists_so_far
+from streamlab.engines.polars.ranking import running_lists
 from streamlab.engines.polars.tables import Tables
 
 
@@ -21,7 +21,7 @@ def answer(tables: Tables) -> pl.LazyFrame:
     latest = bought.select("row", "user", "ts").join_asof(
         viewed.select("row", "user", "nth"), on="row", by="user", check_sortedness=False
     )
-    wanted = (
+    last_views = (
         latest.drop_nulls("nth")
         .select(
             pl.col("ts").alias("bought"),
@@ -30,9 +30,9 @@ def answer(tables: Tables) -> pl.LazyFrame:
         )
         .explode("nth")
     )
-    seen = (
-        wanted.join(viewed.select("user", "nth", "ts", "item"), on=["user", "nth"])
+    partners = (
+        last_views.join(viewed.select("user", "nth", "ts", "item"), on=["user", "nth"])
         .filter(pl.col("bought") - pl.col("ts") <= tables.number("within_ms"))
         .select(pl.col("bought").alias("ts"), pl.col("item").alias("other"))
     )
-    return lists_so_far(seen, item, tables.number("top"), tables.number("hour_ms"))
+    return running_lists(partners, item, tables.number("top"), tables.number("hour_ms"))

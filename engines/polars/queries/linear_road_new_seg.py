@@ -1,4 +1,4 @@
-"""Segment changes: each report beside the one before it of the same vehicle."""
+"""Finds segment changes: compares each report with the previous report of its vehicle."""
 
 import polars as pl
 

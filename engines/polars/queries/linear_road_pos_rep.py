@@ -1,4 +1,4 @@
-"""Position reports: a filter."""
+"""Selects the position reports."""
 
 import polars as pl
 

@@ -1,8 +1,8 @@
-"""Hedges: left trades of a window's length at a time, joined by the wanted range of distances.
+"""Finds hedges: joins left trades, a window's length at a time, with right trades in a range of distances.
 
-With d = (price - average) / average, a pair matches when d of the right trade lies between `lower`
-and `upper` times d of the left one: an inequality join on two conditions. The range is a little too
-wide, for its quotients are rounded; what is found is then tested by the definition.
+With d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
+left trade's d: an inequality join on two conditions. Its quotients are rounded, so the range is widened a little, and
+the exact condition is tested on the result.
 """
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from streamlab.engines.polars.tables import Tables
 
 _MARGIN = 1e-9
-"""Relative; rounding of quotients is below 1e-15."""
+"""Relative margin of the range; the rounding error of quotients is below 1e-15."""
 
 _OUTPUT = {
     "ts": pl.Int64,
@@ -28,8 +28,8 @@ def answer(tables: Tables) -> pl.DataFrame:
         _moved(tables.events(kind, "id", "price", "average"), kind).collect() for kind in (0, 1)
     )
     bounds = [float(tables.params[name]) for name in ("lower", "upper")]
-    one, other = (pl.col("l_distance") * bound for bound in bounds)
-    least, most = pl.min_horizontal(one, other), pl.max_horizontal(one, other)
+    ends = [pl.col("l_distance") * bound for bound in bounds]
+    least, most = pl.min_horizontal(*ends), pl.max_horizontal(*ends)
     left = left.with_columns(
         (least - least.abs() * _MARGIN).alias("least"), (most + most.abs() * _MARGIN).alias("most")
     )
@@ -47,7 +47,7 @@ def answer(tables: Tables) -> pl.DataFrame:
 
 
 def _moved(trades: pl.LazyFrame, kind: int) -> pl.LazyFrame:
-    """Return the trades that can match, with their distances; columns begin with `l_` or `r_`."""
+    """Return the trades that can match, with their distances; columns have the prefix `l_` or `r_`."""
     price, average = (pl.col(name).cast(pl.Int64) for name in ("price", "average"))
     can = (average != 0) if kind else (average != 0) & (price != average)
     return (

@@ -1,4 +1,4 @@
-"""Page-view join: an as-of join of each view stream with the updates of its page."""
+"""Joins page views: an as-of join of each view stream with the updates of its page."""
 
 import polars as pl
 
@@ -8,7 +8,7 @@ from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VI
 
 
 def answer(tables: Tables) -> list[pl.DataFrame]:
-    """Return updates with what they replace, and each stream's views with their metadata."""
+    """Return updates with the metadata that they replace, and each stream's views with their metadata."""
     streams = cut(tables)
     updates = streams.in_order("meta").with_columns(pl.col("meta").cast(pl.Int32))
     replaced = updates.select(
@@ -23,7 +23,7 @@ def answer(tables: Tables) -> list[pl.DataFrame]:
 
 
 def _views(streams: Cut, src: int, table: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
-    # An update is in force from the first event time of the stream that comes after it.
+    # An update applies from the first event time of the stream after it.
     since = updates.select((last(src) + 1).alias("since").set_sorted(), "key", "meta")
     views = table.select("ts", streams.key(table), "user")
     return views.join_asof(

@@ -1,13 +1,12 @@
-"""Counts of pairs of nearby words: each column of words beside itself, shifted.
+"""Counts pairs of nearby words by pairing the column of words with shifted copies of itself.
 
-A pair can come twice only in a tweet in which a word does; the others need no `unique`, and where
-pairs are a bag none does.
+Only a tweet with a repeated word can repeat a pair, so only such tweets need `unique`. If pairs are a bag, none does.
 """
 
 import polars as pl
 
 from streamlab.engines.polars.tables import Tables
-from streamlab.engines.polars.windows import aggregated
+from streamlab.engines.polars.windows import aggregate_windows
 from streamlab.workloads.suite.paircount.program import FIRST
 
 
@@ -28,13 +27,13 @@ def answer(tables: Tables) -> pl.LazyFrame:
             ]
         )
     count = pl.len().cast(pl.Int64).alias("value")
-    return aggregated(tables, pairs, count, pl.col("value").sum()).rename(
+    return aggregate_windows(tables, pairs, count, pl.col("value").sum()).rename(
         {"key": "pair", "value": "count"}
     )
 
 
 def _pairs(tweets: pl.DataFrame, farthest: int) -> pl.LazyFrame:
-    """Return (tweet, ts, key) of the pairs of words at most so far apart, in any order."""
+    """Return (tweet, ts, key) of the pairs of words at most `farthest` apart, in any order."""
     words = tweets.lazy().explode("words").drop_nulls("words")
     first = pl.col("words").cast(pl.Int64) * FIRST
     parts = [
@@ -43,5 +42,5 @@ def _pairs(tweets: pl.DataFrame, farthest: int) -> pl.LazyFrame:
         )
         for apart in range(1, farthest + 1)
     ]
-    nothing = pl.LazyFrame(schema={"tweet": pl.UInt32, "ts": pl.Int64, "key": pl.Int64})
-    return pl.concat([nothing, *parts])
+    empty = pl.LazyFrame(schema={"tweet": pl.UInt32, "ts": pl.Int64, "key": pl.Int64})
+    return pl.concat([empty, *parts])

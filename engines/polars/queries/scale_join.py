@@ -1,6 +1,7 @@
-"""The band join by bins: partners share a bin of both attributes and of time, then are compared.
+"""Computes the band join by bins: matching tuples share a bin of both attributes and of time.
 
-A left tuple is copied to all bins that its bands and its window reach: two each, so eight.
+A left tuple is copied to all bins that its bands and its window reach: two each, so eight. Then the exact conditions
+are tested.
 """
 
 from itertools import product
@@ -12,7 +13,7 @@ from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 from streamlab.workloads.suite.scale_join.program import BAND
 
 _WIDTH = 2 * BAND + 1
-"""Of a bin: a band, which is 2 x BAND wide, reaches two of them."""
+"""Width of a bin: a band, which is 2 x BAND wide, reaches two bins."""
 
 
 def answer(tables: Tables) -> pl.LazyFrame:

@@ -1,9 +1,9 @@
-"""Word counts: the words of each tweet, different or all, counted by pane and word."""
+"""Counts words: the words of each tweet (distinct or all), per pane and word."""
 
 import polars as pl
 
 from streamlab.engines.polars.tables import Tables
-from streamlab.engines.polars.windows import aggregated
+from streamlab.engines.polars.windows import aggregate_windows
 
 
 def answer(tables: Tables) -> pl.LazyFrame:
@@ -12,6 +12,6 @@ def answer(tables: Tables) -> pl.LazyFrame:
     tweets = tables.events(0, "words").select("ts", words.alias("key"))
     keyed = tweets.explode("key").drop_nulls("key")
     count = pl.len().cast(pl.Int64).alias("value")
-    return aggregated(tables, keyed, count, pl.col("value").sum()).rename(
+    return aggregate_windows(tables, keyed, count, pl.col("value").sum()).rename(
         {"key": "word", "value": "count"}
     )

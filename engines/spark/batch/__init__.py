@@ -1,1 +1,1 @@
-"""The best batch query for each workload's answer."""
+"""Provides the batch queries of DGS programs, the fastest known for each workload."""

@@ -1,4 +1,4 @@
-"""Sums of bulk events in the windows that markers close."""
+"""Sums bulk events in the windows between markers."""
 
 from functools import reduce
 
@@ -21,7 +21,7 @@ def span(plan: Layout, members: tuple[int, ...]) -> tuple[int, int]:
 
 
 def union(session: SparkSession, plan: Layout, members: tuple[int, ...], *fields: str) -> DataFrame:
-    """Return streams below each other as `ts`, `key`, fields and `src`, the stream's index."""
+    """Return the union of streams as `ts`, `key`, fields and `src`, the stream's index."""
     frames = [
         read(session, plan, src, *fields).withColumn("src", F.lit(src).cast("short"))
         for src in members
@@ -32,10 +32,10 @@ def union(session: SparkSession, plan: Layout, members: tuple[int, ...], *fields
 def sums(
     session: SparkSession, plan: Layout, markers: Markers, field: str | None
 ) -> npt.NDArray[np.int64]:
-    """Return for each marker the sum of a field (or the number of events) since the one before it.
+    """Return for each marker the sum of a field since the previous marker; the number of events if `field` is None.
 
     Raises:
-        CrowdedError: markers crowd so much that the bucket join would be quadratic.
+        CrowdedError: markers are so dense in time that the bucket join would be quadratic.
     """
     total = np.zeros(len(markers), dtype=np.int64)
     parts: list[DataFrame] = []

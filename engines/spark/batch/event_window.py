@@ -1,4 +1,4 @@
-"""Event windows in batch: barriers as a broadcast table of buckets, then a sum per window."""
+"""Computes event windows in batch: joins events with broadcast barriers and sums per window."""
 
 import numpy as np
 from pyspark.sql import SparkSession

@@ -1,8 +1,7 @@
-"""Fraud detection in batch: sums per rule, models in the driver, a second scan to apply them.
+"""Detects fraud in batch: sums per rule, models in the driver, then a second scan that applies them.
 
-The aggregate does not depend on which transactions are fraudulent, so the loop of the definition
-unrolls into two joins. Two scans beat keeping the joined rows of the first: the scan is the cheap
-part.
+The aggregate does not depend on which transactions are fraudulent, so the definition's loop unrolls into two joins.
+Two cheap scans are faster than storing the joined rows of the first.
 """
 
 from functools import reduce
@@ -23,13 +22,13 @@ def run(session: SparkSession, plan: Layout) -> Columns:
     """Return all aggregates and all fraudulent transactions, unordered."""
     rules = collect(session, plan, "value")
     sums = counting.sums(session, plan, rules, "value")
-    found = _frauds(session, plan, rules, (sums + rules.value) % MODULUS)
-    frauds = [len(table) for table in found]
+    frauds = _frauds(session, plan, rules, (sums + rules.value) % MODULUS)
+    count = sum(len(table) for table in frauds)
     return {
-        "ts": np.concatenate([rules.ts, *(table["ts"].to_numpy() for table in found)]),
-        "kind": np.repeat(np.array([AGGREGATE, FRAUD], np.int8), [len(rules), sum(frauds)]),
-        "value": np.concatenate([sums, *(table["value"].to_numpy() for table in found)]),
-        "src": np.concatenate([rules.src, *(table["src"].to_numpy() for table in found)]),
+        "ts": np.concatenate([rules.ts, *(table["ts"].to_numpy() for table in frauds)]),
+        "kind": np.repeat(np.array([AGGREGATE, FRAUD], np.int8), [len(rules), count]),
+        "value": np.concatenate([sums, *(table["value"].to_numpy() for table in frauds)]),
+        "src": np.concatenate([rules.src, *(table["src"].to_numpy() for table in frauds)]),
     }
 
 

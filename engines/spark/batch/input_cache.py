@@ -1,7 +1,7 @@
-"""Brings an input into Spark's memory before the clock starts, so that queries read no file.
+"""Caches an input in Spark's memory before the clock starts, so that queries read no file.
 
-`scan` gives the same plan each time that it is called, and Spark reads a plan that it has cached
-from there, whatever is built on it: the queries of `batch` need not know.
+`scan` returns the same plan on every call, and Spark reads a cached plan from memory in any query built on it.
+The batch queries therefore need no change.
 """
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,10 +12,10 @@ from streamlab.engines.spark.layout import Layout
 
 
 def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:
-    """Read every stream into memory, and return the tables; `unpersist` lets go of them.
+    """Read every stream into memory, and return the tables; `unpersist` frees them.
 
     Raises:
-        EngineError: they do not fit, and a part of them would be on disk.
+        EngineError: the tables do not fit into memory.
     """
     tables = tuple(scan(session, plan, src).persist() for src in range(len(plan.streams)))
     for table in tables:
@@ -25,15 +25,15 @@ def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:
 
 
 def check_memory(session: SparkSession) -> None:
-    """Check that no part of a cached table is on disk, where a query may have driven it to.
+    """Check that Spark has not moved parts of cached tables to disk.
 
     Raises:
-        EngineError: a part is.
+        EngineError: a part is on disk.
     """
     context = session.sparkContext._jsc.sc()
     spilled = sum(int(info.diskSize()) for info in context.getRDDStorageInfo())
     if spilled:
         raise EngineError(
-            f"spark has no memory for the input: {spilled:,} bytes of its tables are on disk, and "
-            "are read inside the clock; use fewer events, or variant batch"
+            f"spark has too little memory for the input: {spilled:,} bytes of its tables are on "
+            "disk and would be read inside the clock; use fewer events, or variant batch"
         )

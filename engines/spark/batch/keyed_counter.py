@@ -1,4 +1,4 @@
-"""Keyed counters in batch: read-resets broadcast in buckets by key, then a count per window."""
+"""Computes keyed counters in batch: joins increments with broadcast read-resets, by key, and counts per window."""
 
 import numpy as np
 from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""Bulk events as data frames, markers as arrays in the driver."""
+"""Reads bulk events as data frames, and markers as arrays in the driver."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ class Markers:
         ts: int64[m], event times.
         src: int64[m], stream indices.
         key: int64[m], keys.
-        value: int64[m], the payload asked for, or 0.
+        value: int64[m], the requested payload, or 0.
     """
 
     ts: npt.NDArray[np.int64]
@@ -32,7 +32,7 @@ class Markers:
 
 
 def scan(session: SparkSession, plan: Layout, src: int, row: str = "row_index") -> DataFrame:
-    """Return a stream as it is in its file, without what a cut leaves out, and with its rows."""
+    """Return a stream's file up to the cut, with row numbers in column `row`."""
     stream = plan.streams[src]
     frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
     frame = frame.select("*", F.col("_metadata.row_index").alias(row))
@@ -40,7 +40,7 @@ def scan(session: SparkSession, plan: Layout, src: int, row: str = "row_index") 
 
 
 def read(session: SparkSession, plan: Layout, src: int, *fields: str) -> DataFrame:
-    """Return a stream as columns `ts`, `key` and the given fields."""
+    """Return a stream as columns `ts`, `key` and some fields."""
     stream = plan.streams[src]
     frame = scan(session, plan, src)
     if any(name == "tag" for name, _ in stream.columns):
@@ -51,12 +51,12 @@ def read(session: SparkSession, plan: Layout, src: int, *fields: str) -> DataFra
 
 
 def collect(session: SparkSession, plan: Layout, field: str | None = None) -> Markers:
-    """Bring the markers of a dataset without mixed streams to the driver."""
+    """Load the markers of a dataset without mixed streams into the driver."""
     parts: list[list[npt.NDArray[Any]]] = []
     for src in plan.markers:
         names = [field] if field else []
         table = read(session, plan, src, "row_index", *names).toArrow()
-        # A scan in several tasks comes back out of file order, and markers depend on each other.
+        # A scan in several tasks loses the file's order, which markers need.
         order = np.argsort(table["row_index"].to_numpy())
         ts, key = table["ts"].to_numpy()[order], table["key"].to_numpy()[order]
         value = table[field].to_numpy()[order] if field else np.zeros(len(ts))

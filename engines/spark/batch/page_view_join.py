@@ -1,4 +1,4 @@
-"""Page-view join in batch: updates broadcast in buckets by page, joined with every view."""
+"""Joins page views in batch: every view with the updates, broadcast in buckets by page."""
 
 from functools import reduce
 
@@ -17,7 +17,7 @@ FIELDS = ("ts", "kind", "page", "user", "meta", "src")
 
 
 def run(session: SparkSession, plan: Layout) -> Columns:
-    """Return views with their metadata and updates with what they replace, unordered."""
+    """Return views with their metadata and updates with the metadata that they replace, unordered."""
     updates = collect(session, plan, "meta")
     count = len(updates)
     answer: Columns = {

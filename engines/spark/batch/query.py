@@ -26,8 +26,7 @@ BUCKETS: dict[str, Callable[[SparkSession, Layout], Columns]] = {
 def run(session: SparkSession, plan: Layout, workload: str, form: str) -> tuple[Columns, str]:
     """Return a workload's output, unordered, and the form that computed it.
 
-    `buckets` gives way to `ordered` where a stream mixes bulk events with markers, or markers
-    crowd.
+    Form `buckets` falls back to `ordered` if a stream mixes bulk events with markers, or markers are too dense.
     """
     if form == "buckets" and not plan.mixed:
         try:

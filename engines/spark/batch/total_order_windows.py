@@ -1,7 +1,7 @@
-"""All four workloads in batch by SQL windows over the total order: the form that takes any input.
+"""Computes the four DGS workloads in batch by SQL windows over the total order; works on any input.
 
-It sorts all events, by key where there are keys and otherwise in a single task. It is there for
-streams that mix bulk events with markers, for markers too crowded for buckets, and for comparison.
+Sorts all events, by key if the program has keys and otherwise in a single task.
+Serves streams that mix bulk events with markers, markers too dense for buckets, and comparison.
 """
 
 from functools import reduce

@@ -1,10 +1,10 @@
-"""Windows between markers, cut into buckets of event time so that Spark can join them by equality.
+"""Splits the windows between markers into buckets of event time, so that Spark can join them by equality.
 
-A range join has no fast form in Spark, an equality join with a broadcast table of longs has: each
-bulk event computes its bucket by a shift, finds the windows that touch the bucket, and keeps the
-one whose bounds contain it. Buckets are about as wide as windows, so one or two windows touch a
-bucket. Where markers crowd in time, a bucket holds many windows and the join would turn quadratic;
-`build` then says so and the caller takes the sort-based form.
+Spark has no fast range join, but a fast equality join with a broadcast table of longs. Each bulk event computes its
+bucket by a shift, finds the windows that overlap the bucket, and keeps the one whose bounds contain it.
+Buckets are about as wide as windows, so one or two windows overlap a bucket.
+If markers are dense in time, a bucket has many windows and the join would be quadratic: `build` then raises
+CrowdedError, and the caller uses the sort-based form.
 """
 
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ from streamlab.engines.spark.batch.markers import Markers
 from streamlab.engines.spark.layout import Layout
 
 MAX_ROWS = 4_000_000
-"""Upper bound of the table of buckets: about 250 MB once broadcast."""
+"""Upper bound of the table of buckets: about 250 MB when broadcast."""
 MAX_PER_BUCKET = 32
-"""Windows of one key that a bucket may touch before the join is worse than a sort."""
+"""Windows of one key that may overlap a bucket before a sort is faster than the join."""
 
 Int64 = npt.NDArray[np.int64]
 
 
 class CrowdedError(Exception):
-    """Markers crowd so much that no bucket width keeps the join linear."""
+    """Markers are so dense in time that no bucket width keeps the join linear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
-    """Closed intervals of event time, each with a key and two numbers that travel with it.
+    """Closed intervals of event time, each with a key and two payload numbers.
 
     Attributes:
         key: int64[w].
         first, last: int64[w], bounds, both included; empty where last < first.
-        id, value: int64[w], what the join gives to the events inside.
+        id, value: int64[w], the columns that the join adds to the events in the window.
     """
 
     key: Int64
@@ -48,21 +48,21 @@ class Windows:
 
 
 def upper_bounds(markers: Markers, src: int) -> Int64:
-    """Return for each marker the last event time of stream `src` that comes before it."""
+    """Return for each marker the last event time of stream `src` that precedes it in total order."""
     return markers.ts - (markers.src < src)
 
 
 def between(
     markers: Markers, src: int, begin: int, end: int, value: Int64
 ) -> tuple[Windows, Windows]:
-    """Return the windows before each marker and the windows after each, as stream `src` sees them.
+    """Return the window before each marker and the window after each, in the event times of stream `src`.
 
     Args:
         markers: in total order.
         src: a bulk stream.
-        begin: no event of the stream is earlier.
-        end: no event of the stream is later.
-        value: int64[m], what each marker brings into force after it.
+        begin: lower bound of the stream's event times.
+        end: upper bound of the stream's event times.
+        value: int64[m], the value that holds after each marker.
     """
     order = np.argsort(markers.key, kind="stable")
     key, upper = markers.key[order], upper_bounds(markers, src)[order]
@@ -94,7 +94,7 @@ def _clip(windows: Windows, begin: int, end: int) -> Windows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buckets:
-    """A broadcast table of windows by bucket, and how an event computes its bucket."""
+    """A broadcast table of windows by bucket, with the parameters by which an event computes its bucket."""
 
     table: DataFrame
     begin: int
@@ -102,23 +102,22 @@ class Buckets:
     keys: int
 
     def join(self, bulk: DataFrame, how: str = "inner") -> DataFrame:
-        """Join events (`ts`, `key`, ...) with the window they fall in (`window`, `carried`)."""
+        """Join events (`ts`, `key`, ...) with their window (`window`, `carried`)."""
         bucket = f"shiftright(ts - {self.begin}L, {self.shift})"
         probe = f"{bucket} * {self.keys}L + key" if self.keys > 1 else bucket
-        inside = F.expr("bucket = wanted and ts >= first and ts <= last")
-        return bulk.withColumn("bucket", F.expr(probe)).join(F.broadcast(self.table), inside, how)
+        match = F.expr("bucket = window_bucket and ts >= first and ts <= last")
+        return bulk.withColumn("bucket", F.expr(probe)).join(F.broadcast(self.table), match, how)
 
 
 def build(session: SparkSession, plan: Layout, windows: Windows, begin: int) -> Buckets:
-    """Cut windows into buckets.
+    """Split windows into buckets.
 
     Raises:
-        CrowdedError: no width keeps both the table and the windows per bucket small.
+        CrowdedError: no bucket width keeps both the table and the number of windows per bucket small.
     """
     count = len(windows.key)
     span = int((windows.last - windows.first + 1).sum()) if count else 1
-    # The mean window, rounded up to a power of two, so that the bucket is a shift and not a
-    # division.
+    # The mean window, rounded up to a power of two, so that the bucket is a shift instead of a division.
     shift = max(0, int(np.ceil(np.log2(max(1, span // max(1, count))))))
     while True:
         lowest, highest = (windows.first - begin) >> shift, (windows.last - begin) >> shift
@@ -127,15 +126,15 @@ def build(session: SparkSession, plan: Layout, windows: Windows, begin: int) -> 
             raise CrowdedError
         row = np.repeat(np.arange(count), copies)
         offset = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
-        wanted = (lowest[row] + offset) * plan.keys + windows.key[row]
-        crowd = int(np.unique(wanted, return_counts=True)[1].max(initial=0))
-        if crowd <= MAX_PER_BUCKET:
+        bucket = (lowest[row] + offset) * plan.keys + windows.key[row]
+        most = int(np.unique(bucket, return_counts=True)[1].max(initial=0))
+        if most <= MAX_PER_BUCKET:
             break
         if shift == 0:
             raise CrowdedError
         shift -= 1
     rows = {
-        "wanted": wanted,
+        "window_bucket": bucket,
         "first": windows.first[row],
         "last": windows.last[row],
         "window": windows.id[row],

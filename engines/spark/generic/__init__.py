@@ -1,1 +1,1 @@
-"""Any program on Spark: the model's own functions, in Spark's grouped and stateful operators."""
+"""Runs any program on Spark: the program's functions, in Spark's grouped and stateful operators."""

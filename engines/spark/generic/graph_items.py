@@ -1,8 +1,7 @@
-"""Pairs on their way between the vertices of a typed dataflow graph, as Arrow tables.
+"""Converts the pairs between vertices of a typed dataflow graph to Arrow tables and back.
 
-A row is a pair: which vertex it is for, its key, and a column for each field of what any of the
-vertices reads; those of other vertices are 0. Markers are rows, too, while a group puts them in
-their places.
+A row is a pair: its destination vertex, its key, and a column for each field that any vertex reads; fields of other
+vertices are 0. Markers are rows, too, while a group sorts its input.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,31 +13,31 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamlab.engines.spark.generic.tables import followed
+from streamlab.engines.spark.generic.tables import output_table
 from streamlab.workloads.datasets.arrow import column_of
 from streamlab.workloads.model.dataflow import TraceType
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.model.streams.stream import IntArray
 
-VERTEX = "its vertex"
-KEY = "its key"
-"""Of a marker: its time."""
+VERTEX = "pair vertex"
+KEY = "pair key"
+"""The key; for a marker, its time."""
 
 OUT = -1
-"""Stands for the vertex that a pair of the answer is for."""
+"""The destination of pairs of the answer, in place of a vertex."""
 MARKER = -2
-"""Stands for the vertex that a marker is for: all."""
+"""The destination of markers, which go to all vertices."""
 
 Pair = tuple[int, int, Any]
-"""A vertex, a key, and a value: a tuple of the fields of what the vertex reads."""
+"""A vertex, a key, and a value: a tuple of the fields that the vertex reads."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """Makes tables of pairs, and pairs of tables.
+    """Converts pairs to tables and back.
 
     Attributes:
-        types: what each vertex reads that a pair may be for.
+        types: by destination vertex, the type of pairs that it reads.
     """
 
     types: Mapping[int, TraceType]
@@ -46,44 +45,46 @@ class Items:
     @cached_property
     def _columns(self) -> dict[str, np.dtype[Any]]:
         return {
-            _column(of, field): of.value[field] for of in self.types.values() for field in of.fields
+            _column(type_, field): type_.value[field]
+            for type_ in self.types.values()
+            for field in type_.fields
         }
 
     def table(self, pairs: Sequence[Pair], places: Sequence[IntArray]) -> pa.Table:
-        """Return pairs as a table; `places` has the values of the place's columns."""
+        """Return pairs as a table; `places` are the columns of their places."""
         vertex = np.array([pair[0] for pair in pairs], dtype=np.int64)
         key = np.array([pair[1] for pair in pairs], dtype=np.int64)
         columns = self._zeros(len(pairs))
-        for index, of in self.types.items():
+        for index, type_ in self.types.items():
             at = np.flatnonzero(vertex == index)
             values = zip(*(pairs[row][2] for row in at.tolist()), strict=True)
-            for field, given in zip(of.fields, values, strict=False):
-                columns[_column(of, field)][at] = np.array(given, dtype=of.value[field])
-        return followed({VERTEX: vertex, KEY: key, **columns}, places)
+            for field, column in zip(type_.fields, values, strict=False):
+                columns[_column(type_, field)][at] = np.array(column, dtype=type_.value[field])
+        return output_table({VERTEX: vertex, KEY: key, **columns}, places)
 
     def markers(self, times: IntArray, places: Sequence[IntArray]) -> pa.Table:
-        """Return markers as rows of such a table."""
+        """Return markers as rows of a table of pairs."""
         vertex = np.full_like(times, MARKER)
-        return followed({VERTEX: vertex, KEY: times, **self._zeros(len(times))}, places)
+        return output_table({VERTEX: vertex, KEY: times, **self._zeros(len(times))}, places)
 
     def pairs(self, table: pa.Table) -> list[Pair]:
-        """Return the pairs, and markers, of a table in its order; a marker has no value."""
+        """Return the pairs and markers of a table, in its order; a marker has no value."""
         vertex, key = table[VERTEX].to_numpy(), table[KEY].to_numpy().tolist()
-        found: list[Pair] = [(MARKER, ts, None) for ts in key]
+        pairs: list[Pair] = [(MARKER, ts, None) for ts in key]
         columns = {name: np.asarray(column_of(table[name])) for name in self._columns}
-        for index, of in self.types.items():
+        for index, type_ in self.types.items():
             at = np.flatnonzero(vertex == index)
-            fields = (columns[_column(of, name)][at].tolist() for name in of.fields)
+            fields = (columns[_column(type_, name)][at].tolist() for name in type_.fields)
             values = zip(*fields, strict=True)
-            make = record_type(of.fields[1:])._make
+            make = record_type(type_.fields[1:])._make
             for row, value in zip(at.tolist(), map(make, values), strict=True):
-                found[row] = (index, key[row], value)
-        return found
+                pairs[row] = (index, key[row], value)
+        return pairs
 
     def _zeros(self, rows: int) -> dict[str, npt.NDArray[Any]]:
         return {name: np.zeros(rows, dtype) for name, dtype in self._columns.items()}
 
 
-def _column(of: TraceType, field: str) -> str:
-    """Return the column of a field: fields of one name and type share it."""
-    return f"{field} {of.value[field].str}"
+def _column(type_: TraceType, field: str) -> str:
+    """Return the column name of a field; fields of equal name and type share a column."""
+    return f"{field} {type_.value[field].str}"

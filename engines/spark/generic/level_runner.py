@@ -1,4 +1,4 @@
-"""Runs a level of a typed dataflow graph in one group, by the model's own interpretation."""
+"""Runs a level of a typed dataflow graph in one group, with the model's reference interpreter."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamlab.engines.spark.generic.graph_items import MARKER, OUT, Items
 from streamlab.engines.spark.generic.segments import Segment
-from streamlab.engines.spark.generic.tables import Counter, events, followed, in_order
+from streamlab.engines.spark.generic.tables import Counter, events, output_table, sort_by_place
 from streamlab.workloads.model import Alphabet, Dataflow
 from streamlab.workloads.model.dataflow import OpStateless
 from streamlab.workloads.model.dataflow.reference import as_rows, first_marker, to_all, value_of
@@ -16,14 +16,14 @@ from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, st
 from streamlab.workloads.model.streams.records import rows_to_columns
 
 BEHIND_ALL = 1 << 62
-"""Of a marker, in place of the stream: behind all events of its block. Levels count on from it."""
+"""The stream number of markers, plus the level: sorts a marker after all events of its block."""
 
 
 class FlowLevel:
-    """Runs the vertices that a group has at a level.
+    """Runs the vertices of one group at one level.
 
-    A marker is a row of the table, in its place: behind all that came of the events before it. What
-    follows from it is behind it in turn, and before the same marker of the next level.
+    A marker is a row of the table. It comes after all results of earlier events; its own results come after it, and
+    before the same marker at the next level.
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class FlowLevel:
 
         Args:
             segment: a level of a graph.
-            alphabet: of the input.
-            group: of the level's groups.
-            opening: time of the first event of the input; None: it has none.
+            alphabet: the input's alphabet.
+            group: index of the group in the level.
+            opening: time of the first event of the input; None: the input is empty.
         """
         assert isinstance(segment.program, Dataflow)
         assert segment.level is not None
@@ -55,12 +55,12 @@ class FlowLevel:
         for index, run in self._runs.items():
             readers = [self._to(reader) for reader in flow.readers(index)]
             run.give = to_all(readers or [self._to(OUT)])
-        # Of all instances of a stateless operator one is given the marker.
+        # Only one instance of a stateless operator takes the marker.
         first = level.number == 1 and group == 0
         self._marked = [run for i, run in self._runs.items() if first or i not in stateless]
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
-        """Process what came, in order, and the markers up to the watermark."""
+        """Process a table, in order, and the markers up to the watermark."""
         table = self._with_markers(table, watermark) if self._level.number else table
         if table is None:
             return None
@@ -68,26 +68,26 @@ class FlowLevel:
         for take, key, value in self._pairs(table) if self._level.number else self._events(table):
             take(key, value)
             counter.note()
-        places = counter.behind(table, self._places)
+        places = counter.places(table, self._places)
         if self._level.number == self._level.last:
-            made = followed(rows_to_columns(self._rows, self._flow.output), places)
+            made = output_table(rows_to_columns(self._rows, self._flow.output), places)
         else:
             made = Items(self._level.next().types_read(self._flow)).table(self._rows, places)
         self._rows.clear()
         return made
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the next marker and the states; they can be pickled."""
         return self._next, {index: run.state() for index, run in self._runs.items()}
 
-    def hold(self, held: Any) -> None:
-        """Go on where another runner of the group was."""
-        self._next, states = held
+    def restore(self, saved: Any) -> None:
+        """Restore the state that `state` returned."""
+        self._next, states = saved
         for index, state in states.items():
             self._runs[index].restore(state)
 
     def _to(self, vertex: int) -> Take:
-        """Return what takes pairs for a vertex: itself if it is here, or else the next level."""
+        """Return the function that takes pairs for a vertex: the vertex if it runs here, else the next level."""
         run = self._runs.get(vertex)
         if run is not None:
             return run.item
@@ -97,7 +97,7 @@ class FlowLevel:
         return lambda key, value: add((vertex, key, value))
 
     def _with_markers(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
-        """Return a table with the markers that are due, all in order."""
+        """Return a table with the due markers added, in order."""
         period = self._flow.markers
         if self._next is None or self._next > watermark:
             return table
@@ -107,7 +107,7 @@ class FlowLevel:
         source = np.full_like(times, BEHIND_ALL + self._level.number)
         zeros = [np.zeros_like(times)] * (self._places - 2)
         markers = self._reads.markers(times, [times - 1, source, *zeros])
-        return in_order([markers, *([] if table is None else [table])], self._places)
+        return sort_by_place([markers, *([] if table is None else [table])], self._places)
 
     def _pairs(self, table: pa.Table) -> Iterator[tuple[Take, int, Any]]:
         takes = {vertex: self._to(vertex) for vertex in self._level.types_read(self._flow)}
@@ -131,4 +131,4 @@ class FlowLevel:
 
 
 def _lost(key: int, value: Any) -> None:
-    """Take what leaves a vertex before it is told where that goes."""
+    """Drop a pair: the placeholder until a vertex's readers are set."""

@@ -1,10 +1,10 @@
-"""Cuts a typed dataflow graph into levels: what runs between two shuffles.
+"""Splits a typed dataflow graph into levels: the parts that run between two shuffles.
 
-Vertices with states (SORT and keyed operators) are at a level each, in groups that have the keys of
-a hash; they read what lower levels give, and what their own group gives at their level where it has
-all pairs of its keys already. Stateless vertices run wherever pairs for them arise. What several
-vertices read, or is merged, or is for a level further on, needs nothing more: each pair says which
-vertex it is for, and passes the levels between.
+Each vertex with states (SORT, keyed operators) has one level and runs there in groups by key hash. It reads the
+output of lower levels, and that of its own group at the same level if the group has all pairs of its keys.
+Stateless vertices run wherever pairs for them arise.
+Each pair names its destination vertex and passes through the levels between, so that fan-out, merges and links that
+skip levels need no special case.
 """
 
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ class Level:
     """One level of a graph.
 
     Attributes:
-        number: of the level; 0 is where streams are read, before the first shuffle.
-        last: the number of the last one, whose output is the answer.
-        levels: of each vertex; of a stateless one the last at which it gives a pair.
-        degrees: over how many groups the keys of each vertex with states are dealt; others: 0.
+        number: the level's number; at 0 streams are read, before the first shuffle.
+        last: number of the last level, whose output is the answer.
+        levels: level of each vertex; for a stateless one, the last at which it emits pairs.
+        degrees: over how many groups the keys of each vertex with states are spread; others: 0.
     """
 
     number: int
@@ -36,17 +36,17 @@ class Level:
     degrees: tuple[int, ...]
 
     def next(self) -> "Level":
-        """Return the level behind it."""
+        """Return the next level."""
         return replace(self, number=self.number + 1)
 
     @property
     def groups(self) -> int:
-        """How many groups it has."""
+        """Number of groups."""
         return max((self.degrees[index] for index in self.keyed), default=1)
 
     @property
     def keyed(self) -> tuple[int, ...]:
-        """The vertices with states that are at it."""
+        """The vertices with states at this level."""
         return tuple(
             index
             for index, (level, degree) in enumerate(zip(self.levels, self.degrees, strict=True))
@@ -54,17 +54,17 @@ class Level:
         )
 
     def types_read(self, flow: Dataflow) -> dict[int, TraceType]:
-        """Return the vertices that pairs which come to it may be for, and what these read."""
-        found = {
+        """Return the possible destination vertices of incoming pairs, with the types that they read."""
+        types = {
             index: flow.reads(index)
             for index, (level, degree) in enumerate(zip(self.levels, self.degrees, strict=True))
             if degree and level >= self.number
         }
-        return {**found, OUT: flow.vertices[-1].type}
+        return {**types, OUT: flow.vertices[-1].type}
 
-    def dealt(self, table: pa.Table) -> IntArray:
-        """Return the group for each pair of a table of `items`."""
-        # What only passes through may go anywhere; the answer is in the last place.
+    def groups_of(self, table: pa.Table) -> IntArray:
+        """Return the group of each pair of a table."""
+        # Pairs that only pass through may go to any group; the answer's entry comes last.
         most = np.array([*(min(degree, self.groups) for degree in self.degrees), self.groups])
         vertex, key = table[VERTEX].to_numpy(), table[KEY].to_numpy()
         groups: IntArray = (hash_keys(key) % most[vertex].astype(np.uint64)).astype(np.int64)
@@ -72,30 +72,31 @@ class Level:
 
 
 def levels(flow: Dataflow, workers: int) -> tuple[Level, ...]:
-    """Return the levels of a graph, the one of streams first; there is one behind it at least."""
-    found: list[int] = []
+    """Return the levels of a graph: that of streams first, then at least one more."""
+    vertex_levels: list[int] = []
     degrees: list[int] = []
-    together: list[int] = []
-    """Over how many groups a vertex's pairs are, dealt by their keys; 0: they are anywhere."""
+    spreads: list[int] = []
+    """Over how many groups each vertex's output is spread by key; 0: in no such order."""
     for index, vertex in enumerate(flow.vertices):
         before = vertex.inputs
         if vertex.is_source:
-            level, degree, kept = 0, 0, 0
+            level, degree, spread = 0, 0, 0
         elif isinstance(vertex.operator, OpStateless):
-            # At a marker it gives in one group, of the first level that knows of markers.
-            level = max([*(found[i] for i in before), vertex.operator.on_marker is not None])
-            degree, kept = 0, int(all(together[i] == 1 for i in before))
+            # At a marker it emits in one group, of the first level that has markers.
+            marked = vertex.operator.on_marker is not None
+            level = max([*(vertex_levels[i] for i in before), marked])
+            degree, spread = 0, int(all(spreads[i] == 1 for i in before))
         else:
             unit = flow.reads(index).key is None
             degree = 1 if unit else min(workers, vertex.degree or workers)
-            level = max(found[i] + (together[i] != degree) for i in before)
-            keeps = vertex.is_sort or isinstance(vertex.operator, OpKeyedOrdered)
-            kept = degree if keeps or degree == 1 else 0
-        found.append(level)
+            level = max(vertex_levels[i] + (spreads[i] != degree) for i in before)
+            keeps_keys = vertex.is_sort or isinstance(vertex.operator, OpKeyedOrdered)
+            spread = degree if keeps_keys or degree == 1 else 0
+        vertex_levels.append(level)
         degrees.append(degree)
-        together.append(kept)
-    last = max(1, *found)
+        spreads.append(spread)
+    last = max(1, *vertex_levels)
     return tuple(
-        Level(number=number, last=last, levels=tuple(found), degrees=tuple(degrees))
+        Level(number=number, last=last, levels=tuple(vertex_levels), degrees=tuple(degrees))
         for number in range(last + 1)
     )

@@ -1,4 +1,4 @@
-"""Deals records to the groups of a segment, by what the program says of tags and keys."""
+"""Assigns records to the groups of a segment, by the program's tags and keys."""
 
 from bisect import bisect_right
 
@@ -7,40 +7,40 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamlab.engines.spark.generic.segments import Segment
-from streamlab.engines.spark.generic.tables import TAG, events, packed
+from streamlab.engines.spark.generic.tables import TAG, events, pack
 from streamlab.workloads.model import Alphabet, DGSProgram, Pipeline, Query, Stage
 from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
 
 
 def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:
-    """Return what each group of a segment gets of records, as bytes; None where it is nothing."""
+    """Return the records of each group of a segment, as bytes; None for groups without records."""
     if not len(table):
         return [None] * segment.groups
     if segment.groups == 1:
-        return [packed(table)]
+        return [pack(table)]
     if isinstance(segment.program, Query) and segment.program.operators[0].join is not None:
-        return [packed(table)] * segment.groups
+        return [pack(table)] * segment.groups
     return [
-        packed(table.filter(pa.array(own))) if own.any() else None
-        for own in _owned(segment, alphabet, table)
+        pack(table.filter(pa.array(mask))) if mask.any() else None
+        for mask in _owners(segment, alphabet, table)
     ]
 
 
-def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray[np.bool_]:
+def _owners(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray[np.bool_]:
     """Return bool[groups, rows]: which groups need which records."""
     program, groups = segment.program, segment.groups
     assert program is not None
-    owned = np.zeros((groups, len(table)), dtype=np.bool_)
+    owners = np.zeros((groups, len(table)), dtype=np.bool_)
     if segment.level is not None:
-        owned[segment.level.dealt(table), np.arange(len(table))] = True
+        owners[segment.level.groups_of(table), np.arange(len(table))] = True
     elif isinstance(program, DGSProgram):
         assert segment.parts is not None
-        owned[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
+        owners[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
     elif isinstance(program, Pipeline):
         key = program.stages[0].key
         assert key is not None, "segments of several groups are those of keys"
         for row, t in enumerate(events(program, alphabet, table)):
-            owned[_partition(program.stages[0], int(key(t))) % groups, row] = True
+            owners[_partition(program.stages[0], int(key(t))) % groups, row] = True
     else:
         assert isinstance(program, Query)
         (operator,) = program.operators
@@ -48,8 +48,8 @@ def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray
         for row, t in enumerate(events(program, alphabet, table)):
             operator.keys(t, adding)
             for key_ in adding.take():
-                owned[bucket_of(operator, key_) % groups, row] = True
-    return owned
+                owners[bucket_of(operator, key_) % groups, row] = True
+    return owners
 
 
 def _partition(stage: Stage, key: int) -> int:
@@ -59,7 +59,7 @@ def _partition(stage: Stage, key: int) -> int:
 
 
 class _Adding:
-    """`out` of f_MK."""
+    """Collects the keys that f_MK adds: its parameter `out`."""
 
     __slots__ = ("_added", "add")
 
@@ -68,6 +68,6 @@ class _Adding:
         self.add = self._added.add
 
     def take(self) -> list[int]:
-        found = list(self._added)
+        keys = list(self._added)
         self._added.clear()
-        return found
+        return keys

@@ -1,4 +1,4 @@
-"""Builds and runs a generic query: over whole files, or over files that arrive in micro-batches."""
+"""Builds and runs a generic query, in batch or in micro-batches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from streamlab.engines.spark.batch.markers import scan
 from streamlab.engines.spark.generic.files import write
 from streamlab.engines.spark.generic.steps import PARCEL
-from streamlab.engines.spark.generic.tables import ROW, in_order, unpacked
-from streamlab.engines.spark.generic.task_reference import Shipped, ship
-from streamlab.engines.spark.generic.workers import Segmented, cut_of, packer, whole
+from streamlab.engines.spark.generic.tables import ROW, sort_by_place, unpack
+from streamlab.engines.spark.generic.task_reference import TaskReference, describe_task
+from streamlab.engines.spark.generic.workers import (
+    SegmentProcessor,
+    group_step,
+    packer,
+    segments_of,
+)
 from streamlab.engines.spark.layout import Layout, ddl, read_rows
 from streamlab.engines.spark.pipelines.run import ROCKS_DB, STORE
-from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
 from streamlab.engines.spark.streaming.stream_files import check_end
 from streamlab.workloads.model import Columns, Workload, fields_read
 
@@ -26,28 +31,28 @@ CASE = "spark.sql.caseSensitive"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """An input in files: the columns of each stream's, and what workers must know."""
+    """An input split into files: columns and kinds of each stream, and the task's description for workers."""
 
     columns: tuple[tuple[tuple[str, str], ...], ...]
     kinds: tuple[tuple[int, ...], ...]
-    shipped: Shipped
+    reference: TaskReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenericQuery:
-    """What is to be run.
+    """A workload to run generically, with a degree of parallelism.
 
     Attributes:
-        workload: what to compute.
+        workload: the workload.
         workers: degree of parallelism.
     """
 
     workload: Workload
     workers: int
 
-    def words(self, plan: Layout) -> str:
-        """Return how the program is cut, for people."""
-        return cut_of(self._shipped(plan)).words
+    def description(self, plan: Layout) -> str:
+        """Describe how the program is split, for users."""
+        return segments_of(self._reference(plan)).description
 
     def batch(self, session: SparkSession, plan: Layout) -> Columns:
         """Return the output of the whole input, in order."""
@@ -56,33 +61,35 @@ class GenericQuery:
         return {name: table[name].to_numpy() for name in self._schema.names}
 
     def _batch(self, session: SparkSession, plan: Layout) -> pa.Table:
-        shipped = self._shipped(plan)
+        reference = self._reference(plan)
         frames = []
         plan = self._read(plan)
         for src, stream in enumerate(plan.streams):
             check_end(stream)
             frame = scan(session, plan, src, ROW)
-            frames.append(frame.mapInArrow(packer(shipped, stream.kinds, src), PARCEL))
+            frames.append(frame.mapInArrow(packer(reference, stream.kinds, src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(cut_of(shipped).segments)):
-            parcels = parcels.groupBy("group").applyInArrow(whole(shipped, index), PARCEL)
-        return self._taken(parcels, shipped)
+        for index in range(len(segments_of(reference).segments)):
+            parcels = parcels.groupBy("group").applyInArrow(group_step(reference, index), PARCEL)
+        return self._load(parcels, reference)
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
-        """Write each stream as `files` files of equal numbers of rows; the last one closes it."""
+        """Write each stream as `files` files of equal numbers of rows; the last file ends with a heartbeat."""
         columns = []
         for src, stream in enumerate(self._read(plan).streams):
             check_end(stream)
             write(read_rows(stream), folder / f"stream-{src}", files)
             columns.append((*stream.columns, (ROW, "int64")))
         kinds = tuple(stream.kinds for stream in plan.streams)
-        return Files(columns=tuple(columns), kinds=kinds, shipped=self._shipped(plan))
+        return Files(columns=tuple(columns), kinds=kinds, reference=self._reference(plan))
 
-    def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
+    def streaming(
+        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
+    ) -> QueryResult:
         """Run the query until all files are processed; `rows` are events, without heartbeats.
 
-        Each micro-batch takes one file of every stream. The sink puts its output in order; a
-        repeated micro-batch replaces its own.
+        Each micro-batch takes one file of every stream. The sink sorts its output; a repeated micro-batch replaces
+        its earlier output.
         """
         with _settings(session):
             ran = self._streaming(session, files, folder, checkpoint)
@@ -90,42 +97,42 @@ class GenericQuery:
 
     def _streaming(
         self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
-    ) -> Ran:
-        shipped = files.shipped
+    ) -> QueryResult:
+        reference = files.reference
         frames = []
-        for src, own in enumerate(files.columns):
-            reader = session.readStream.schema(ddl(own)).option("maxFilesPerTrigger", 1)
+        for src, columns in enumerate(files.columns):
+            reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", 1)
             frame = reader.parquet(str(folder / f"stream-{src}"))
-            frames.append(frame.mapInArrow(packer(shipped, files.kinds[src], src), PARCEL))
+            frames.append(frame.mapInArrow(packer(reference, files.kinds[src], src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(cut_of(shipped).segments)):
+        for index in range(len(segments_of(reference).segments)):
             parcels = parcels.groupBy("group").transformWithStateInPandas(
-                Segmented(shipped, index), PARCEL, outputMode="Append", timeMode="None"
+                SegmentProcessor(reference, index), PARCEL, outputMode="Append", timeMode="None"
             )
         return run_to_end(
-            parcels, checkpoint, self._schema, lambda frame: self._taken(frame, shipped)
+            parcels, checkpoint, self._schema, lambda frame: self._load(frame, reference)
         )
 
-    def _shipped(self, plan: Layout) -> Shipped:
-        return ship(self.workload, plan, workers=self.workers)
+    def _reference(self, plan: Layout) -> TaskReference:
+        return describe_task(self.workload, plan, workers=self.workers)
 
     def _read(self, plan: Layout) -> Layout:
-        """Return an input with those columns only that the program reads."""
-        known = {"ts", "tag", *fields_read(self.workload.program)}
+        """Return an input with only the columns that the program reads."""
+        names = {"ts", "tag", *fields_read(self.workload.program)}
         streams = (
-            replace(stream, columns=tuple(one for one in stream.columns if one[0] in known))
+            replace(stream, columns=tuple(c for c in stream.columns if c[0] in names))
             for stream in plan.streams
         )
         return replace(plan, streams=tuple(streams))
 
-    def _taken(self, frame: DataFrame, shipped: Shipped) -> pa.Table:
-        """Bring an output to the driver, in order."""
-        last = cut_of(shipped).segments[-1]
+    def _load(self, frame: DataFrame, reference: TaskReference) -> pa.Table:
+        """Load an output into the driver, in order."""
+        last = segments_of(reference).segments[-1]
         parcels = frame.select("records").toArrow()["records"]
-        tables = [unpacked(records.as_buffer()) for records in parcels]
+        tables = [unpack(records.as_buffer()) for records in parcels]
         if not tables:
             return self._schema.empty_table()
-        return in_order(tables, last.places_out).select(self._schema.names)
+        return sort_by_place(tables, last.places_out).select(self._schema.names)
 
     @property
     def _schema(self) -> pa.Schema:
@@ -136,9 +143,9 @@ class GenericQuery:
 
 @contextmanager
 def _settings(session: SparkSession) -> Iterator[None]:
-    """Let fields differ in case only, and states be kept for several operators in a row.
+    """Allow field names that differ only in case, and states of several operators in a row.
 
-    Both count where a query is built, not only where it runs.
+    Both settings must hold while a query is built, not only while it runs.
     """
     before = {name: session.conf.get(name) for name in (CASE, STORE)}
     session.conf.set(CASE, "true")

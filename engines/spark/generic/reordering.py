@@ -1,10 +1,8 @@
-"""Holds events back until nothing earlier can come any more.
+"""Buffers events until no earlier event can arrive.
 
-Every piece of a stream says which rows of it there are and when the last of them is. So whoever
-gets these headers of all pieces, with or without the events, knows how far each stream has come,
-in whatever order Spark reads files. What all streams have passed is complete in the total order
-(event time, stream, row). All groups get all headers, so in a micro-batch all of them release up
-to the same place.
+The header of each piece of a stream states its rows and its last event time. The headers alone show how far each
+stream has come, in whatever order Spark reads files. Events that all streams have passed are complete in total order
+(event time, stream, row). All groups get all headers, so all release the same prefix in a micro-batch.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from streamlab.engines.spark.generic.tables import in_order, packed, unpacked
+from streamlab.engines.spark.generic.tables import pack, sort_by_place, unpack
 from streamlab.engines.spark.streaming.stream_files import END
 
 BEGIN = int(np.iinfo(np.int64).min) - 1
@@ -20,13 +18,13 @@ BEGIN = int(np.iinfo(np.int64).min) - 1
 
 
 @dataclass(slots=True)
-class Reached:
+class StreamProgress:
     """How far one stream has come.
 
     Attributes:
-        rows: it is known without gaps up to this row.
-        ts: event time of the last of these; nothing that follows is earlier.
-        apart: pieces behind a gap: first row, row behind the last, time of the last.
+        rows: number of rows that have arrived without a gap.
+        ts: event time of the last of these rows; later rows are not earlier.
+        apart: pieces after a gap: first row, end row (exclusive), time of the last row.
     """
 
     rows: int = 0
@@ -34,7 +32,7 @@ class Reached:
     apart: list[tuple[int, int, int]] = field(default_factory=list)
 
     def piece(self, begin: int, end: int, ts: int) -> None:
-        """Take note of a piece."""
+        """Record the arrival of a piece."""
         self.apart.append((begin, end, ts))
         self.apart.sort(reverse=True)
         while self.apart and self.apart[-1][0] == self.rows:
@@ -42,33 +40,33 @@ class Reached:
 
 
 @dataclass(slots=True)
-class Hold:
-    """What waits in one group, and how far all streams have come."""
+class ReorderBuffer:
+    """Buffered events of one group, and how far all streams have come."""
 
-    streams: list[Reached]
+    streams: list[StreamProgress]
     waiting: list[bytes] = field(default_factory=list)
 
     @property
     def frontier(self) -> tuple[int, int]:
-        """The last event time and stream that are complete."""
-        return min((reached.ts, src) for src, reached in enumerate(self.streams))
+        """The last complete event time and stream."""
+        return min((progress.ts, src) for src, progress in enumerate(self.streams))
 
     def end(self) -> None:
-        """Take note that all there is has come."""
-        self.streams = [Reached(ts=END)]
+        """Record that the whole input has arrived."""
+        self.streams = [StreamProgress(ts=END)]
 
     def release(self, tables: list[pa.Table], places: int) -> pa.Table | None:
-        """Return what is complete, in order, of events that waited and new ones; keep the rest."""
-        tables = [*map(unpacked, self.waiting), *tables]
+        """Return the complete prefix of buffered and new events, in order; buffer the rest."""
+        tables = [*map(unpack, self.waiting), *tables]
         self.waiting = []
         if not tables:
             return None
-        whole = in_order(tables, places)
-        ts, source = whole["place 0"].to_numpy(), whole["place 1"].to_numpy()
+        events = sort_by_place(tables, places)
+        ts, source = events["place 0"].to_numpy(), events["place 1"].to_numpy()
         limit, last = self.frontier
         done = int(np.count_nonzero((ts < limit) | ((ts == limit) & (source <= last))))
         if limit == END:
-            done = len(whole)
-        if done < len(whole):
-            self.waiting = [packed(whole.slice(done))]
-        return whole.slice(0, done)
+            done = len(events)
+        if done < len(events):
+            self.waiting = [pack(events.slice(done))]
+        return events.slice(0, done)

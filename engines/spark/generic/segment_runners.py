@@ -1,4 +1,4 @@
-"""Runs a segment in one group: the model's own functions on the group's records, in order."""
+"""Runs a segment in one group: the program's functions on the group's records, in order."""
 
 from typing import Any, Protocol
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from streamlab.engines.spark.generic.level_runner import FlowLevel
 from streamlab.engines.spark.generic.segments import Segment
-from streamlab.engines.spark.generic.tables import TAG, Counter, events, followed
+from streamlab.engines.spark.generic.tables import TAG, Counter, events, output_table
 from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
 from streamlab.workloads.model.dgs.reference import KeyedRun
 from streamlab.workloads.model.operators.instance import Row, instance
@@ -21,25 +21,25 @@ class Runner(Protocol):
     """Runs one group."""
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
-        """Process records, in order, and close the windows that end at the watermark or before."""
+        """Process records, in order, and close the windows that end at or before the watermark."""
 
-    def held(self) -> Any:
-        """Return what is held between two calls, for `hold` of another runner of the group."""
+    def state(self) -> Any:
+        """Return the state between two calls; it can be pickled."""
 
-    def hold(self, held: Any) -> None:
-        """Go on where another runner was."""
+    def restore(self, saved: Any) -> None:
+        """Restore the state that `state` of another runner of the group returned."""
 
 
 def runner(
     segment: Segment, alphabet: Alphabet, group: int = 0, opening: int | None = None
 ) -> Runner:
-    """Return what runs a group of a segment, without anything held.
+    """Return a runner for a group of a segment, without state.
 
     Args:
-        segment: it.
-        alphabet: of the input.
-        group: of the segment's groups.
-        opening: time of the first event of the input; None: it has none, or it does not matter.
+        segment: the segment.
+        alphabet: the input's alphabet.
+        group: index of the group in the segment.
+        opening: time of the first event of the input; None: the input is empty, or the segment needs no opening.
     """
     if isinstance(segment.program, Dataflow):
         return FlowLevel(segment, alphabet, group, opening)
@@ -54,7 +54,7 @@ def runner(
 
 
 class _Parts:
-    """Runs a DGS program on parts of its alphabet, with a state for each."""
+    """Runs a DGS program on parts of its alphabet, with one state per part."""
 
     def __init__(self, segment: Segment, alphabet: Alphabet) -> None:
         assert isinstance(segment.program, DGSProgram)
@@ -62,7 +62,7 @@ class _Parts:
         self._program, self._parts, self._alphabet = segment.program, segment.parts, alphabet
         self._places = segment.places
         self._states: dict[int, Any] = {}
-        # Events across keys have all their keys in one part: one run may do several parts.
+        # All keys of an event across keys are in one part, so one run may serve several parts.
         self._run = KeyedRun(self._program, alphabet.keys) if self._program.across else None
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
@@ -82,16 +82,16 @@ class _Parts:
                 state = states[part] = initial_state(program)
             update(state, event, out)
             counter.note()
-        return followed(out.columns(program.output), counter.behind(table, self._places))
+        return output_table(out.columns(program.output), counter.places(table, self._places))
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return self._states if self._run is None else self._run.state()
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         if self._run is None:
-            self._states = held
+            self._states = saved
         else:
-            self._run.restore(held)
+            self._run.restore(saved)
 
 
 class _Keys:
@@ -115,20 +115,20 @@ class _Keys:
         self._rows.clear()
         ts: IntArray = columns["ts"].astype(np.int64, copy=False)
         nth = np.arange(len(ts))
-        return followed(columns, [ts, np.full_like(nth, self._group), nth])
+        return output_table(columns, [ts, np.full_like(nth, self._group), nth])
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return self._instance.state()
 
-    def hold(self, held: Any) -> None:
-        self._instance.restore(held)
+    def restore(self, saved: Any) -> None:
+        self._instance.restore(saved)
 
 
 class Stages:
     """Runs operators of a pipeline on partitions of keys."""
 
     def __init__(self, pipeline: Pipeline, places: int) -> None:
-        """Start without states; the place of a record has so many columns."""
+        """Start without states; `places` is the number of place columns."""
         self._pipeline, self._places = pipeline, places
         self._rows: list[Row] = []
         self._run = PipelineRun(pipeline, self._rows.append)
@@ -143,27 +143,27 @@ class Stages:
             self._run.process(t)
             counter.note()
         columns = rows_to_columns(self._rows, self._pipeline.output)
-        made = followed(columns, counter.behind(table, self._places))
+        made = output_table(columns, counter.places(table, self._places))
         self._rows.clear()
         return made
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         """Return the states by operator."""
         return self._run.state()
 
-    def hold(self, held: Any) -> None:
-        """Take over states."""
-        self._run.restore(held)
+    def restore(self, saved: Any) -> None:
+        """Restore states."""
+        self._run.restore(saved)
 
 
 class _Order:
-    """Passes records on: that they are in order is all."""
+    """Passes records on unchanged: the segment only sorts."""
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         return table
 
-    def held(self) -> Any:
+    def state(self) -> Any:
         return None
 
-    def hold(self, held: Any) -> None:
+    def restore(self, saved: Any) -> None:
         pass

@@ -1,13 +1,13 @@
-"""Cuts a program into segments: each a small program that runs in groups without a shuffle.
+"""Splits a program into segments: small programs that run in groups without a shuffle.
 
-A DGS program is one segment; its groups are parts of the alphabet that never depend on each other.
-A query has a segment for each operator, whose groups own buckets of keys. A pipeline has one for
-each operator with a state, and the stateless ones behind it belong to it; its groups have
-partitions of keys. Stateless operators at the beginning need no group (`front`). A typed dataflow
-graph has one for each of its `levels`.
+A DGS program is one segment; its groups are independent parts of the alphabet.
+A query has one segment per operator; groups own buckets of keys.
+A pipeline has one segment per operator with a state, including the stateless operators after it; groups own
+partitions of keys. Stateless operators at the beginning need no group (`front`).
+A typed dataflow graph has one segment per level (`levels`).
 
-Keys are spread over as many groups as there are workers, with a state for each key inside: a call
-of Python for each key would cost more than what it does.
+Keys are spread over one group per worker, and a group has a state for each key: a Python call per key would cost more
+than the work in it.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, S
 from streamlab.workloads.model.streams.stream import IntArray
 
 PLACE = 3
-"""Columns of an event's place in the total order: event time, stream, row in the stream."""
+"""Number of columns of an event's place in the total order: event time, stream, row in the stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +29,11 @@ class Segment:
     """One segment.
 
     Attributes:
-        program: what its groups run, of the model of the whole; None: they only put in order.
-        groups: how many there are.
-        places: how many columns put its input in order.
-        parts: of a DGS program, the part of each tag.
-        level: of a typed dataflow graph, which of its levels it is.
+        program: the program that its groups run, in the model of the whole program; None: groups only sort.
+        groups: number of groups.
+        places: number of columns that order its input.
+        parts: for a DGS program, the part of each tag.
+        level: for a typed dataflow graph, the level.
     """
 
     program: Program | None
@@ -44,7 +44,7 @@ class Segment:
 
     @property
     def places_out(self) -> int:
-        """How many columns put its output in order: a record that follows from one is behind it."""
+        """Number of columns that order its output: the place of the cause, then the number of the result."""
         if self.program is None:
             return self.places
         return PLACE if isinstance(self.program, Query) else self.places + 1
@@ -52,40 +52,39 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segments:
-    """A program in segments.
+    """A program split into segments.
 
     Attributes:
-        whole: the program.
-        front: the stateless operators with which a pipeline or a graph begins, where streams are
-            read; None: there are none.
+        program: the program.
+        front: the leading stateless operators of a pipeline or a graph, which run where streams are read; None: none.
         segments: at least one.
-        words: how it is cut, for people.
+        description: a description for users.
     """
 
-    whole: Program
+    program: Program
     front: Segment | None
     segments: tuple[Segment, ...]
 
     @property
-    def words(self) -> str:
-        """How many groups each segment has."""
+    def description(self) -> str:
+        """The number of groups of each segment, for users."""
         counts = [f"{part.groups} group{'s' * (part.groups > 1)}" for part in self.segments]
         return ", then ".join(counts)
 
 
 def segments(program: Program, alphabet: Alphabet, workers: int) -> Segments:
-    """Cut a program that reads an alphabet for so many workers; the same in every process."""
+    """Split a program for an alphabet and a number of workers; the result is equal in every process."""
     if isinstance(program, Pipeline):
         return _pipeline(program, workers)
     if isinstance(program, Query):
-        return Segments(whole=program, front=None, segments=_query(program, workers))
+        return Segments(program=program, front=None, segments=_query(program, workers))
     if isinstance(program, Dataflow):
         return _dataflow(program, workers)
     assert isinstance(program, DGSProgram), "the adapter runs no other"
     parts = independent_parts(program, alphabet)
     groups = min(workers, len(np.unique(parts)))
     only = Segment(program=program, groups=groups, parts=parts)
-    return Segments(whole=program, front=None, segments=(only,))
+    return Segments(program=program, front=None, segments=(only,))
 
 
 def _query(query: Query, workers: int) -> tuple[Segment, ...]:
@@ -102,7 +101,7 @@ def _dataflow(flow: Dataflow, workers: int) -> Segments:
         Segment(program=flow, groups=level.groups, places=PLACE + level.number, level=level)
         for level in levels(flow, workers)
     )
-    return Segments(whole=flow, front=front, segments=tuple(behind))
+    return Segments(program=flow, front=front, segments=tuple(behind))
 
 
 def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
@@ -115,18 +114,18 @@ def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
     first = begins[0] if begins else len(pipeline.stages)
     front = Segment(program=_slice(pipeline, 0, first), groups=1) if first else None
     places = PLACE + (front is not None)
-    found: list[Segment] = []
+    parts: list[Segment] = []
     for (begin, groups), end in zip(cuts, [*begins, len(pipeline.stages)][1:], strict=True):
         piece = _slice(pipeline, begin, end)
-        found.append(Segment(program=piece, groups=groups, places=places + len(found)))
-    if not found:
-        # Files of different streams need not line up, so somebody must put records in order.
-        found.append(Segment(program=None, groups=1, places=places))
-    return Segments(whole=pipeline, front=front, segments=tuple(found))
+        parts.append(Segment(program=piece, groups=groups, places=places + len(parts)))
+    if not parts:
+        # Files of different streams do not end at the same event time, so a segment must sort records.
+        parts.append(Segment(program=None, groups=1, places=places))
+    return Segments(program=pipeline, front=front, segments=tuple(parts))
 
 
 def _groups(stage: Stage, workers: int) -> int:
-    """Return over how many groups an operator is spread; 0: it needs none."""
+    """Return over how many groups an operator is spread; 0 for a stateless one."""
     if stage.kind == STATELESS:
         return 0
     if stage.kind != PARTITIONED:

@@ -1,8 +1,8 @@
-"""What runs between shuffles: rows of a stream are dealt to groups, and each segment has a step.
+"""Implements the steps between shuffles: assigning rows of streams to groups, and running each segment.
 
-What travels between steps are parcels: a group's records of a piece of the input, as bytes, with a
-header. A parcel costs Spark a row, whatever is in it. A piece gives each group of the next segment
-a parcel, even if there is nothing in it: its header is what the group knows of time by.
+Steps exchange parcels: a group's records of a piece of the input, as bytes, with a header. A parcel costs Spark one
+row. Each piece yields a parcel for every group of the next segment, even an empty one: its header tells the group
+how far event time has come.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,25 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamlab.engines.spark.generic.partitioning import deal
-from streamlab.engines.spark.generic.reordering import BEGIN, Hold, Reached
+from streamlab.engines.spark.generic.reordering import BEGIN, ReorderBuffer, StreamProgress
 from streamlab.engines.spark.generic.segment_runners import runner
 from streamlab.engines.spark.generic.segments import Segments
-from streamlab.engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
-from streamlab.engines.spark.generic.task_reference import Shipped
+from streamlab.engines.spark.generic.tables import ROW, pack, sort_by_place, stream_table, unpack
+from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.engines.spark.streaming.stream_files import END
 from streamlab.workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"
-"""A parcel is for a group. From a stream: `src`, and its rows from `begin` until before `end`, the
-last of which is at `ts`. From a segment: `ts` is the watermark behind it. `records`: null if none.
-"""
+"""The schema of parcels. From a stream: rows [begin, end) of stream `src`, the last of which is at `ts`.
+From a segment: `ts` is the watermark after it. `records` is null if the parcel is empty."""
 
 FROM_SEGMENT = -1
-"""Stands for the stream in a segment's parcels."""
+"""`src` of a segment's parcels."""
 
 
 class Parcel(NamedTuple):
-    """A row of PARCEL."""
+    """A row of schema PARCEL."""
 
     group: int
     src: int
@@ -46,26 +45,26 @@ class Parcel(NamedTuple):
 def parcels_of(
     cut: Segments, alphabet: Alphabet, kinds: tuple[int, ...], src: int, piece: pa.RecordBatch
 ) -> list[Parcel]:
-    """Return a parcel for each group of the first segment; `piece` has consecutive rows."""
+    """Return one parcel per group of the first segment; `piece` has consecutive rows."""
     columns = dict(zip(piece.schema.names, piece.columns, strict=True))
     begin, end, ts = (
         columns[ROW][0].as_py(),
         columns[ROW][-1].as_py() + 1,
         columns["ts"][-1].as_py(),
     )
-    if ts == END:  # the closing heartbeat
+    if ts == END:  # The closing heartbeat.
         columns = {name: column[:-1] for name, column in columns.items()}
-    table = of_stream(cut.whole, kinds, src, columns)
+    table = stream_table(cut.program, kinds, src, columns)
     if cut.front is not None:
         made = runner(cut.front, alphabet).run(table, BEGIN)
         assert made is not None, "there is a table"
         table = made
-    dealt = deal(cut.segments[0], alphabet, table)
-    return [Parcel(group, src, begin, end, ts, some) for group, some in enumerate(dealt)]
+    by_group = deal(cut.segments[0], alphabet, table)
+    return [Parcel(group, src, begin, end, ts, rows) for group, rows in enumerate(by_group)]
 
 
 def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch where a file ends: the next one is not where the stream goes on, perhaps."""
+    """Split a batch where its row numbers have a gap, as at the end of a file."""
     rows = batch.column(ROW).to_numpy()
     cuts = [0, *(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
     for begin, end in pairwise(cuts):
@@ -74,89 +73,92 @@ def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 @dataclass(slots=True)
-class Kept:
-    """What a group keeps between micro-batches; can be pickled."""
+class StepState:
+    """State of a group between micro-batches; can be pickled."""
 
-    hold: Hold
-    state: Any = None
+    buffer: ReorderBuffer
+    value: Any = None
 
 
-def nothing_kept(shipped: Shipped) -> Kept:
-    """Return what a group keeps at first."""
-    return Kept(hold=Hold(streams=[Reached() for _ in range(shipped.streams)]))
+def initial_step_state(reference: TaskReference) -> StepState:
+    """Return the initial state of a group."""
+    return StepState(
+        buffer=ReorderBuffer(streams=[StreamProgress() for _ in range(reference.streams)])
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What the groups of one segment do.
+    """Runs the groups of one segment.
 
     Attributes:
-        shipped: of the task.
-        cut: the program.
-        index: of the segment.
+        reference: the task's description.
+        cut: the program in segments.
+        index: index of the segment.
     """
 
-    shipped: Shipped
+    reference: TaskReference
     cut: Segments
     index: int
 
     def process(
-        self, group: int, kept: Kept, parcels: Iterable[Parcel], *, ended: bool
+        self, group: int, state: StepState, parcels: Iterable[Parcel], *, ended: bool
     ) -> list[Parcel]:
         """Process a group's parcels, and return those for the next segment.
 
         Args:
-            group: of the segment's groups.
-            kept: what it keeps; changed.
-            parcels: all there are, or those of a micro-batch.
-            ended: whether these are all, as in a batch query.
+            group: index of the group in the segment.
+            state: the group's state; changed.
+            parcels: all parcels, or those of a micro-batch.
+            ended: whether no parcels follow, as in a batch query.
         """
-        table, watermark = self._taken(kept.hold, parcels, ended)
+        table, watermark = self._complete_records(state.buffer, parcels, ended)
         if watermark == BEGIN:
             return []
-        shipped = self.shipped
+        reference = self.reference
         segment = self.cut.segments[self.index]
-        running = runner(segment, shipped.alphabet, group, shipped.opening)
-        if kept.state is not None:
-            running.hold(kept.state)
+        running = runner(segment, reference.alphabet, group, reference.opening)
+        if state.value is not None:
+            running.restore(state.value)
         made = running.run(table, watermark)
-        kept.state = running.held()
-        return self._passed_on(made, watermark)
+        state.value = running.state()
+        return self._next_parcels(made, watermark)
 
-    def _taken(
-        self, hold: Hold, parcels: Iterable[Parcel], ended: bool
+    def _complete_records(
+        self, buffer: ReorderBuffer, parcels: Iterable[Parcel], ended: bool
     ) -> tuple[pa.Table | None, int]:
-        """Return what can be processed, in order, and the watermark behind it."""
+        """Return the records that are complete, in order, and the watermark after them."""
         places = self.cut.segments[self.index].places
         tables, watermark = [], BEGIN
         for parcel in parcels:
             if self.index:
                 watermark = max(watermark, parcel.ts)
             else:
-                hold.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
+                buffer.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
             if parcel.records is not None:
-                tables.append(unpacked(parcel.records))
+                tables.append(unpack(parcel.records))
         if self.index:
-            # The first segment releases whole spans of the total order: this is one of them.
-            return in_order(tables, places) if tables else None, watermark
+            # The first segment releases complete spans of the total order; this table is one.
+            return sort_by_place(tables, places) if tables else None, watermark
         if ended:
-            hold.end()
-        table = hold.release(tables, places)
-        limit = hold.frontier[0]
-        return table, self.shipped.closing if limit == END else limit
+            buffer.end()
+        table = buffer.release(tables, places)
+        limit = buffer.frontier[0]
+        return table, self.reference.closing if limit == END else limit
 
-    def _passed_on(self, made: pa.Table | None, watermark: int) -> list[Parcel]:
+    def _next_parcels(self, made: pa.Table | None, watermark: int) -> list[Parcel]:
         if self.index + 1 == len(self.cut.segments):
             if made is None or not len(made):
                 return []
-            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, packed(made))]
+            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, pack(made))]
         following = self.cut.segments[self.index + 1]
         if made is None or not len(made):
-            dealt: Sequence[bytes | None] = [None] * following.groups
+            by_group: Sequence[bytes | None] = [None] * following.groups
         else:
-            # What a join emits is ahead of the watermark, and takes the next operator there.
+            # The outputs of a join are ahead of the watermark and advance it for the next operator.
             watermark = max(watermark, pc.max(made["place 0"]).as_py())
-            dealt = deal(following, self.shipped.alphabet, made)
+            by_group = deal(following, self.reference.alphabet, made)
         return [
-            Parcel(group, FROM_SEGMENT, 0, 0, watermark, some) for group, some in enumerate(dealt)
+            Parcel(group, FROM_SEGMENT, 0, 0, watermark, rows)
+            for group, rows in enumerate(by_group)
         ]

@@ -1,8 +1,7 @@
-"""Records of a program as Arrow tables, and the events and outputs of programs in them.
+"""Converts a program's events and outputs to Arrow tables and back.
 
-A table has the columns of the record's place, by which it is put in order, and those that a program
-reads or writes. The first of the place is always the record's event time. Names that are not the
-program's own have a space in them, as no field of a program has.
+A table has the columns of the record's place, which orders it, and the fields that a program reads or writes.
+The first place column is the event time. Names of other columns contain a space, so that they differ from all fields.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,27 +24,26 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.streams.stream import IntArray
 from streamlab.workloads.model.streams.total_order import Merged
 
-TAG = "its tag"
-ROW = "its row"
-"""Of an event: its place in its stream; a column of the files, too."""
+TAG = "event tag"
+ROW = "event row"
+"""An event's row number in its stream; also a column of the files."""
 
 
-def place(columns: int) -> list[str]:
-    """Return the names of the columns of a place."""
+def place_names(columns: int) -> list[str]:
+    """Return the names of the place columns."""
     return [f"place {index}" for index in range(columns)]
 
 
-def of_stream(
+def stream_table(
     program: Program, kinds: tuple[int, ...], src: int, columns: Mapping[str, pa.Array]
 ) -> pa.Table:
     """Return rows of a stream as a program's events.
 
     Args:
-        program: what reads them.
-        kinds: of the stream.
-        src: its number.
-        columns: `ts`, ROW, perhaps `tag`, and fields. What is not there reads as 0, or as an empty
-            list.
+        program: the program that reads them.
+        kinds: kinds of the stream.
+        src: index of the stream.
+        columns: `ts`, ROW, optionally `tag`, and fields. Missing fields become 0, or an empty list.
     """
     rows = len(columns["ts"])
     made: dict[str, Column] = {
@@ -67,60 +65,66 @@ def of_stream(
 
 
 def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[Any]:
-    """Yield the records of a table, in its order, as a program sees them."""
+    """Yield the records of a table, in its order, as a program's events."""
     ts = table["place 0"].to_numpy()
     tag = table[TAG].to_numpy() if TAG in table.column_names else np.zeros(len(ts), np.int64)
     kinds = len(alphabet.kinds)
     columns: Columns = {"ts": ts, "kind": tag % kinds, "key": tag // kinds}
     lists: dict[str, ListColumn] = {}
     for name in fields_read(program):
-        found = column_of(table[name])
-        if isinstance(found, ListColumn):
-            lists[name] = found
+        column = column_of(table[name])
+        if isinstance(column, ListColumn):
+            lists[name] = column
         else:
-            columns[name] = found
+            columns[name] = column
     none = np.zeros(0, dtype=np.int64)
     order = np.arange(len(ts))
     return Merged(columns=columns, lists=lists, stream=none, order=order).events(program)
 
 
-def followed(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
-    """Return what a program put out as a table; `places` has the values of the place's columns."""
-    return _table({**dict(zip(place(len(places)), places, strict=True)), **columns})
+def output_table(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
+    """Return a program's outputs as a table; `places` are the place columns."""
+    return _table({**dict(zip(place_names(len(places)), places, strict=True)), **columns})
 
 
-def behind(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
-    """Return the places of what followed from the records of a table, `counts` from each."""
-    of = np.repeat(np.arange(len(counts)), counts)
-    nth = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return [*(table[name].to_numpy()[of] for name in place(places)), nth]
+def output_places(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
+    """Return the places of outputs: the place of the record that caused each, then its number.
+
+    Args:
+        table: the records.
+        places: number of place columns.
+        counts: number of outputs that each record caused.
+    """
+    cause = np.repeat(np.arange(len(counts)), counts)
+    nth = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return [*(table[name].to_numpy()[cause] for name in place_names(places)), nth]
 
 
 class Counter:
-    """Counts what follows from each record."""
+    """Counts the outputs of each record."""
 
     def __init__(self, rows: list[Any]) -> None:
         self._rows = rows
         self._marks: list[int] = [0]
 
     def note(self) -> None:
-        """End the outputs of a record."""
+        """Mark the end of a record's outputs."""
         self._marks.append(len(self._rows))
 
-    def behind(self, table: pa.Table, places: int) -> list[Any]:
+    def places(self, table: pa.Table, places: int) -> list[Any]:
         """Return the places of all outputs."""
         marks = np.array(self._marks, dtype=np.int64)
-        return behind(table, places, marks[1:] - marks[:-1])
+        return output_places(table, places, marks[1:] - marks[:-1])
 
 
-def in_order(tables: Sequence[pa.Table], places: int) -> pa.Table:
-    """Return tables as one, put in order by place; at least one is given."""
-    whole = pa.concat_tables(tables)
-    keys = [whole[name].to_numpy() for name in reversed(place(places))]
-    return whole.take(np.lexsort(keys))
+def sort_by_place(tables: Sequence[pa.Table], places: int) -> pa.Table:
+    """Concatenate at least one table, and sort by place."""
+    rows = pa.concat_tables(tables)
+    keys = [rows[name].to_numpy() for name in reversed(place_names(places))]
+    return rows.take(np.lexsort(keys))
 
 
-def packed(table: pa.Table) -> bytes:
+def pack(table: pa.Table) -> bytes:
     """Return a table as bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -128,13 +132,13 @@ def packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpacked(data: bytes) -> pa.Table:
-    """Return the table that `packed` made bytes of."""
+def unpack(data: bytes) -> pa.Table:
+    """Return the table that `pack` serialised."""
     return pa.ipc.open_stream(data).read_all()
 
 
 def _table(columns: Mapping[str, Column]) -> pa.Table:
-    # Whatever wrote a column, it has one type, so that tables can be put together.
+    # Columns of equal name need equal types, so that tables can be concatenated.
     arrays = [arrow_array(column) for column in columns.values()]
     types = [
         arrow_type(ListType(column.dtype)) if isinstance(column, ListColumn) else array.type
@@ -151,7 +155,7 @@ def _numbers(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _column(array: pa.Array, dtype: ColumnType) -> Column:
     if not isinstance(dtype, ListType):
         return _numbers(array, dtype)
-    found = column_of(array)
-    assert isinstance(found, ListColumn)
-    packed_ = found.packed()
+    column = column_of(array)
+    assert isinstance(column, ListColumn)
+    packed_ = column.packed()
     return ListColumn(packed_.offsets, packed_.values.astype(dtype.element, copy=False))

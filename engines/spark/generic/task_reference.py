@@ -1,7 +1,7 @@
-"""What Spark's Python workers must know of a task, and how they find its program: by reference.
+"""Describes a task to Spark's Python workers, which load its program by reference.
 
-Functions of a file cannot be pickled, since nobody can import its module by name; and what is sent
-by value would be pickled for every task.
+Functions of a user's file cannot be pickled, since its module has no importable name. Sending code by value would
+pickle it for every Spark task.
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from streamlab.workloads.model.code.fingerprint import code_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shipped:
-    """What workers must know.
+class TaskReference:
+    """The description of a task that is sent to workers.
 
     Attributes:
-        alphabet: of the input.
-        streams: how many it has.
+        alphabet: the input's alphabet.
+        streams: number of streams.
         workers: degree of parallelism.
-        opening: time of the first event; None: there are no events.
+        opening: time of the first event; None: the input is empty.
         closing: the watermark at the end of the input.
-        reference: by which `streamlab.workloads.registry` finds the workload.
+        reference: the name by which `streamlab.workloads.registry` finds the workload.
         params: the workload's query parameters.
     """
 
@@ -34,20 +34,20 @@ class Shipped:
     params: Params
 
     def load(self) -> Program:
-        """Return the program, in whatever process."""
-        return _found(self.reference, self.params)
+        """Return the program; works in any process."""
+        return _load_program(self.reference, self.params)
 
 
-def ship(workload: Workload, plan: Layout, *, workers: int) -> Shipped:
-    """Return what workers must know to run a workload on an input."""
+def describe_task(workload: Workload, plan: Layout, *, workers: int) -> TaskReference:
+    """Return the description of a workload and an input for workers."""
     times = [stream.ts_max for stream in plan.streams if stream.rows]
     ends = [] if plan.until_ts is None else [plan.until_ts - 1]
-    return Shipped(
+    return TaskReference(
         alphabet=Alphabet(kinds=workload.program.kinds, keys=plan.keys),
         streams=len(plan.streams),
         workers=workers,
         opening=min((stream.ts_min for stream in plan.streams if stream.rows), default=None),
-        # What only the end of the input lets go of; of no input there is nothing.
+        # The watermark that the end of the input justifies; an empty input closes no windows.
         closing=max(times + ends) if times else 0,
         reference=workload.found_by,
         params=dict(workload.query_params),
@@ -55,20 +55,20 @@ def ship(workload: Workload, plan: Layout, *, workers: int) -> Shipped:
 
 
 def unreachable(workload: Workload) -> str | None:
-    """Return why workers would not find a workload's program by its reference, or None."""
+    """Return why workers cannot load a workload's program by its reference, or None."""
     try:
-        found = _found(workload.found_by, workload.query_params)
+        program = _load_program(workload.found_by, workload.query_params)
     except ModelError as error:
-        return f"spark's Python workers find a program by reference: {error}"
-    if code_of(found) != code_of(workload.program):
+        return f"spark's Python workers load a program by reference: {error}"
+    if code_of(program) != code_of(workload.program):
         return (
-            f"spark's Python workers find another program as {workload.found_by} than the one "
-            f"asked for; put workload {workload.name} into a file of its own and give its path"
+            f"spark's Python workers would load another program as {workload.found_by}; "
+            f"put workload {workload.name} into a separate file and give its path"
         )
     return None
 
 
-def _found(reference: str, params: Params) -> Program:
-    from streamlab.workloads.registry import workload  # in workers, nothing before needs it
+def _load_program(reference: str, params: Params) -> Program:
+    from streamlab.workloads.registry import workload  # Deferred: only workers need it.
 
     return workload(reference).bound(params).program

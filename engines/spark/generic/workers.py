@@ -1,4 +1,4 @@
-"""What Spark's Python workers run: the steps of a generic query as functions that Spark takes."""
+"""Wraps the steps of a generic query as functions that Spark's Python workers run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -7,53 +7,59 @@ import pandas as pd
 import pyarrow as pa
 
 from streamlab.engines.spark.generic.segments import Segments, segments
-from streamlab.engines.spark.generic.steps import Parcel, Step, nothing_kept, parcels_of, pieces
-from streamlab.engines.spark.generic.task_reference import Shipped
+from streamlab.engines.spark.generic.steps import (
+    Parcel,
+    Step,
+    initial_step_state,
+    parcels_of,
+    pieces,
+)
+from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.engines.spark.streaming.group_labels import labels
-from streamlab.engines.spark.streaming.group_state import KeptProcessor
+from streamlab.engines.spark.streaming.group_state import ValueProcessor
 
 
-def cut_of(shipped: Shipped) -> Segments:
-    """Return the program in segments, in whatever process."""
-    return segments(shipped.load(), shipped.alphabet, shipped.workers)
+def segments_of(reference: TaskReference) -> Segments:
+    """Return the program in segments; works in any process."""
+    return segments(reference.load(), reference.alphabet, reference.workers)
 
 
 def packer(
-    shipped: Shipped, kinds: tuple[int, ...], src: int
+    reference: TaskReference, kinds: tuple[int, ...], src: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the step that deals rows of a stream to the groups of the first segment."""
+    """Return the function that assigns rows of a stream to the groups of the first segment."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cut = cut_of(shipped)
+        cut = segments_of(reference)
         names = labels(cut.segments[0].groups)
         for batch in batches:
             for piece in pieces(batch):
-                parcels = parcels_of(cut, shipped.alphabet, kinds, src, piece)
+                parcels = parcels_of(cut, reference.alphabet, kinds, src, piece)
                 yield _batch(parcels, names)
 
     return pack
 
 
-def whole(
-    shipped: Shipped, index: int
+def group_step(
+    reference: TaskReference, index: int
 ) -> Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what processes a group of a segment whose input is all there."""
+    """Return the function that processes a group of a segment in batch."""
 
-    def all_of_it(
+    def process(
         key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        cut = cut_of(shipped)
+        cut = segments_of(reference)
         group = labels(cut.segments[index].groups).index(key[0].as_py())
         parcels = (Parcel(**row) for batch in batches for row in batch.to_pylist())
-        step = Step(shipped=shipped, cut=cut, index=index)
-        made = step.process(group, nothing_kept(shipped), parcels, ended=True)
+        step = Step(reference=reference, cut=cut, index=index)
+        made = step.process(group, initial_step_state(reference), parcels, ended=True)
         yield _batch(made, _labels_behind(cut, index))
 
-    return all_of_it
+    return process
 
 
 def _labels_behind(cut: Segments, index: int) -> tuple[int, ...]:
-    """Return the labels of the next segment's groups; the last segment's output is in one."""
+    """Return the labels of the next segment's groups; the output of the last segment is one group."""
     following = cut.segments[index + 1 :]
     return labels(following[0].groups if following else 1)
 
@@ -73,25 +79,25 @@ def _batch(parcels: Sequence[Parcel], names: Sequence[int]) -> pa.RecordBatch:
     )
 
 
-class Segmented(KeptProcessor):
-    """A segment on Structured Streaming; a group keeps what waits, and its states."""
+class SegmentProcessor(ValueProcessor):
+    """Runs a segment on Structured Streaming; a group stores its buffered events and its states."""
 
-    def __init__(self, shipped: Shipped, index: int) -> None:
-        """Load nothing yet: this is sent to workers."""
-        self._shipped = shipped
+    def __init__(self, reference: TaskReference, index: int) -> None:
+        """Load nothing yet: Spark pickles the object for its workers."""
+        self._reference = reference
         self._index = index
         self._cut: Segments | None = None
 
     def process(
-        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
     ) -> tuple[pd.DataFrame | None, Any]:
-        """Process what a micro-batch has for a group."""
-        # Not in `init`, which Spark also calls in a process of its own when a query starts.
-        cut = self._cut = self._cut or cut_of(self._shipped)
-        kept = kept or nothing_kept(self._shipped)
+        """Process a group's parcels of a micro-batch."""
+        # Not in `init`, which Spark also calls in a separate process when a query starts.
+        cut = self._cut = self._cut or segments_of(self._reference)
+        state = value or initial_step_state(self._reference)
         group = labels(cut.segments[self._index].groups).index(int(key[0]))
         parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
-        step = Step(shipped=self._shipped, cut=cut, index=self._index)
-        made = step.process(group, kept, parcels, ended=False)
+        step = Step(reference=self._reference, cut=cut, index=self._index)
+        made = step.process(group, state, parcels, ended=False)
         names = _labels_behind(cut, self._index)
-        return _batch(made, names).to_pandas() if made else None, kept
+        return _batch(made, names).to_pandas() if made else None, state

@@ -1,1 +1,1 @@
-"""Queries of operators O+ in Spark's own idiom: one relation each, for batch and streaming."""
+"""Expresses queries of operators O+ as Spark relations: one each, for batch and streaming."""

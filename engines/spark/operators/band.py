@@ -1,9 +1,8 @@
-"""Joins of all pairs that are near in time, by equality of buckets.
+"""Joins all pairs that are near in time, by equality of time buckets.
 
-Spark spreads a join over tasks, and joins streams at all, by equality only. So time is cut into
-buckets, a fixed number to a window: a left tuple is in its own, and a right tuple is copied to all
-buckets that its window reaches. Each pair near enough in time then meets in exactly one bucket, the
-left tuple's, and the conditions decide as they stand.
+Spark joins streams, and spreads joins over tasks, by equality only. Therefore time is split into buckets, a fixed
+number per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches.
+Each pair near enough in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
 """
 
 from dataclasses import dataclass
@@ -14,36 +13,36 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from streamlab.engines.spark.operators.relation import Inputs
 
 PER_WINDOW = 8
-"""Buckets of a window in a table: 17 copies of a right tuple, and 6 % more pairs than must be."""
+"""Buckets per window in batch: 17 copies of a right tuple, and 6 % more pairs than necessary."""
 PER_WINDOW_STREAMING = 2
-"""In a stream copies are state: 5 of a right tuple, and 25 % more pairs than must be."""
+"""The same in a stream, where copies are state: 5 of a right tuple, and 25 % more pairs than necessary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bins:
-    """A further equality, on values: SQL of the left tuple's bin, and of all bins of a right one.
+    """An additional equality on values: SQL of the left tuple's bin, and of all bins of a right tuple.
 
-    Each pair that matches must meet in exactly one bin.
+    Each matching pair must meet in exactly one bin.
     """
 
     left: str
     right: str
 
 
-def near(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
+def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
     """Return the join of the kinds `left` and `right`.
 
     Args:
-        inputs: with `ws_ms` among the parameters.
-        match: SQL condition of a pair; the columns are `l_` and `r_` before their own names.
+        inputs: must have `ws_ms` among the parameters.
+        match: SQL condition of a pair; columns have the prefixes `l_` and `r_`.
         output: SQL of the output's fields without `ts`.
-        bins: None: all pairs near in time are compared.
+        bins: an additional equality; None: all pairs near in time are compared.
     """
     size = int(inputs.params["ws_ms"])
     count = PER_WINDOW_STREAMING if inputs.streaming else PER_WINDOW
     width = max(1, -(-size // count))
     reach = -(-size // width)
-    left, right = (_named(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
+    left, right = (_add_prefix(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
     bucket = f"{inputs.clock.since('l_ts')} div {width}"
     left = left.select("*", F.expr(bucket).alias("l_bucket"))
     bucket = f"{inputs.clock.since('r_ts')} div {width}"
@@ -55,7 +54,7 @@ def near(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None
         right = right.select("*", F.explode(F.expr(bins.right)).alias("r_bin"))
         equal += " and l_bin = r_bin"
     if inputs.streaming:
-        # In timestamps, from which Spark derives when a tuple can leave the state.
+        # On timestamps, from which Spark derives when a tuple can leave the state.
         close = (
             f"r_time >= l_time - interval {size} milliseconds"
             f" and r_time <= l_time + interval {size} milliseconds"
@@ -63,12 +62,12 @@ def near(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None
     else:
         close = f"r_ts between l_ts - {size}L and l_ts + {size}L"
         by = ["bucket"] if bins is None else ["bucket", "bin"]
-        # One hash table a bucket: a sort would not bring fewer pairs.
+        # One hash table per bucket: a sort would not reduce the pairs.
         left = left.repartition(inputs.tasks, *(f"l_{name}" for name in by))
         right = right.repartition(inputs.tasks, *(f"r_{name}" for name in by)).hint("shuffle_hash")
     joined = left.join(right, F.expr(f"{equal} and {match} and {close}"))
     return joined.selectExpr("greatest(l_ts, r_ts) + 1 as ts", *output, "cast(0 as short) as src")
 
 
-def _named(frame: DataFrame, side: str) -> DataFrame:
+def _add_prefix(frame: DataFrame, side: str) -> DataFrame:
     return frame.select(*(F.col(name).alias(f"{side}_{name}") for name in frame.columns))

@@ -1,9 +1,8 @@
-"""Event time as Spark's timestamps.
+"""Converts event times to Spark's timestamps.
 
-Times of these workloads are whole milliseconds, from anywhere in int64. Spark keeps microseconds
-since 1970 and starts its watermark at 1970, dropping what is earlier as late. So time is moved: a
-first event falls at least one window advance after 1970. Windows keep their places, as it is moved
-by a multiple of their advance.
+Event times of these workloads are milliseconds, anywhere in int64. Spark stores microseconds since 1970, starts its
+watermark at 1970 and drops earlier tuples as late. Therefore time is shifted, so that the first event falls at least
+one window advance after 1970. The shift is a multiple of the advance, which preserves the windows.
 """
 
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ _LATEST_MS = (2**63 - 1) // 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """How event times become timestamps, and when the input ends.
+    """The shift from event times to timestamps, and the end of the input.
 
     Attributes:
-        origin: the event time that stands at the beginning of 1970.
-        end: the last instant known to have passed: that of the last event, or the one before the
-            cut. What a watermark closes, it closes up to here.
+        origin: the event time that maps to the beginning of 1970.
+        end: the last instant that has passed: that of the last event, or the instant before the cut. The watermark
+            closes windows up to here.
     """
 
     origin: int
@@ -43,7 +42,7 @@ class Clock:
 
 
 def clock(plan: Layout, advance: int) -> Clock:
-    """Return the clock of an input for windows that advance by so much."""
+    """Return the clock of an input for windows with an advance in ms."""
     filled = [stream for stream in plan.streams if stream.rows]
     if not filled:
         return Clock(origin=0, end=0)
@@ -52,20 +51,20 @@ def clock(plan: Layout, advance: int) -> Clock:
     return Clock(origin=(first // advance - 1) * advance, end=end)
 
 
-def beyond(plan: Layout, advance: int, size: int) -> str | None:
+def timestamp_overflow(plan: Layout, advance: int, size: int) -> str | None:
     """Return why an input does not fit Spark's timestamps, or None."""
     times = clock(plan, advance)
     lasts = times.end - times.origin + 2 * size
     if lasts > _LATEST_MS or times.origin <= -(2**63):
         return (
-            f"spark keeps timestamps in 64 bits of microseconds: windows of {size} ms on event "
-            f"times from {times.origin} to {times.end} ms do not fit"
+            f"spark stores timestamps as 64-bit microseconds: windows of {size} ms on event times "
+            f"from {times.origin} to {times.end} ms do not fit"
         )
     return None
 
 
 def out_of_range(plan: Layout, query: Query) -> str | None:
-    """Return why event times are beyond what any engine takes for a query, or None."""
+    """Return why event times are out of range for a query on any engine, or None."""
     spans = [(s.name, s.ts_min, s.ts_max) for s in plan.streams if s.rows]
     try:
         check_spans(query, spans, plan.until_ts)

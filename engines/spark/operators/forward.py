@@ -1,4 +1,4 @@
-"""Forward: a flatMap of the union of both inputs."""
+"""Defines the relation of `forward`: a flatMap of the union of both inputs."""
 
 from functools import reduce
 

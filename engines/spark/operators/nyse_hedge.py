@@ -1,8 +1,8 @@
-"""NYSE hedge: a join of what is near in time, on a ratio; the program says how it is computed."""
+"""Defines the relation of `nyse_hedge`: a join of tuples near in time, on a ratio (see the program)."""
 
 from pyspark.sql import DataFrame
 
-from streamlab.engines.spark.operators.band import near
+from streamlab.engines.spark.operators.band import near_join
 from streamlab.engines.spark.operators.relation import Inputs, Relation
 
 _NUM = "(cast(r_price as double) - r_average) * l_average"
@@ -17,7 +17,7 @@ def _hedges(inputs: Inputs) -> DataFrame:
         f" and (({_DEN} > 0 and {low} <= {_NUM} and {_NUM} <= {high})"
         f" or ({_DEN} < 0 and {high} <= {_NUM} and {_NUM} <= {low}))"
     )
-    return near(inputs, match, _OUTPUT)
+    return near_join(inputs, match, _OUTPUT)
 
 
 NYSE_HEDGE = Relation(build=_hedges, delay_ms=1, aligned=True)

@@ -1,4 +1,4 @@
-"""The relations by workload, and in which forms each comes; Spark itself is imported on use."""
+"""Lists the relations of queries by workload, with their forms; imports Spark on use."""
 
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ FORMS = {
     "scale_join": ("pairs", "bins"),
     "wordcount": ("window",),
 }
-"""By workload, the default form first, for both variants alike."""
+"""Forms by workload, the default first, for both variants."""
 TIMELESS = frozenset({"forward"})
-"""Workloads whose relation makes no timestamps of event times: any that the model allows do."""
+"""Workloads whose relation uses no timestamps, so that event times are not restricted."""
 
 
 def relation(workload: str) -> "Relation":

@@ -1,4 +1,4 @@
-"""What a query of operators is to Spark: a relation of its inputs, static or streaming alike."""
+"""Defines how a query of operators becomes a Spark relation, the same in batch and streaming."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,16 +11,15 @@ from streamlab.workloads.model import Params
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What a relation is made of.
+    """The inputs of a relation.
 
     Attributes:
-        kinds: by kind, all its tuples: `ts`, `src` (the stream), the kind's own columns and, unless
-            the relation has no use for it, `time`: `ts` as a timestamp, with a watermark when
-            streaming.
+        kinds: by kind, all its tuples: `ts`, `src` (the stream), the kind's columns and, unless the relation uses no
+            event time, `time`: `ts` as a timestamp, with a watermark when streaming.
         params: the query's parameters.
-        clock: how `time` is made of `ts`.
+        clock: converts `ts` to `time`.
         form: one of the relation's forms.
-        tasks: number of tasks that a heavy join is to be spread over.
+        tasks: number of tasks for a heavy join.
         streaming: whether the inputs are streams.
     """
 
@@ -37,12 +36,11 @@ class Relation:
     """The query of one workload.
 
     Attributes:
-        build: returns the output: `ts`, the fields of the program's output, and `src`, the stream
-            of the tuple that caused a record where there is one, else 0.
-        delay_ms: how far the watermark stays behind the latest event; None: no event time is used.
+        build: returns the output: `ts`, the fields of the program's output, and `src`, the stream of the tuple that
+            caused a record, or 0.
+        delay_ms: how far the watermark stays behind the latest event; None: the relation uses no event time.
         closes: whether outputs wait for the watermark, so that streams must end with heartbeats.
-        aligned: whether outputs come in order of time only if the streams do so together, so that
-            micro-batches must end at the same event time in all of them.
+        aligned: whether micro-batches must end at the same event time in all streams, to keep outputs in time order.
     """
 
     build: Callable[[Inputs], DataFrame]

@@ -1,4 +1,4 @@
-"""Runs the relation of a query: on whole files, or on files that arrive in micro-batches."""
+"""Runs the relation of a query, in batch or in micro-batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,16 +15,16 @@ from streamlab.engines.spark.operators.clock import Clock, clock
 from streamlab.engines.spark.operators.registry import relation
 from streamlab.engines.spark.operators.relation import Inputs
 from streamlab.engines.spark.operators.split import Part, parts, split
-from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
 from streamlab.workloads.model import Columns, Params, Query, Workload
 
 TASKS_PER_WORKER = 4
-"""Of a join's table: buckets differ in size, and several even out."""
+"""Tasks per worker of a batch join: buckets differ in size, and several tasks balance them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """An input in files that arrive one after the other, by part."""
+    """An input split into the files of micro-batches, by part."""
 
     parts: tuple[Part, ...]
     clock: Clock
@@ -33,11 +33,11 @@ class Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorQuery:
-    """What is to be run.
+    """A query to run.
 
     Attributes:
-        workload: its name.
-        query: its program.
+        workload: the workload's name.
+        query: the workload's program.
         params: the query's parameters.
         output: (name, dtype) of the program's output.
         form: one of the workload's forms.
@@ -53,7 +53,7 @@ class OperatorQuery:
 
     @property
     def schema(self) -> pa.Schema:
-        """What a sink takes."""
+        """Schema of the sink."""
         fields = (*self.output, ("src", "int16"))
         return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in fields])
 
@@ -66,37 +66,39 @@ class OperatorQuery:
             if "tag" in frame.columns:
                 frame = frame.where(F.expr(f"tag % {plan.n_kinds} = {part.kind}"))
             frames.append((part, frame))
-        table = _related(frames, self, times, streaming=False).toArrow().cast(self.schema)
+        table = _build(frames, self, times, streaming=False).toArrow().cast(self.schema)
         return {name: table[name].to_numpy() for name in self.schema.names}
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
-        """Cut an input into the files of micro-batches."""
-        found, times = relation(self.workload), _clock(plan, self)
+        """Split an input into the files of micro-batches."""
+        query_relation, times = relation(self.workload), _clock(plan, self)
         return Files(
             parts=split(
                 plan,
                 self.query,
                 folder,
                 files,
-                aligned=found.aligned,
-                closing=times.end if found.closes else None,
+                aligned=query_relation.aligned,
+                closing=times.end if query_relation.closes else None,
             ),
             clock=times,
-            heartbeats=len(parts(plan, self.query)) if found.closes else 0,
+            heartbeats=len(parts(plan, self.query)) if query_relation.closes else 0,
         )
 
-    def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
+    def streaming(
+        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
+    ) -> QueryResult:
         """Run the query until all files are processed; `rows` are events, without heartbeats.
 
-        Each micro-batch takes one file of every part. Its output is a relation, without an order:
-        the sink hands it to the driver and sorts it by time.
+        Each micro-batch takes one file of every part. Its output is a relation without an order: the sink loads it
+        into the driver and sorts it by time.
         """
         frames = []
         for part in files.parts:
             reader = session.readStream.schema(ddl(part.columns)).option("maxFilesPerTrigger", 1)
             frames.append((part, reader.parquet(str(folder / part.name))))
         ran = run_to_end(
-            _related(frames, self, files.clock, streaming=True),
+            _build(frames, self, files.clock, streaming=True),
             checkpoint,
             self.schema,
             lambda frame: frame.toArrow().sort_by("ts"),
@@ -107,7 +109,7 @@ class OperatorQuery:
 def operator_query(
     workload: Workload, output: Mapping[str, str], form: str, workers: int
 ) -> OperatorQuery:
-    """Return what is asked for by a workload whose program is a query of operators."""
+    """Return the query of a workload whose program is a query of operators."""
     query = workload.program
     assert isinstance(query, Query)
     return OperatorQuery(
@@ -120,29 +122,29 @@ def operator_query(
     )
 
 
-def _clock(plan: Layout, what: OperatorQuery) -> Clock:
-    return clock(plan, what.query.operators[0].window.advance)
+def _clock(plan: Layout, task: OperatorQuery) -> Clock:
+    return clock(plan, task.query.operators[0].window.advance)
 
 
-def _related(
-    frames: list[tuple[Part, DataFrame]], what: OperatorQuery, times: Clock, *, streaming: bool
+def _build(
+    frames: list[tuple[Part, DataFrame]], task: OperatorQuery, times: Clock, *, streaming: bool
 ) -> DataFrame:
-    found = relation(what.workload)
-    kinds: dict[str, list[DataFrame]] = {name: [] for name in what.query.kinds}
+    query_relation = relation(task.workload)
+    kinds: dict[str, list[DataFrame]] = {name: [] for name in task.query.kinds}
     for part, frame in frames:
         source = F.lit(part.src).cast("short").alias("src")
         frame = frame.select("ts", source, *part.fields)
-        if found.delay_ms is not None:
+        if query_relation.delay_ms is not None:
             frame = frame.withColumn("time", F.expr(times.time("ts")))
-            # Of each part by itself: Spark then goes by the one that is furthest behind.
-            frame = frame.withWatermark("time", f"{found.delay_ms} milliseconds")
-        kinds[what.query.kinds[part.kind]].append(frame)
+            # One watermark per part: Spark then uses the slowest part's.
+            frame = frame.withWatermark("time", f"{query_relation.delay_ms} milliseconds")
+        kinds[task.query.kinds[part.kind]].append(frame)
     inputs = Inputs(
         kinds={name: reduce(DataFrame.unionAll, parts) for name, parts in kinds.items()},
-        params=what.params,
+        params=task.params,
         clock=times,
-        form=what.form,
-        tasks=TASKS_PER_WORKER * what.workers,
+        form=task.form,
+        tasks=TASKS_PER_WORKER * task.workers,
         streaming=streaming,
     )
-    return found.build(inputs)
+    return query_relation.build(inputs)

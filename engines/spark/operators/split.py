@@ -1,4 +1,4 @@
-"""Cuts streams into the files of micro-batches: a part for each stream and kind of tuple in it."""
+"""Splits streams into the files of micro-batches, with one part per stream and kind of tuple."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Part:
 
     Attributes:
         src, kind: indices of the stream and of the kind.
-        fields: the columns of the kind beside `ts`.
+        fields: the columns of the kind other than `ts`.
         columns: (name, type) of the columns in its files.
     """
 
@@ -40,15 +40,15 @@ class Part:
 
 def parts(plan: Layout, query: Query) -> tuple[Part, ...]:
     """Return the parts of an input, by stream, then kind."""
-    found = []
+    parts_ = []
     for src, stream in enumerate(plan.streams):
         types = dict(stream.columns)
         for kind in stream.kinds:
-            given = query.operators[0].inputs[kind]
-            fields = (*(given.fields.names or ()), *(name for name, _ in given.lists))
+            tuples = query.operators[0].inputs[kind]
+            fields = (*(tuples.fields.names or ()), *(name for name, _ in tuples.lists))
             columns = tuple((name, types[name]) for name in ("ts", *fields))
-            found.append(Part(src=src, kind=kind, fields=fields, columns=columns))
-    return tuple(found)
+            parts_.append(Part(src=src, kind=kind, fields=fields, columns=columns))
+    return tuple(parts_)
 
 
 def split(
@@ -64,24 +64,24 @@ def split(
 
     Args:
         plan: the streams.
-        query: whose input they are.
-        folder: for a folder of each part; does not exist.
-        files: how many of each part.
-        aligned: whether the i-th files of all parts end at the same event time; otherwise each
-            part's files have equal numbers of rows.
-        closing: event time of a last row of each part, a heartbeat, whose other columns are null;
-            None: there is none.
+        query: the query that reads them.
+        folder: parent of a folder per part; must not exist.
+        files: number of files per part.
+        aligned: whether the i-th files of all parts end at the same event time; otherwise each part's files have
+            equal numbers of rows.
+        closing: event time of a heartbeat after the last row of each part, whose other columns are null;
+            None: no heartbeat.
     """
     times = bounds(plan, files) if aligned else None
-    found = parts(plan, query)
-    for part in found:
+    all_parts = parts(plan, query)
+    for part in all_parts:
         table = _tuples(plan, part)
         if times is None:
             cuts = np.arange(files + 1) * len(table) // files
         else:
             cuts = cuts_at(table, times)
         write(table, folder / part.name, cuts.tolist(), closing)
-    return found
+    return all_parts
 
 
 def _tuples(plan: Layout, part: Part) -> pa.Table:
@@ -89,26 +89,26 @@ def _tuples(plan: Layout, part: Part) -> pa.Table:
     if "tag" in table.column_names:
         table = table.take(np.flatnonzero(table["tag"].to_numpy() % plan.n_kinds == part.kind))
     names = [name for name, _ in part.columns]
-    # A heartbeat has nulls.
+    # Heartbeats have nulls.
     schema = pa.schema([table.schema.field(name).with_nullable(True) for name in names])
     return table.select(names).cast(schema)
 
 
 def bounds(plan: Layout, files: int) -> Rows:
-    """Return event times between which there are about equally many tuples of all streams."""
-    whole = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in plan.streams])
-    whole.sort()
-    return whole[np.arange(1, files) * len(whole) // files] if len(whole) else whole
+    """Return the event times that split the tuples of all streams into about equal parts."""
+    ts = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in plan.streams])
+    ts.sort()
+    return ts[np.arange(1, files) * len(ts) // files] if len(ts) else ts
 
 
 def cuts_at(table: pa.Table, times: Rows) -> Rows:
-    """Return where a table is cut so that each part ends before an event time, with both ends."""
+    """Return the rows, with both ends, that split a table so that each part ends before an event time."""
     cuts = np.searchsorted(table["ts"].to_numpy(), times)
     return np.concatenate([[0], cuts, [len(table)]])
 
 
 def write(table: pa.Table, folder: Path, cuts: Sequence[int], closing: int | None = None) -> None:
-    """Write a table as files, cut at these rows, in order; `closing` is as for `split`."""
+    """Write a table as files, split at the rows `cuts`, in order; `closing` is as in `split`."""
     folder.mkdir(parents=True)
     for place, (begin, end) in enumerate(pairwise(cuts)):
         rows = table.slice(begin, end - begin)

@@ -1,7 +1,7 @@
-"""Tweets: sliding windows over the exploded keys of each tweet.
+"""Defines the relations on tweets: sliding windows over the exploded keys of each tweet.
 
-Where the keys of a tweet are a set, arrays are made distinct before they are exploded; pairs of
-words are made by SQL's functions on arrays. No Python runs on tweets.
+If the keys of a tweet are a set, arrays are made distinct before they are exploded. SQL array functions make the
+pairs of words; no Python runs on tweets.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -13,19 +13,19 @@ from streamlab.workloads.suite.paircount.program import FIRST
 
 
 def _word_counts(inputs: Inputs) -> DataFrame:
-    found = _windows(inputs, _keys(inputs, "words"), F.count(F.lit(1)))
-    return found.selectExpr("ts", "key as word", "value as count", "src")
+    counts = _windows(inputs, _keys(inputs, "words"), F.count(F.lit(1)))
+    return counts.selectExpr("ts", "key as word", "value as count", "src")
 
 
 def _pair_counts(inputs: Inputs) -> DataFrame:
     pairs = _keys(inputs, _pairs(int(inputs.params["distance"])))
-    found = _windows(inputs, pairs, F.count(F.lit(1)))
-    return found.selectExpr("ts", "key as pair", "value as count", "src")
+    counts = _windows(inputs, pairs, F.count(F.lit(1)))
+    return counts.selectExpr("ts", "key as pair", "value as count", "src")
 
 
 def _longest(inputs: Inputs) -> DataFrame:
-    found = _windows(inputs, _distinct("hashtags"), F.max("chars"))
-    return found.selectExpr("ts", "key as hashtag", "value as chars", "src")
+    longest = _windows(inputs, _distinct("hashtags"), F.max("chars"))
+    return longest.selectExpr("ts", "key as hashtag", "value as chars", "src")
 
 
 def _keys(inputs: Inputs, keys: str) -> str:
@@ -44,15 +44,15 @@ def _pairs(distance: int) -> str:
 
 
 def _windows(inputs: Inputs, keys: str, value: Column) -> DataFrame:
-    """Return `ts`, `key`, `value` of every key in every window that the end of the input closes."""
+    """Return `ts`, `key`, `value` of every key in every window that ends by the end of the input."""
     advance, size = (f"{inputs.params[name]} milliseconds" for name in ("wa_ms", "ws_ms"))
     keyed = inputs.kinds["tweet"].select("time", "chars", F.explode(F.expr(keys)).alias("key"))
     window = F.window("time", size, advance).alias("window")
-    found = keyed.groupBy(window, "key").agg(value.alias("value"))
+    values = keyed.groupBy(window, "key").agg(value.alias("value"))
     right = F.expr(inputs.clock.back("window.end")).alias("ts")
-    found = found.select(right, "key", "value", F.lit(0).cast("short").alias("src"))
-    # The watermark of a stream closes windows up to the end and no further; a table has none.
-    return found if inputs.streaming else found.where(F.col("ts") <= inputs.clock.end)
+    values = values.select(right, "key", "value", F.lit(0).cast("short").alias("src"))
+    # In a stream the watermark closes windows up to the end only; a table has no watermark.
+    return values if inputs.streaming else values.where(F.col("ts") <= inputs.clock.end)
 
 
 WORDCOUNT = Relation(build=_word_counts, delay_ms=0, closes=True)

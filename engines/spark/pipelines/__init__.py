@@ -1,1 +1,1 @@
-"""Ordered pipelines as a Spark user would write them."""
+"""Expresses ordered pipelines as a Spark user would write them."""

@@ -1,11 +1,17 @@
-"""Queries 2, 3 and 4 of TPCx-BB: sessions of users, and views before a purchase."""
+"""Defines queries 2, 3 and 4 of TPCx-BB: sessions of users, and views before a purchase."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.spark.pipelines import lists, steps, totals
-from streamlab.engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
-from streamlab.engines.spark.pipelines.stateful import by_key, in_one
+from streamlab.engines.spark.pipelines.relation import (
+    AS_PLACE,
+    IN_ORDER,
+    PLACE,
+    Relation,
+    id_filter,
+)
+from streamlab.engines.spark.pipelines.stateful import by_key, in_one_group
 from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
 from streamlab.workloads.model import Params
 
@@ -20,10 +26,10 @@ def in_sessions(clicks: DataFrame, gap_ms: int) -> DataFrame:
     return idle.selectExpr("*", f"sum({begins}) over ({_BY_USER}) as session")
 
 
-def ended(sessions: DataFrame) -> DataFrame:
-    """Return sessions (`user`, `session`, `began`, ...) with the place of the click that ends them.
+def closed_sessions(sessions: DataFrame) -> DataFrame:
+    """Return sessions (`user`, `session`, `began`, ...) with the place of the click that ends each.
 
-    A session ends where the user's next one begins; the last one of a user is left out.
+    A session ends when the user's next session begins; the last session of each user is omitted.
     """
     end = "lead(began) over (partition by user order by session) as end"
     return sessions.selectExpr("*", end).where("end is not null")
@@ -35,14 +41,14 @@ def _viewed_together(clicks: DataFrame, params: Params) -> DataFrame:
     sessions = viewed.groupBy("user", "session").agg(
         F.min("place").alias("began"), in_turn.alias("viewed")
     )
-    # Distinct items stay in the order in which they came.
+    # `array_distinct` keeps the items' order.
     items = f"slice(array_distinct(viewed.item), 1, {params['most_items']}) as items"
-    holding = ended(sessions).selectExpr("end", items)
+    holding = closed_sessions(sessions).selectExpr("end", items)
     holding = holding.where(f"array_contains(items, {params['item']})")
     pairs = holding.selectExpr("end.*", "posexplode(items) as (nth, item)")
     others = pairs.where(f"item != {params['item']}")
-    hours = others.selectExpr("*", lists.since(int(params["hour_ms"])))
-    return lists.so_far(hours, int(params["item"]), int(params["top"]))
+    hours = others.selectExpr("*", lists.hour_start(int(params["hour_ms"])))
+    return lists.running_lists(hours, int(params["item"]), int(params["top"]))
 
 
 def _viewed_together_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
@@ -54,15 +60,15 @@ def _viewed_together_stream(clicks: DataFrame, params: Params, groups: int) -> D
 
 def _lists_so_far(pairs: DataFrame, params: Params) -> DataFrame:
     named = pairs.selectExpr(
-        *PLACE, lists.since(int(params["hour_ms"])), f"{params['item']} as item_1",
+        *PLACE, lists.hour_start(int(params["hour_ms"])), f"{params['item']} as item_1",
         "item as item_2", "1L as count",
     )  # fmt: skip
-    return in_one(named, totals.lists(int(params["top"]), 0, restart=False))
+    return in_one_group(named, totals.lists(int(params["top"]), 0, restart=False))
 
 
 def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
     bought = f"sale != 0 and item = {params['item']}"
-    viewed = f"sale = 0 and {chosen(params, 'categories', 'category')}"
+    viewed = f"sale = 0 and {id_filter(params, 'categories', 'category')}"
     return clicks.where(f"user != 0 and (({bought}) or ({viewed}))")
 
 
@@ -70,7 +76,7 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     views = int(params["views"])
     count = f"count_if(sale = 0) over ({_BY_USER}) as seen"
     counted = _relevant(clicks, params).selectExpr("*", count)
-    # By the number of views so far: a frame of rows would count purchases as well.
+    # The frame ranges over the number of views so far; a frame of rows would also count purchases.
     frame = f"order by seen range between {views - 1} preceding and current row"
     view = "case when sale = 0 then struct(ts as time, item) end"
     recent = counted.selectExpr(
@@ -78,10 +84,10 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     )
     kept = f"filter(recent, view -> ts - view.time <= {params['within_ms']}L)"
     pairs = recent.where("sale != 0").selectExpr(
-        *PLACE, lists.since(int(params["hour_ms"])), f"posexplode({kept}) as (nth, view)"
+        *PLACE, lists.hour_start(int(params["hour_ms"])), f"posexplode({kept}) as (nth, view)"
     )
     named = pairs.selectExpr(*PLACE, "since", "nth", "view.item as item")
-    return lists.so_far(named, int(params["item"]), int(params["top"]))
+    return lists.running_lists(named, int(params["item"]), int(params["top"]))
 
 
 def _last_views_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
@@ -97,7 +103,7 @@ def _abandoned_carts(clicks: DataFrame, params: Params) -> DataFrame:
         F.expr(f"max(case when page = {ORDER} then place end)").alias("ordered"),
         F.expr(f"max(case when page = {DYNAMIC} then place end)").alias("dynamic"),
     )
-    abandoned = ended(sessions).where(
+    abandoned = closed_sessions(sessions).where(
         "dynamic > ordered or dynamic is not null and ordered is null"
     )
     sums = abandoned.selectExpr(
@@ -110,7 +116,7 @@ def _abandoned_carts(clicks: DataFrame, params: Params) -> DataFrame:
 
 def _abandoned_carts_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
     step = steps.abandoned_carts(int(params["gap_ms"]))
-    return in_one(by_key(clicks.where(_UNSOLD), "user", groups, step), totals.means())
+    return in_one_group(by_key(clicks.where(_UNSOLD), "user", groups, step), totals.means())
 
 
 ITEMS_VIEWED_TOGETHER = Relation(

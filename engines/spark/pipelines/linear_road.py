@@ -1,4 +1,4 @@
-"""Linear Road's two operators: a filter, and a comparison with the vehicle's report before."""
+"""Defines Linear Road's two operators: a filter, and a comparison with the vehicle's previous report."""
 
 from pyspark.sql import DataFrame
 
@@ -22,7 +22,7 @@ def _new_seg(records: DataFrame, params: Params) -> DataFrame:
 
 def _new_seg_stream(records: DataFrame, params: Params, groups: int) -> DataFrame:
     reports = _reports(records)
-    schema = ", ".join(f"{name} {of}" for name, of in reports.dtypes)
+    schema = ", ".join(f"{name} {dtype}" for name, dtype in reports.dtypes)
     return by_key(reports, "vid", groups, changes("vid", ("xway", "dir", "seg"), schema))
 
 

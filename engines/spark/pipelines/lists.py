@@ -1,7 +1,7 @@
-"""The lists of what was counted most often: by hour, or of everything so far at every hour's end.
+"""Computes top lists in SQL: the most frequent pairs of each hour, or of all hours so far.
 
-A pipeline counts one pair after the other. Here a pair's counts are numbers of rows, and a list is
-made of what could be in it, for all hours at once.
+A pipeline counts one pair after the other. Here counts are row numbers, and the lists of all hours are computed at
+once from their candidates.
 """
 
 from pyspark.sql import DataFrame
@@ -11,21 +11,21 @@ from pyspark.sql.window import Window
 from streamlab.engines.spark.pipelines.relation import IN_ORDER
 
 ORDER = ("since", "rank")
-"""Of lists: by hour, then by place in the list."""
+"""Order of lists: by hour, then by rank."""
 
 
-def since(hour_ms: int) -> str:
-    """Return the SQL of the beginning of an hour, of times before 1970 as well."""
+def hour_start(hour_ms: int) -> str:
+    """Return the SQL of the beginning of an hour; also right for times before 1970."""
     return f"ts - pmod(ts, {hour_ms}L) as since"
 
 
-def of_each_hour(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
-    """Return the lists of counts that start over with every hour.
+def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
+    """Return the top list of each hour; counts restart every hour.
 
     Args:
         pairs: `ts`, `since`, `item_1`, `item_2`.
         top: length of a list.
-        more_than: counts up to this are not listed.
+        more_than: only larger counts are listed.
     """
     counted = pairs.groupBy("since", "item_1", "item_2").agg(
         F.count("ts").alias("count"), F.min("ts").alias("began")
@@ -35,14 +35,14 @@ def of_each_hour(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
     return _closed(listed.where(F.col("rank") <= top), _hours(counted, "began"))
 
 
-def so_far(pairs: DataFrame, item: int, top: int) -> DataFrame:
-    """Return, of every hour with pairs but the last, the list of all counts until its end.
+def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
+    """Return, for every hour with pairs except the last, the top list of all counts until its end.
 
-    An item that has been counted n times is listed at most until `top` items have been counted n +
-    1 times: so few rows of (item, hour) are made, instead of one for every item and hour.
+    An item with count n leaves the list at the latest when `top` items have count n + 1. This bounds the rows of
+    (item, hour), instead of one row for every item and hour.
 
     Args:
-        pairs: `item`, `since`, and what orders them: `ts`, `src`, `row` and `nth`.
+        pairs: `item`, `since`, and the order: `ts`, `src`, `row` and `nth`.
         item: the first item of all pairs.
         top: length of a list.
     """
@@ -52,7 +52,7 @@ def so_far(pairs: DataFrame, item: int, top: int) -> DataFrame:
     )  # fmt: skip
     hours = _hours(counted, "ts").withColumn("hour", F.row_number().over(Window.orderBy("since")))
     at = F.broadcast(hours.select("since", "hour"))
-    # The last count of an item in an hour holds until the item's next hour.
+    # An item's last count in an hour is valid until the item's next hour.
     counts = counted.groupBy("item", "since").agg(F.max("count").alias("count"))
     levels = counts.join(at, "since").selectExpr(
         "item", "count", "hour", "lead(hour) over (partition by item order by hour) as next"
@@ -63,7 +63,7 @@ def so_far(pairs: DataFrame, item: int, top: int) -> DataFrame:
         f"row_number() over (partition by count {IN_ORDER}, nth) as n",
     )
     full = reached.where(f"n = {top}").join(at, "since").selectExpr("count", "hour as full")
-    # Both missing: until the last hour, which is not listed.
+    # If both are null, the count is valid until the last hour, which is not listed.
     until = "coalesce(least(next, full), last)"
     last = F.broadcast(hours.agg(F.max("hour").alias("last")))
     lasting = (
@@ -81,12 +81,12 @@ def so_far(pairs: DataFrame, item: int, top: int) -> DataFrame:
 
 
 def _hours(pairs: DataFrame, time: str) -> DataFrame:
-    """Return (since, ts) of hours with pairs: `ts` is that of the first pair of a later hour."""
+    """Return (since, ts) of hours with pairs: `ts` is the time of the first pair of the next hour."""
     began = pairs.groupBy("since").agg(F.min(time).alias("began"))
     return began.select("since", F.lead("began").over(Window.orderBy("since")).alias("ts"))
 
 
 def _closed(listed: DataFrame, hours: DataFrame) -> DataFrame:
-    """Return lists with the times at which they are forwarded; that of the last hour has none."""
+    """Return lists with the times at which they are forwarded; the last hour's list is omitted."""
     ended = hours.where("ts is not null").select("since", "ts")
     return listed.join(F.broadcast(ended), "since")

@@ -1,4 +1,4 @@
-"""Which ordered pipelines Spark has, and why it has not the others; Spark is imported on use."""
+"""Lists the ordered pipelines that Spark runs, and why others are missing; imports Spark on use."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -15,19 +15,19 @@ FORMS = {
     "linear_road_new_seg": ("sql",),
     "linear_road_pos_rep": ("sql",),
 }
-"""By workload; there is one form of each."""
+"""Forms by workload; each has one."""
 
 LACKING: Mapping[str, str] = {
     "linear_road_toll": (
-        "it is there for what determinism costs a graph of two keyed operators, and its count of "
-        "vehicles is not written as a query of Spark SQL"
+        "it measures the cost of determinism in a graph of two keyed operators; its count of "
+        "vehicles has no Spark SQL query"
     ),
     "parametric": (
-        "its operators are made to cost so many steps of compiled code, which Spark SQL would "
-        "either interpret or, by the closed form of the oracle, not do at all"
+        "its operators cost a set number of steps of compiled code, which Spark SQL would "
+        "either interpret or, with the oracle's closed form, skip"
     ),
 }
-"""Workloads with a pipeline that Spark has no query for, with the reason."""
+"""Pipelines without a Spark query, with the reason."""
 
 
 def relation(workload: str) -> "Relation":

@@ -1,10 +1,9 @@
-"""What an ordered pipeline is to Spark: a relation of records that know their place.
+"""Defines how an ordered pipeline becomes a Spark relation of records with places.
 
-A relation has no order, so a record brings its place in the total order of the input: `ts`, `src`
-(the stream) and `row` (its place in the stream). What a pipeline does in sequence is said by
-windows over (ts, src, row) or by aggregates of `place`, the struct of the three, which Spark
-compares field by field. The relation of a pipeline keeps columns that put its output in order, and
-the output is sorted by them in Spark.
+A relation has no order, so each record has its place in the total order of the input: `ts`, `src` (the stream) and
+`row` (its row in the stream). Windows over (ts, src, row) express sequential steps, or aggregates of `place`, the
+struct of the three, which Spark compares field by field. The relation keeps the columns of `order`, by which Spark
+sorts its output.
 """
 
 from collections.abc import Callable
@@ -24,13 +23,11 @@ class Relation:
     """The query of one workload.
 
     Attributes:
-        fields: the columns of its records that the query reads, beside the place.
-        batch: from all records and the workload's query parameters, returns the output with the
-            columns of `order`.
-        streaming: the same on Structured Streaming, where each micro-batch holds all records of a
-            span of event time, and none earlier than the one before it; the number is that of
-            groups to spread keys over.
-        order: columns by which the output is sorted; no two outputs share all of them.
+        fields: the columns that the query reads, other than the place.
+        batch: returns the output, with the columns of `order`, from all records and the query parameters.
+        streaming: the same on Structured Streaming; its third argument is the number of groups of keys. Each
+            micro-batch has all records of a span of event time, which follows that of the previous micro-batch.
+        order: columns by which the output is sorted; they are unique per output.
     """
 
     fields: tuple[str, ...]
@@ -39,8 +36,8 @@ class Relation:
     order: tuple[str, ...]
 
 
-def chosen(params: Params, name: str, column: str) -> str:
-    """Return the condition that a column is among the ids of a query parameter, or `true`."""
+def id_filter(params: Params, name: str, column: str) -> str:
+    """Return the SQL condition that a column is among the ids of a query parameter, or `true`."""
     from streamlab.workloads.inputs.retail.ids import parse_ids
 
     ids = parse_ids(name, str(params[name]))

@@ -1,4 +1,4 @@
-"""Runs the relation of a pipeline: on whole files, or on files that arrive in micro-batches."""
+"""Runs the relation of a pipeline, in batch or in micro-batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from streamlab.engines.spark.batch.markers import scan
 from streamlab.engines.spark.layout import Layout, ddl, read_rows
 from streamlab.engines.spark.operators.split import bounds, cuts_at, write
 from streamlab.engines.spark.pipelines.registry import relation
-from streamlab.engines.spark.streaming.query import Ran, run_to_end
+from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
 from streamlab.workloads.model import Columns, Workload
 
 ROW = ("row", "int64")
-"""The place in the stream: a column of its own in the files of micro-batches."""
+"""The row number in the stream, a column in the files of micro-batches."""
 
 STORE = "spark.sql.streaming.stateStore.providerClass"
 ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-"""The only one that `transformWithStateInPandas` takes. Not for other queries of the session."""
+"""The only store that `transformWithStateInPandas` supports. Other queries of the session do not use it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipelines:
-    """A pipeline as asked for.
+    """A pipeline to run.
 
     Attributes:
-        workload: with its query parameters.
+        workload: the workload, with its query parameters.
         output: (name, dtype) of the pipeline's output.
         workers: degree of parallelism.
     """
@@ -41,15 +41,15 @@ class Pipelines:
     def batch(self, session: SparkSession, plan: Layout) -> Columns:
         """Return the output of the whole input, in order."""
         frames = [self._placed(scan(session, plan, src), src) for src in range(len(plan.streams))]
-        found = relation(self.workload.name)
+        pipeline = relation(self.workload.name)
         records = reduce(DataFrame.unionAll, frames)
-        output = found.batch(records, self.workload.query_params).orderBy(*found.order)
+        output = pipeline.batch(records, self.workload.query_params).orderBy(*pipeline.order)
         return self._columns([self._table(output)])
 
     def cut(
         self, plan: Layout, folder: Path, files: int
     ) -> tuple[tuple[tuple[str, str], ...], ...]:
-        """Cut streams into files, the i-th of all ending at the same event time; return columns."""
+        """Split streams into files and return their columns; the i-th files of all end at the same event time."""
         times = bounds(plan, files)
         fields = relation(self.workload.name).fields
         columns = []
@@ -68,19 +68,19 @@ class Pipelines:
         files: tuple[tuple[tuple[str, str], ...], ...],
         folder: Path,
         checkpoint: Path,
-    ) -> Ran:
+    ) -> QueryResult:
         """Run the query until all files are processed.
 
-        Each micro-batch takes one file of every stream, so a span of event time that is complete.
-        Spark sorts its output before the driver takes it; a repeated micro-batch replaces its own.
+        Each micro-batch takes one file of every stream, which is a complete span of event time. Spark sorts its
+        output before the driver takes it; a repeated micro-batch replaces its earlier output.
         """
-        found = relation(self.workload.name)
+        pipeline = relation(self.workload.name)
         frames = []
-        for src, own in enumerate(files):
-            reader = session.readStream.schema(ddl(own)).option("maxFilesPerTrigger", 1)
+        for src, columns in enumerate(files):
+            reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", 1)
             frames.append(self._placed(reader.parquet(str(folder / f"stream-{src}")), src))
         records = reduce(DataFrame.unionAll, frames)
-        output = found.streaming(records, self.workload.query_params, self.workers)
+        output = pipeline.streaming(records, self.workload.query_params, self.workers)
         store = str(session.conf.get(STORE))
         session.conf.set(STORE, ROCKS_DB)
         try:
@@ -89,9 +89,9 @@ class Pipelines:
             session.conf.set(STORE, store)
 
     def _ordered(self, frame: DataFrame) -> pa.Table:
-        """Return the output of a micro-batch.
+        """Return the sorted output of a micro-batch.
 
-        Sorted in one partition: a sort over several runs what comes before it twice, for a sample.
+        The sort uses one partition: over several, Spark would run the query twice to sample the ranges.
         """
         order = relation(self.workload.name).order
         return self._table(frame.repartition(1).sortWithinPartitions(*order))
@@ -110,10 +110,10 @@ class Pipelines:
         return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in self.output])
 
     def _columns(self, tables: list[pa.Table]) -> Columns:
-        whole = pa.concat_tables([self._schema.empty_table(), *tables])
-        return {name: whole[name].to_numpy() for name in self._schema.names}
+        table = pa.concat_tables([self._schema.empty_table(), *tables])
+        return {name: table[name].to_numpy() for name in self._schema.names}
 
 
 def pipelines(workload: Workload, output: Mapping[str, str], workers: int) -> Pipelines:
-    """Return a workload's pipeline as asked for."""
+    """Return the pipeline of a workload, ready to run."""
     return Pipelines(workload=workload, output=tuple(output.items()), workers=workers)

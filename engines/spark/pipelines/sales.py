@@ -1,31 +1,37 @@
-"""Queries 1 and 15 of TPCx-BB: pairs of items on tickets, and lines through daily sales."""
+"""Defines queries 1 and 15 of TPCx-BB: pairs of items on tickets, and trends of daily sales."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.spark.pipelines import lists, steps, totals
-from streamlab.engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
-from streamlab.engines.spark.pipelines.stateful import by_key, in_one
+from streamlab.engines.spark.pipelines.relation import (
+    AS_PLACE,
+    IN_ORDER,
+    PLACE,
+    Relation,
+    id_filter,
+)
+from streamlab.engines.spark.pipelines.stateful import by_key, in_one_group
 from streamlab.workloads.inputs.retail.days import day_number
 from streamlab.workloads.inputs.retail.schema import DAY_MS
 from streamlab.workloads.model import Params
 
 
 def _lines(sales: DataFrame, params: Params) -> DataFrame:
-    """Return the sales whose store and category count, with the slot of their ticket."""
-    wanted = " and ".join(
-        (chosen(params, "stores", "store"), chosen(params, "categories", "category"))
+    """Return the sales of the selected stores and categories, with the slot of their ticket."""
+    selected = " and ".join(
+        (id_filter(params, "stores", "store"), id_filter(params, "categories", "category"))
     )
     slot = f"pmod(ticket, {params['open_tickets']}L) as slot"
-    return sales.where(wanted).selectExpr("ts", "src", "row", "ticket", "item", slot)
+    return sales.where(selected).selectExpr("ts", "src", "row", "ticket", "item", slot)
 
 
 def _dated(sales: DataFrame, params: Params) -> DataFrame:
-    """Return the sales of a store from the first day on, with their day in the year or its end."""
+    """Return the sales of the selected stores from the first day on, with their day, at most `days`."""
     begin = day_number(str(params["first_day"])) * DAY_MS
-    wanted = sales.where(f"ts >= {begin}L and {chosen(params, 'stores', 'store')}")
+    selected = sales.where(f"ts >= {begin}L and {id_filter(params, 'stores', 'store')}")
     day = f"least((ts - {begin}L) div {DAY_MS}L, {params['days']}L) as day"
-    return wanted.selectExpr(*PLACE, "category", day, "net_paid")
+    return selected.selectExpr(*PLACE, "category", day, "net_paid")
 
 
 def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
@@ -34,7 +40,7 @@ def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
     opened = _lines(sales, params).selectExpr("*", others)
     tickets = opened.selectExpr("*", f"sum(begins) over ({by_slot}) as number")
     first = tickets.groupBy("slot", "number", "item").agg(F.min(F.expr(AS_PLACE)).alias("place"))
-    # What a ticket had before a line; the list is empty at its first.
+    # The items of a ticket before a line; empty at its first line.
     turns = "partition by slot, number order by place"
     before = "rows between unbounded preceding and 1 preceding"
     counted = first.selectExpr(
@@ -44,18 +50,20 @@ def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
         f"collect_list(item) over ({turns} {before}) as had",
     )
     pairs = counted.where(f"nth <= {params['most_items']}").selectExpr(
-        "ts", "item", "explode(had) as other", lists.since(int(params["hour_ms"]))
+        "ts", "item", "explode(had) as other", lists.hour_start(int(params["hour_ms"]))
     )
     ordered = pairs.selectExpr(
         "ts", "since", "least(item, other) as item_1", "greatest(item, other) as item_2"
     )
-    return lists.of_each_hour(ordered, int(params["top"]), int(params["more_than"]))
+    return lists.hourly_lists(ordered, int(params["top"]), int(params["more_than"]))
 
 
 def _sold_together_stream(sales: DataFrame, params: Params, groups: int) -> DataFrame:
     step = steps.sold_together(int(params["most_items"]), int(params["hour_ms"]))
     pairs = by_key(_lines(sales, params), "slot", groups, step)
-    return in_one(pairs, totals.lists(int(params["top"]), int(params["more_than"]), restart=True))
+    return in_one_group(
+        pairs, totals.lists(int(params["top"]), int(params["more_than"]), restart=True)
+    )
 
 
 def _declining(sales: DataFrame, params: Params) -> DataFrame:

@@ -1,7 +1,7 @@
-"""The steps of the retail queries that have a state for each key, in columns.
+"""Implements the steps of the retail queries that have a state for each key, on columns.
 
-What is held of a key is its open part (the clicks of its session, the items of its ticket, the days
-of its year), which is worked on again, together with what is new.
+The state of a key is its open part: the clicks of its session, the items of its ticket, the days of its year. A step
+processes it again, together with the new records.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from streamlab.engines.spark.pipelines import relation
-from streamlab.engines.spark.pipelines.stateful import Step, after, runs_of
+from streamlab.engines.spark.pipelines.stateful import Step, append_rows, run_starts
 from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
 
 PLACE = list(relation.PLACE)
@@ -22,31 +22,31 @@ TRENDS = f"{_PLACE}, category short, day int, points int, rise long, run long"
 
 
 def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
-    """Return the step that makes pairs of the sessions that end, timed as what ends them."""
+    """Return the step that makes pairs of items of ended sessions, at the place of the click that ends each."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        closed, still_open = _sessions(held, new, gap_ms)
-        seen = closed.drop_duplicates(["session", "item"])
-        seen = seen.assign(nth=seen.groupby("session").cumcount())
-        seen = seen[seen["nth"] < most_items]
-        holding = seen.loc[seen["item"] == item, "session"]
-        pairs = seen[seen["session"].isin(holding) & (seen["item"] != item)]
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        closed, still_open = _sessions(state, new, gap_ms)
+        items = closed.drop_duplicates(["session", "item"])
+        items = items.assign(nth=items.groupby("session").cumcount())
+        items = items[items["nth"] < most_items]
+        holding = items.loc[items["item"] == item, "session"]
+        pairs = items[items["session"].isin(holding) & (items["item"] != item)]
         return _at_end(pairs, ["nth", "item"]), still_open
 
     return Step(run=run, output=PAIRS)
 
 
 def abandoned_carts(gap_ms: int) -> Step:
-    """Return the step that makes a row of each session that ends with a cart abandoned."""
+    """Return the step that makes a row of each session that ends with an abandoned cart."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        closed, still_open = _sessions(held, new, gap_ms)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        closed, still_open = _sessions(state, new, gap_ms)
         click = np.arange(len(closed))
         pages = closed.assign(
             ordered=np.where(closed["page"] == ORDER, click, -1),
             dynamic=np.where(closed["page"] == DYNAMIC, click, -1),
         )
-        whole = pages.groupby("session").agg(
+        sessions = pages.groupby("session").agg(
             end_ts=("end_ts", "first"),
             end_src=("end_src", "first"),
             end_row=("end_row", "first"),
@@ -54,23 +54,24 @@ def abandoned_carts(gap_ms: int) -> Step:
             ordered=("ordered", "max"),
             dynamic=("dynamic", "max"),
         )
-        return _at_end(whole[whole["dynamic"] > whole["ordered"]], ["visited"]), still_open
+        abandoned = sessions[sessions["dynamic"] > sessions["ordered"]]
+        return _at_end(abandoned, ["visited"]), still_open
 
     return Step(run=run, output=SESSIONS)
 
 
 def _sessions(
-    held: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
+    state: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the clicks of sessions that end, with their ends, and those of the open ones."""
-    whole, _ = after(held, new)
-    clicks = whole.sort_values("user", kind="stable", ignore_index=True)
-    first = runs_of(clicks["user"])
+    """Return the clicks of ended sessions, with the ends' places, and the clicks of open sessions."""
+    unsorted, _ = append_rows(state, new)
+    clicks = unsorted.sort_values("user", kind="stable", ignore_index=True)
+    first = run_starts(clicks["user"])
     begins = first.copy()
     begins[1:] |= np.diff(clicks["ts"].to_numpy()) > gap_ms
     session = np.cumsum(begins) - 1
     starts = np.flatnonzero(begins)
-    # A session is over where the next one is of the same user.
+    # A session is over if the next session belongs to the same user.
     over = np.append(~first[starts[1:]], False)
     end = np.append(starts[1:], 0)[session]
     ends = {f"end_{name}": clicks[name].to_numpy()[end] for name in PLACE}
@@ -84,14 +85,14 @@ def _at_end(rows: pd.DataFrame, fields: list[str]) -> pd.DataFrame:
 
 
 def last_views(views: int, within_ms: int) -> Step:
-    """Return the step that makes a row of each recent view before a purchase, at its place."""
+    """Return the step that makes a row of each recent view before a purchase, at the purchase's place."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        whole, _ = after(held, new)
-        steps = whole.sort_values("user", kind="stable", ignore_index=True)
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        clicks, _ = append_rows(state, new)
+        steps = clicks.sort_values("user", kind="stable", ignore_index=True)
         viewing = (steps["sale"] == 0).to_numpy()
         viewed, bought = steps[viewing], steps[~viewing]
-        # Views lie by user: the ones before a purchase end where it stands among them.
+        # Views are sorted by user, so those before a purchase end at its place among them.
         end = np.cumsum(viewing)[~viewing]
         user = np.searchsorted(viewed["user"].to_numpy(), bought["user"].to_numpy())
         begin = np.maximum(user, end - views)
@@ -107,14 +108,14 @@ def last_views(views: int, within_ms: int) -> Step:
 
 
 def sold_together(most_items: int, hour_ms: int) -> Step:
-    """Return the step that counts the pairs of items on tickets by hour, within a micro-batch."""
+    """Return the step that counts pairs of items on tickets, by hour, within a micro-batch."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        whole, old = after(held, new)
-        whole = whole.assign(fresh=np.arange(len(whole)) >= old)
-        by_slot = whole.sort_values("slot", kind="stable", ignore_index=True)
-        slots = runs_of(by_slot["slot"])
-        number = np.cumsum(slots | runs_of(by_slot["ticket"]))
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        sales, old = append_rows(state, new)
+        sales = sales.assign(fresh=np.arange(len(sales)) >= old)
+        by_slot = sales.sort_values("slot", kind="stable", ignore_index=True)
+        slots = run_starts(by_slot["slot"])
+        number = np.cumsum(slots | run_starts(by_slot["ticket"]))
         lines = by_slot.assign(number=number).drop_duplicates(["number", "item"])
         lines = lines.assign(nth=lines.groupby("number").cumcount())
         lines = lines[lines["nth"] < most_items]
@@ -131,7 +132,7 @@ def sold_together(most_items: int, hour_ms: int) -> Step:
 
 
 def _earlier(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return a row of each fresh line and each item that its ticket had, in order of places."""
+    """Return a row for each new line and each earlier item of its ticket, in order of places."""
     at = np.flatnonzero(lines["fresh"])
     had = lines["nth"].to_numpy()[at]
     turn = np.arange(had.sum()) - np.repeat(np.cumsum(had) - had, had)
@@ -143,11 +144,11 @@ def _earlier(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def declining(days: int) -> Step:
-    """Return the step that reports a category at the end of each day, if it is not growing."""
+    """Return the step that reports each category that is not growing, at the end of each day."""
 
-    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        whole, _ = after(held, new.assign(fresh=True))
-        by_day = whole.groupby(["category", "day"], as_index=False).agg(
+    def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        sales, _ = append_rows(state, new.assign(fresh=True))
+        by_day = sales.groupby(["category", "day"], as_index=False).agg(
             ts=("ts", "first"),
             src=("src", "first"),
             row=("row", "first"),
@@ -163,13 +164,13 @@ def declining(days: int) -> Step:
         same = (by_day["category"] == by_day["category"].shift(-1)).to_numpy()
         rise = n * sums["xy"] - sums["x"] * sums["y"]
         report = same & (ends["fresh"] == 1) & (x < days) & (n > 1) & (rise <= 0)
-        found = ends[PLACE].assign(
+        trends = ends[PLACE].assign(
             category=by_day["category"],
             day=x,
             points=n,
             rise=rise,
             run=n * sums["xx"] - sums["x"] * sums["x"],
         )
-        return found[report], by_day.assign(fresh=False)
+        return trends[report], by_day.assign(fresh=False)
 
     return Step(run=run, output=TRENDS)

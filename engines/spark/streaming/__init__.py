@@ -1,1 +1,1 @@
-"""Structured Streaming: one stateful operator over packed runs of events."""
+"""Runs DGS programs on Structured Streaming: one stateful operator over packed runs of events."""

@@ -1,4 +1,4 @@
-"""How fast the process that drops files can hand events over when nobody takes them."""
+"""Measures how fast the process that drops files can hand events over without a consumer."""
 
 import tempfile
 import time
@@ -11,16 +11,15 @@ import pyarrow.parquet as pq
 from streamlab.engines.spark.streaming.file_source import Dropper
 
 EVENTS_PER_FILE = 16_384
-"""Small: with two streams and files of 250 ms, what a load of 130,000 events/s puts into each."""
+"""Small: the size at 130,000 events/s with two streams and files of 250 ms."""
 FILES_PER_DROP = 3
 FILES = 6_000
 
 
 def measure_ceiling() -> float:
-    """Drop files at once that are all due, and return the events/s in them, beat files left out.
+    """Drop files that are all due at once, and return the events/s in them, without beat files.
 
-    Every third file stands for a beat file. Each file is staged with a link to the same rows, since
-    a rename does not touch them.
+    Every third file counts as a beat file. Each file is a link to the same rows, since a rename does not read them.
     """
     with tempfile.TemporaryDirectory(prefix="spark-ceiling-") as folder:
         staging, watched = Path(folder) / "staging", Path(folder) / "watched"

@@ -1,10 +1,10 @@
-"""Runs of events of one stream, and the part of all streams that is complete.
+"""Collects runs of events per stream and separates the prefix that is complete over all streams.
 
-Each stream arrives in order, so its last event time is a promise: nothing earlier follows. The
-smallest promise over all streams bounds a prefix of the total order (event time, stream, position)
-that is complete whatever the micro-batches hold; the rest waits in state. Nothing is ever late, so
-nothing is ever dropped. Under an offered load beats are the promises (`load_files.py`), since a
-micro-batch may then take several files of a stream, and Spark reads these in any order.
+Each stream arrives in order, so its last event time is a promise: no earlier event follows. The smallest promise over
+all streams bounds a prefix of the total order (event time, stream, position) that is complete; the rest waits in
+state. No event is late, so none is dropped.
+Under an offered load a micro-batch may take several files of a stream, which Spark reads in any order. Then beats are
+the promises (`load_files.py`).
 """
 
 from collections.abc import Mapping
@@ -18,20 +18,20 @@ import numpy.typing as npt
 from streamlab.engines.spark.streaming.stream_files import END
 
 Run = dict[str, npt.NDArray[Any]]
-"""Events of one stream in order: `ts`, perhaps `tag` and `pos`, and payload columns."""
+"""Events of one stream in order: `ts`, optionally `tag` and `pos`, and payload columns."""
 
 BEGIN = np.iinfo(np.int64).min
 
 
 @dataclass(slots=True)
 class Pending:
-    """What waits for other streams, and how far each stream has come.
+    """Events that wait for other streams, and how far each stream has come.
 
     Attributes:
         runs: per stream, runs in order of arrival.
-        frontier: per stream, the last event time seen or promised.
-        taken: per stream, the number of events that no longer wait.
-        beats: per stream, promises (event time, rows until then) whose events are not all there.
+        frontier: per stream, the last event time that has arrived or was promised.
+        taken: per stream, the number of events already released.
+        beats: per stream, promises (event time, rows until then) whose events have not all arrived.
     """
 
     runs: dict[int, list[Run]] = field(default_factory=dict)
@@ -40,30 +40,30 @@ class Pending:
     beats: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, src: int, runs: list[Run]) -> None:
-        """Add the runs of one stream in one micro-batch, in any order among themselves."""
+        """Add the runs of one stream in one micro-batch; the runs may be in any order."""
         order = "pos" if "pos" in runs[0] else "ts"
         runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
         self.frontier[src] = max(self.frontier.get(src, BEGIN), int(runs[-1]["ts"][-1]))
         self.runs.setdefault(src, []).extend(runs)
 
     def add_unordered(self, src: int, runs: list[Run]) -> None:
-        """Add runs that may be out of order in themselves, too; they promise nothing."""
+        """Add runs that may also be unsorted inside; they make no promise."""
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
         runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
-        # Ties of bulk events may change places: none depends on another.
+        # Ties of bulk events may change places, because bulk events are independent.
         if not _ascending([run[order] for run in runs]):
-            whole = _concatenated(runs)
-            place = np.argsort(whole[order], kind="stable")
-            runs = [{name: column[place] for name, column in whole.items()}]
+            merged = _concatenate(runs)
+            place = np.argsort(merged[order], kind="stable")
+            runs = [{name: column[place] for name, column in merged.items()}]
         self.runs[src] = runs
 
     def promise(self, src: int, ts: int, rows: int) -> None:
-        """Note that nothing before `ts` comes after the stream's first `rows` events."""
+        """Record the promise that no event before `ts` follows the stream's first `rows` events."""
         self.beats.setdefault(src, []).append((ts, rows))
 
     def settle(self) -> None:
-        """Advance the frontiers by the promises whose events are all there."""
+        """Advance the frontiers by the promises whose events have all arrived."""
         for src, beats in self.beats.items():
             beats.sort()
             while beats and self._rows_until(src, beats[0][0]) >= beats[0][1]:
@@ -74,7 +74,7 @@ class Pending:
         return self.taken.get(src, 0) + int(sum(waiting))
 
     def take(self, sources: tuple[int, ...]) -> dict[int, Run]:
-        """Remove and return the complete prefix of the given streams, as one run per stream."""
+        """Remove and return the complete prefix of some streams, as one run per stream."""
         limit, tie = min((self.frontier.get(src, BEGIN), src) for src in sources)
         if limit == BEGIN:
             return {}
@@ -85,7 +85,7 @@ class Pending:
             if rest:
                 self.runs[src] = rest
             if done:
-                prefix[src] = _concatenated(done)
+                prefix[src] = _concatenate(done)
                 self.taken[src] = self.taken.get(src, 0) + len(prefix[src]["ts"])
         return prefix
 
@@ -95,7 +95,7 @@ def _ascending(columns: list[npt.NDArray[Any]]) -> bool:
     return ends and all(bool((column[1:] >= column[:-1]).all()) for column in columns)
 
 
-def _concatenated(runs: list[Run]) -> Run:
+def _concatenate(runs: list[Run]) -> Run:
     if len(runs) == 1:
         return runs[0]
     return {name: np.concatenate([run[name] for run in runs]) for name in runs[0]}
@@ -109,13 +109,13 @@ def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
         if at:
             done.append({name: column[:at] for name, column in run.items()})
         if at < len(run["ts"]):
-            # A copy, or a few waiting events would keep the whole run alive.
+            # A copy: a view of a few waiting events would keep the whole run in memory.
             rest.append({name: column[at:].copy() for name, column in run.items()})
     return done, rest
 
 
 def _keys(run: Run, n_kinds: int) -> npt.NDArray[Any]:
-    """Return the key of each event: 0 in a stream without tags."""
+    """Return the key of each event; 0 in a stream without tags."""
     return (
         run["tag"].astype(np.int64) // n_kinds
         if "tag" in run
@@ -125,12 +125,12 @@ def _keys(run: Run, n_kinds: int) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """A complete prefix, markers apart from bulk events.
+    """A complete prefix, split into markers and bulk events.
 
     Attributes:
         markers: columns of all markers in total order, with `key` and `src`.
         bulk: per stream, columns of its bulk events with `key`.
-        before: per stream, for each of its bulk events the number of markers that come before it.
+        before: per stream, for each of its bulk events, the number of markers before it.
     """
 
     markers: Run
@@ -141,13 +141,13 @@ class Prefix:
 def separate(
     prefix: dict[int, Run], kinds: tuple[tuple[int, ...], ...], n_kinds: int, payload: str
 ) -> Prefix:
-    """Split a complete prefix into markers, in total order, and bulk events that know their place.
+    """Split a complete prefix into markers, in total order, and bulk events with their positions among them.
 
     Args:
         prefix: one run per stream.
-        kinds: of all streams, the kinds that occur.
+        kinds: per stream, the kinds that occur.
         n_kinds: number of kinds.
-        payload: the marker's payload column, or `ts` when it has none.
+        payload: the marker's payload column, or `ts` if it has none.
     """
     marked: list[tuple[Any, ...]] = []
     bulk: dict[int, Run] = {}
@@ -178,12 +178,12 @@ def separate(
 def _before(
     src: int, run: Run, markers: Run, rows: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.int64]:
-    own = markers["src"] == src
+    same_stream = markers["src"] == src
     late = np.searchsorted(run["ts"], markers["ts"], side="right")
     early = np.searchsorted(run["ts"], markers["ts"], side="left")
     cut = np.where(markers["src"] > src, late, early)
     if rows is not None:
-        cut[own] = np.searchsorted(rows, markers["row"][own])
+        cut[same_stream] = np.searchsorted(rows, markers["row"][same_stream])
     # Cuts ascend with the markers, so the runs between them are the windows.
     sizes = np.diff(np.concatenate([[0], cut, [len(run["ts"])]]))
     return np.repeat(np.arange(len(cut) + 1), sizes)

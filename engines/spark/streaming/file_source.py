@@ -1,11 +1,10 @@
-"""Drops files into the folders that Spark watches, each when it is planned: the open-loop source.
+"""Moves files into the folders that Spark watches, each at its planned time: the source of an open loop.
 
-`python -I -S file_source.py PLAN` is a process of its own, so that neither Spark nor the driver's
-interpreter can hold it up (isolated, because this folder's `operator.py` is not Python's). PLAN is
-JSON: `planned_ns`, and `moves`, the [from, to] pairs of each drop. The time of the start comes on
-standard input, on the monotonic clock, which all processes share. The times of the drops, after the
-start, go to standard output as JSON. It never waits for whoever reads the files; it ends when its
-parent is gone.
+`python -I -S file_source.py PLAN` runs in a separate process, so that Spark and the driver cannot delay it. It is
+isolated, because this folder's `operator.py` would hide Python's.
+PLAN is JSON: `planned_ns`, and `moves`, the [from, to] pairs of each drop. The start time arrives on standard input,
+on the monotonic clock, which all processes share. The times of the drops, in ns after the start, go to standard
+output as JSON. The process never waits for a reader of the files, and ends when its parent is gone.
 """
 
 import json
@@ -19,20 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SPIN_NS = 200_000
-"""A sleep may end this much late, so the last part before a drop is waited for awake."""
+"""A sleep may end this late, so the last part of a wait is a busy loop."""
 LOWEST_PRIORITY = 1
-"""Of real-time processes; already above every ordinary one."""
+"""The lowest real-time priority, already above every ordinary process."""
 LONGEST_SLEEP_S = 1.0
 """How long a dropper may outlive its parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class DropTimes:
     """When each drop was done, ns after the start, and whether the process had real-time priority.
 
-    Where Spark and other work kept both cores busy, the latest of some 60 drops was 10 to 25 ms
-    late in an ordinary process; with real-time priority it was below 0.2 ms in ten runs of eleven,
-    and 5.5 ms in the other. Nothing else suffers: it sleeps between drops.
+    With both cores busy, the latest of about 60 drops was 10 to 25 ms late in an ordinary process. With real-time
+    priority it was below 0.2 ms in ten of eleven runs, and 5.5 ms in the other. The process sleeps between drops, so
+    its priority does not slow other work.
     """
 
     times_ns: tuple[int, ...]
@@ -40,7 +39,7 @@ class Dropped:
 
 
 class Dropper:
-    """A dropper process; it waits for `start`."""
+    """Controls a dropper process, which waits for `start`."""
 
     def __init__(self, planned_ns: Sequence[int], moves: object, plan: Path) -> None:
         """Write the plan and start the process."""
@@ -57,7 +56,7 @@ class Dropper:
         self._process.stdout.readline()
 
     def start(self, start_ns: int) -> None:
-        """Let it begin; `start_ns` is when the load starts, on the monotonic clock."""
+        """Start the load; `start_ns` is its start on the monotonic clock."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{start_ns}\n")
         self._process.stdin.flush()
@@ -66,15 +65,15 @@ class Dropper:
         """Whether the process has ended with an error."""
         return self._process.poll() not in (None, 0)
 
-    def result(self) -> Dropped:
-        """Wait for the last drop; return when each was done."""
+    def result(self) -> DropTimes:
+        """Wait for the last drop; return the times of all drops."""
         assert self._process.stdout is not None
-        found = json.loads(self._process.stdout.readline() or '{"times_ns": [], "real_time": 0}')
+        result = json.loads(self._process.stdout.readline() or '{"times_ns": [], "real_time": 0}')
         self._process.wait()
-        return Dropped(times_ns=tuple(found["times_ns"]), real_time=bool(found["real_time"]))
+        return DropTimes(times_ns=tuple(result["times_ns"]), real_time=bool(result["real_time"]))
 
     def close(self) -> None:
-        """End the process, wherever it is. May be called twice."""
+        """Kill the process. May be called twice."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -83,11 +82,11 @@ class Dropper:
 
 
 def main(plan: str) -> None:
-    """Drop everything at its time."""
+    """Run the drops of a plan at their times."""
     task = json.loads(Path(plan).read_text(encoding="utf-8"))
     parent = os.getppid()
     real_time = False
-    with suppress(OSError):  # a right of few users; without it a busy machine holds drops up
+    with suppress(OSError):  # Needs a privilege; without it a busy machine delays drops.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LOWEST_PRIORITY))
         real_time = True
     print("ready", flush=True)
@@ -103,7 +102,7 @@ def main(plan: str) -> None:
             if os.getppid() != parent:
                 return
         for source, target in files:
-            os.rename(source, target)  # noqa: PTH104 (nothing between a due time and its file)
+            os.rename(source, target)  # noqa: PTH104 (the fastest call, as it delays the drop)
         times.append(time.monotonic_ns() - start)
     print(json.dumps({"times_ns": times, "real_time": real_time}), flush=True)
 

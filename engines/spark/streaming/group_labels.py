@@ -1,8 +1,8 @@
-"""Labels for groups that Spark's hash partitioning spreads evenly over any number of partitions.
+"""Computes group labels that Spark's hash partitioning spreads evenly over partitions.
 
-Spark puts a group into partition `hash(label) mod n`, with Murmur3. Small numbers collide badly:
-for two partitions, and for four, 0 and 1 go to the same one. A label whose hash is i modulo 840
-lands in partition i modulo n for every n that divides 840, which all n up to 8 do.
+Spark puts a group into partition `hash(label) mod n`, with Murmur3. Small numbers collide: for two or four
+partitions, 0 and 1 go to the same partition. A label whose hash is i modulo 840 goes to partition i modulo n for
+every n that divides 840, which includes all n up to 8.
 """
 
 from itertools import count
@@ -14,17 +14,17 @@ _SEED = 42
 
 def labels(groups: int) -> tuple[int, ...]:
     """Return one int32 label per group."""
-    found: dict[int, int] = {}
-    wanted = min(groups, PERIOD)
+    by_residue: dict[int, int] = {}
+    places = min(groups, PERIOD)
     for label in count():
         place = murmur3(label) % PERIOD
-        if place < wanted:
-            found.setdefault(place, label)
-        if len(found) == wanted:
+        if place < places:
+            by_residue.setdefault(place, label)
+        if len(by_residue) == places:
             break
-    # Beyond the period any label that is not taken will do.
-    rest = (label for label in count() if label not in set(found.values()))
-    return tuple(found[i] if i < wanted else next(rest) for i in range(groups))
+    # Beyond the period any unused label serves.
+    rest = (label for label in count() if label not in set(by_residue.values()))
+    return tuple(by_residue[i] if i < places else next(rest) for i in range(groups))
 
 
 def murmur3(value: int) -> int:

@@ -1,8 +1,7 @@
-"""What the stateful operator does with a complete prefix of the input, one function per workload.
+"""Computes the outputs of a complete prefix of the input, with one function per workload.
 
-Each takes the state so far (plain values by name, empty at first), the prefix and the program's
-number of keys, changes the state, and returns output columns with `src`, the stream of the event
-that caused each.
+Each function takes the state (plain values by name, empty at first), the prefix and the program's number of keys. It
+updates the state and returns the output columns with `src`, the stream of the event that caused each output.
 """
 
 from collections.abc import Callable
@@ -36,8 +35,7 @@ def fraud_detection(state: State, prefix: Prefix, keys: int) -> Output:
     models = np.concatenate([[state.get("model", 0)], (sums[:-1] + rules["value"]) % MODULUS])
     state["sum"], state["model"] = sums[-1], models[-1]
     count = len(rules["ts"])
-    # Of two outputs at one place in the order there is only one kind, so (ts, src, row) orders
-    # them.
+    # Outputs at the same place have the same kind, so (ts, src, row) orders them.
     parts = [(rules["ts"], np.full(count, AGGREGATE), sums[:-1], rules["src"], rules["row"])]
     for src, run in prefix.bulk.items():
         at = np.flatnonzero(run["value"] % MODULUS == models[prefix.before[src]])
@@ -71,29 +69,29 @@ def keyed_counter(state: State, prefix: Prefix, keys: int) -> Output:
 
 
 def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
-    """Give each event of one stream its page's metadata; the state is that of all pages.
+    """Join the events of one stream with their page's metadata; the state is the metadata of all pages.
 
-    `state["own"]` names the stream; the others are in the prefix for their updates only.
+    `state["own"]` is the stream; the other streams are in the prefix only for their updates.
     """
-    updates, own = prefix.markers, state["own"]
+    updates, stream = prefix.markers, state["own"]
     order, first = _by_key(updates["key"], keys)
     meta = state.get("meta", np.zeros(keys, dtype=np.int64))
-    # Per page: the metadata carried in, then what each update brings.
+    # Per page: the metadata from the state, then that of each update.
     count = len(order)
     chain = np.empty(count + keys, dtype=np.int64)
     chain[first[:-1] + np.arange(keys)] = meta
     chain[np.arange(count) + updates["key"][order] + 1] = updates["value"][order]
     state["meta"] = chain[first[1:] + np.arange(keys)]
-    mine = updates["src"] == own
+    mine = updates["src"] == stream
     replaced = np.empty(count, dtype=np.int64)
     replaced[order] = chain[np.arange(count) + updates["key"][order]]
     parts = [
         (updates["ts"][mine], np.full(mine.sum(), UPDATE, np.int8), updates["key"][mine],
          np.full(mine.sum(), NO_USER), replaced[mine], updates["row"][mine])
     ]  # fmt: skip
-    if own in prefix.bulk:
-        run = prefix.bulk[own]
-        place = _next_of_key(updates["key"], order, run["key"], prefix.before[own])
+    if stream in prefix.bulk:
+        run = prefix.bulk[stream]
+        place = _next_of_key(updates["key"], order, run["key"], prefix.before[stream])
         size = len(place)
         row = run.get("row", np.arange(size))
         kind = np.full(size, VIEW, np.int8)
@@ -106,14 +104,14 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     if len(parts) > 1 and mine.any():
         order = np.argsort(row, kind="stable")
         output = {name: column[order] for name, column in output.items()}
-    return output | {"src": np.full(len(ts), own)}
+    return output | {"src": np.full(len(ts), stream)}
 
 
 def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
-    """Return the sum of each window and, last, of the open one."""
+    """Return the sum of each window and, last, of the open window."""
     total = np.zeros(len(prefix.markers["ts"]) + 1, dtype=np.int64)
     for src, run in prefix.bulk.items():
-        # Positions of the first event of each window; an empty window has that of the next.
+        # Positions of the first event of each window; an empty window has the next window's position.
         starts = np.searchsorted(prefix.before[src], np.arange(len(total)))
         running = np.concatenate([[0], np.cumsum(run["value"])])
         total += np.diff(running[np.append(starts, len(run["value"]))])
@@ -121,7 +119,7 @@ def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
 
 
 def _by_key(key: npt.NDArray[Any], keys: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the markers' order by key, and where each key begins in it, with the end as last."""
+    """Return the markers' order by key, and the start of each key in it, with the end appended."""
     order = np.argsort(key, kind="stable")
     return order, np.searchsorted(key[order], np.arange(keys + 1))
 
@@ -132,7 +130,7 @@ def _next_of_key(
     key: npt.NDArray[Any],
     before: npt.NDArray[Any],
 ) -> npt.NDArray[Any]:
-    """Return for each bulk event where, in the markers by key, the next one of its key stands."""
+    """Return for each bulk event the position, in the markers by key, of the next marker of its key."""
     stride = len(order) + 1
     place = np.searchsorted(marker_key[order] * stride + order, key * stride + before)
     return np.asarray(place)

@@ -1,4 +1,4 @@
-"""Latencies and progress of an open-loop run, from what the sink saw of each micro-batch."""
+"""Computes latencies and progress of an open-loop run from the sink's record of each micro-batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from streamlab.workloads.model import Columns
 
 STEP_NS = 100_000_000
 STEPS_PER_OCTAVE_BITS = 10
-"""1,024 buckets for each power of two: values are kept to within 0.1 %."""
+"""1,024 buckets per power of two: values are exact to within 0.1 %."""
 
 LATENCY = (
     "from the due time of the event that caused an output (the first of those with its stream and "
@@ -25,13 +25,13 @@ LAG = "per event, from when its file was to be dropped to when it was"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One micro-batch as the driver saw it; times are ns after the start of the load.
+    """One micro-batch as recorded by the driver; times are ns after the start of the load.
 
     Attributes:
-        taken_ns: when Spark began it.
+        taken_ns: when Spark began the micro-batch.
         done_ns: when the driver had its output.
         output: columns of the output, with `src`.
-        processed: events of each stream that all micro-batches until now processed.
+        processed: per stream, the events processed by all micro-batches up to this one.
     """
 
     taken_ns: int
@@ -41,8 +41,8 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stamped:
-    """What `stamp_outputs` found."""
+class OutputTimes:
+    """Result of `stamp_outputs`."""
 
     latency: Histogram
     warm_up_latency: Histogram
@@ -56,15 +56,15 @@ def stamp_outputs(
     load: OfferedLoad,
     drops: Drops,
     dropped_ns: IntArray,
-) -> Stamped:
+) -> OutputTimes:
     """Return latencies and progress.
 
     Args:
-        batches: in order.
+        batches: the micro-batches, in order.
         ts: event times of each stream.
         load: the offered load.
-        drops: what was dropped.
-        dropped_ns: when, after the start of the load.
+        drops: the planned drops.
+        dropped_ns: when each was done, after the start of the load.
     """
     steady, warm_up, service = _Counts(), _Counts(), _Counts()
     rows = _rows(batches, dropped_ns)
@@ -85,7 +85,7 @@ def stamp_outputs(
         processed = sum(batch.processed.values())
         consumed[row] += processed - before
         before = processed
-    return Stamped(
+    return OutputTimes(
         latency=steady.histogram(LATENCY),
         warm_up_latency=warm_up.histogram(LATENCY),
         service_latency=service.histogram(SERVICE),
@@ -102,7 +102,7 @@ def stamp_outputs(
 
 
 def send_lag(drops: Drops, dropped_ns: IntArray) -> Histogram:
-    """Return how late the events were dropped."""
+    """Return the delay of events' drops after their planned times."""
     counts = _Counts()
     counts.add(np.repeat(dropped_ns - drops.planned_ns, drops.events))
     return counts.histogram(LAG)
@@ -113,14 +113,14 @@ def due_times(
 ) -> npt.NDArray[np.int64]:
     """Return for each output the due time of the event that caused it.
 
-    An output carries stream and event time of that event; of several such events the first counts,
-    so that a latency is never too short.
+    An output carries the stream and event time of that event; among several such events the first counts, so that no
+    latency is too short.
     """
     source = output["src"]
     due = np.zeros(len(source), dtype=np.int64)
     for src in np.unique(source):
-        own = source == src
-        due[own] = due_ns[src][np.searchsorted(ts[src], output["ts"][own])]
+        mask = source == src
+        due[mask] = due_ns[src][np.searchsorted(ts[src], output["ts"][mask])]
     return due
 
 
@@ -130,22 +130,22 @@ def _rows(batches: Sequence[Batch], dropped_ns: IntArray) -> int:
 
 
 class _Counts:
-    """Counts in log-linear buckets, as HdrHistogram has them with three digits."""
+    """Counts values in log-linear buckets, those of HdrHistogram with three digits."""
 
     def __init__(self) -> None:
         self._values = np.zeros(0, dtype=np.int64)
         self._counts = np.zeros(0, dtype=np.int64)
 
     def add(self, values_ns: npt.NDArray[np.int64]) -> None:
-        found, counts = np.unique(_bucket(values_ns), return_counts=True)
-        values = np.union1d(self._values, found)
+        new, counts = np.unique(_bucket(values_ns), return_counts=True)
+        values = np.union1d(self._values, new)
         total = np.zeros(len(values), dtype=np.int64)
         total[np.searchsorted(values, self._values)] += self._counts
-        total[np.searchsorted(values, found)] += counts
+        total[np.searchsorted(values, new)] += counts
         self._values, self._counts = values, total
 
     def quantile(self, share: float) -> int:
-        """Return the smallest value with that share of the samples at or below; -1: no samples."""
+        """Return the smallest value with a share of the samples at or below it; -1 without samples."""
         running = np.cumsum(self._counts)
         if not len(running):
             return -1

@@ -1,11 +1,11 @@
-"""Cuts an offered load into files, all streams at the same due times, and stages them.
+"""Splits an offered load into files, at the same due times in all streams, and stages them.
 
-A *drop* is what comes due in one period of `file_ms`: one file for each stream that has events in
-it, and one *beat* file with a row for each stream. A beat says how far the input has come: all
-events of the drop and of those before it are a prefix of the total order, because due times never
-decrease along it, so nothing of a stream follows that is before the beat's event time. It also says
-how many rows of the stream there are until then, so that the operator notices when it has a beat
-and not all files of it. A period without events has no drop.
+A *drop* has the events that become due in one period of `file_ms`: one file for each stream with events, and one
+*beat* file with a row for each stream.
+Due times never decrease along the total order, so the events of all drops so far are a prefix of it. A beat states an
+event time before which no event of the stream follows, and the number of the stream's rows so far, so that the
+operator can detect a beat whose files have not all arrived.
+A period without events has no drop.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamlab.engines.spark.layout import Layout
-from streamlab.engines.spark.streaming.stream_files import ROW_GROUP, positioned, stamp
+from streamlab.engines.spark.streaming.stream_files import ROW_GROUP, read_positioned, stamp
 from streamlab.workloads.model.streams.stream import IntArray
 
 BEATS = "beats"
@@ -26,11 +26,10 @@ BEATS = "beats"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drops:
-    """When files are dropped, and which events are in them.
+    """The schedule of drops, and the events in each.
 
     Attributes:
-        planned_ns: int64[k], ascending: when a drop is complete, so that it can be dropped; never
-            after the end of the load.
+        planned_ns: int64[k], ascending: when each drop is complete; never after the end of the load.
         rows: per stream, int64[k + 1]: the events of drop i are rows[i] to rows[i + 1].
         beats: per stream, int64[k]: no event before this event time follows drop i.
     """
@@ -50,39 +49,39 @@ class Drops:
 
 
 def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_ns: int) -> Drops:
-    """Cut streams by due time.
+    """Split streams by due time.
 
     Args:
         ts: event times of each stream.
         due_ns: due times of each stream's events, not after `end_ns`.
         end_ns: end of the load.
-        period_ns: a drop has what is due in [i, i + 1) of these.
+        period_ns: length of the period of a drop.
     """
     periods = np.unique(np.concatenate([due // period_ns for due in due_ns]))
     planned = np.minimum((periods + 1) * period_ns, end_ns)
     rows = tuple(
         np.concatenate([[0], np.searchsorted(due, (periods + 1) * period_ns)]) for due in due_ns
     )
-    # The last event of each prefix in the total order: the latest, and of those the last stream's.
+    # The last event of each prefix in total order: the latest, in ties that of the last stream.
     begin = np.iinfo(np.int64).min
     latest = np.full(len(periods), begin)
     last_src = np.zeros(len(periods), dtype=np.int64)
     for src, times in enumerate(ts):
         if len(times):
-            own = np.where(rows[src][1:] > 0, times[rows[src][1:] - 1], begin)
-            last_src = np.where((own >= latest) & (own > begin), src, last_src)
-            latest = np.maximum(latest, own)
-    # A stream that comes before the last one in ties has nothing more at that event time.
+            last_ts = np.where(rows[src][1:] > 0, times[rows[src][1:] - 1], begin)
+            last_src = np.where((last_ts >= latest) & (last_ts > begin), src, last_src)
+            latest = np.maximum(latest, last_ts)
+    # A stream that precedes that stream has no more events at that event time.
     beats = tuple(latest + (src < last_src) for src in range(len(ts)))
     return Drops(planned_ns=planned, rows=rows, beats=beats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Staged:
-    """Files that wait to be dropped.
+class StagedFiles:
+    """Files ready to be dropped.
 
     Attributes:
-        moves: per drop, where each of its files is and where it goes, the beat file last.
+        moves: per drop, source and target of each file, the beat file last.
         columns: per stream, (name, dtype) of the columns in its files.
     """
 
@@ -90,11 +89,11 @@ class Staged:
     columns: tuple[tuple[tuple[str, str], ...], ...]
 
 
-def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> Staged:
+def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFiles:
     """Write the files of all drops to a staging folder, and make the folders that Spark watches.
 
     Raises:
-        EngineError: an event has the event time kept for the closing heartbeat.
+        EngineError: an event has the event time that is reserved for the closing heartbeat.
     """
     moves: list[list[tuple[str, str]]] = [[] for _ in range(len(drops))]
     columns = []
@@ -111,7 +110,7 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> Staged:
         (staging / folder).mkdir(parents=True)
         (watched / folder).mkdir(parents=True)
     for src, folder in enumerate(folders):
-        table, rows = positioned(plan, src), drops.rows[src]
+        table, rows = read_positioned(plan, src), drops.rows[src]
         columns.append(tuple((field.name, str(field.type)) for field in table.schema))
         for place in np.flatnonzero(np.diff(rows)).tolist():
             begin, end = int(rows[place]), int(rows[place + 1])
@@ -123,4 +122,4 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> Staged:
             "rows": np.array([rows[place + 1] for rows in drops.rows]),
         }
         put(pa.table(beat), BEATS, place)
-    return Staged(moves=tuple(map(tuple, moves)), columns=tuple(columns))
+    return StagedFiles(moves=tuple(map(tuple, moves)), columns=tuple(columns))

@@ -1,4 +1,4 @@
-"""The streaming query under an offered load: files arrive on schedule, whatever Spark does."""
+"""Runs the streaming query under an offered load: files arrive on schedule, independent of Spark."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import IntArray, OfferedLoad
 from streamlab.engines.spark.layout import Layout, ddl
-from streamlab.engines.spark.streaming.file_source import Dropped, Dropper
+from streamlab.engines.spark.streaming.file_source import Dropper, DropTimes
 from streamlab.engines.spark.streaming.latencies import Batch
 from streamlab.engines.spark.streaming.load_files import BEATS, Drops, cut, stage
 from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
@@ -23,16 +23,16 @@ from streamlab.engines.spark.streaming.query import describe, outputs
 from streamlab.workloads.model import Columns
 
 LOOK_S = 0.2
-"""How often a wait looks whether the query or the dropper has failed."""
+"""Interval of the checks whether the query or the dropper has failed."""
 REPORT_S = 5.0
-"""How long the report of a micro-batch may take after its output."""
+"""Longest wait for the report of a micro-batch after its output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
-    """What an open-loop run gave; times are ns after the start of the load.
+class OpenLoopResult:
+    """Result of an open-loop run; times are ns after the start of the load.
 
-    `real_time`: whether the dropper had real-time priority.
+    `real_time` states whether the dropper had real-time priority.
     """
 
     batches: tuple[Batch, ...]
@@ -42,7 +42,7 @@ class Arrived:
 
 
 class OpenLoop:
-    """A streaming query that waits for files, and the process that will drop them."""
+    """Controls a streaming query that waits for files, and the process that drops them."""
 
     def __init__(
         self,
@@ -60,23 +60,23 @@ class OpenLoop:
         """Stage all files and start the query and the dropper; nothing is dropped yet.
 
         Args:
-            session: running.
+            session: a running session.
             plan: the streams.
             ts: event times of each stream.
             load: when events are due.
-            workload: its name.
+            workload: the workload's name.
             output: (name, dtype) of the program's output.
-            period_ns: a file has what comes due in this time.
-            most_events: about how many events a micro-batch may take when it has to catch up.
-            folder: for all files; does not exist.
+            period_ns: length of the period whose events share a file.
+            most_events: about how many events a micro-batch may take when the query catches up.
+            folder: parent of all files; must not exist.
         """
-        self._wanted = {src: len(times) for src, times in enumerate(ts)}
+        self._expected = {src: len(times) for src, times in enumerate(ts)}
         self.drops: Drops = cut(ts, load.due_ns, load.end_ns, period_ns)
         watched = folder / "watched"
         staged = stage(plan, self.drops, folder / "staging", watched)
         query = describe(plan, workload, staged.columns, output, beats=True)
         self._output = query.output
-        self._seen: dict[int, tuple[int, pa.Table]] = {}
+        self._answers: dict[int, tuple[int, pa.Table]] = {}
         self._processed: dict[int, int] = {}
         self._complete = threading.Event()
         largest = int(self.drops.events.max(initial=1))
@@ -95,8 +95,8 @@ class OpenLoop:
         planned = self.drops.planned_ns.tolist()
         self._dropper = Dropper(planned, staged.moves, folder / "plan.json")
 
-    def run(self) -> Arrived:
-        """Let the load begin; return when every event is processed.
+    def run(self) -> OpenLoopResult:
+        """Start the load; return when every event is processed.
 
         Raises:
             EngineCrashError: the query or the dropper failed.
@@ -104,13 +104,13 @@ class OpenLoop:
         start_ns = time.monotonic_ns()
         wall_ns = time.time_ns() - time.monotonic_ns()
         self._dropper.start(start_ns)
-        while any(self._wanted.values()) and not self._complete.wait(LOOK_S):
+        while any(self._expected.values()) and not self._complete.wait(LOOK_S):
             self._check()
         reports = self._reports()
         self._started.stop()
         dropped = self._dropper.result()
         begun = {number: begin - wall_ns - start_ns for number, begin in reports.items()}
-        return self._arrived(start_ns, begun, dropped)
+        return self._result(start_ns, begun, dropped)
 
     def close(self) -> None:
         """Stop the query and the dropper. May be called twice."""
@@ -119,9 +119,9 @@ class OpenLoop:
 
     def _sink(self, frame: DataFrame, batch: int) -> None:
         table = frame.toArrow()
-        self._seen[batch] = time.monotonic_ns(), table
-        self._processed |= _acknowledged(table)
-        if self._processed == self._wanted:
+        self._answers[batch] = time.monotonic_ns(), table
+        self._processed |= _acknowledgements(table)
+        if self._processed == self._expected:
             self._complete.set()
 
     def _check(self) -> None:
@@ -135,9 +135,9 @@ class OpenLoop:
 
     def _reports(self) -> Mapping[int, int]:
         """Return when each micro-batch began, on the wall clock in ns."""
-        last = max(self._seen, default=-1)
+        last = max(self._answers, default=-1)
         deadline = time.monotonic() + REPORT_S
-        # The last report comes when the micro-batch is committed, a moment after its output.
+        # Spark reports a micro-batch when it is committed, a moment after its output.
         while time.monotonic() < deadline:
             report = self._started.lastProgress
             if last < 0 or (report is not None and report["batchId"] >= last):
@@ -149,12 +149,14 @@ class OpenLoop:
                 begun[report["batchId"]] = _wall_ns(report["timestamp"])
         return begun
 
-    def _arrived(self, start_ns: int, begun: Mapping[int, int], dropped: Dropped) -> Arrived:
+    def _result(
+        self, start_ns: int, begun: Mapping[int, int], dropped: DropTimes
+    ) -> OpenLoopResult:
         schema = pa.schema([(n, pa.from_numpy_dtype(t)) for n, t in self._output])
         batches: list[Batch] = []
         processed: dict[int, int] = {}
-        for number, (at_ns, table) in sorted(self._seen.items()):
-            processed |= _acknowledged(table)
+        for number, (at_ns, table) in sorted(self._answers.items()):
+            processed |= _acknowledgements(table)
             columns = {name: table[name].to_numpy() for name in schema.names}
             real = columns["src"] >= 0
             done_ns = at_ns - start_ns
@@ -166,21 +168,21 @@ class OpenLoop:
                     processed=dict(processed),
                 )
             )
-        whole = {
+        answer = {
             name: np.concatenate(
                 [np.zeros(0, dtype), *(batch.output[name] for batch in batches)], dtype=dtype
             )
             for name, dtype in self._output
         }
-        return Arrived(
+        return OpenLoopResult(
             batches=tuple(batches),
             dropped_ns=np.array(dropped.times_ns, dtype=np.int64),
             real_time=dropped.real_time,
-            columns=whole,
+            columns=answer,
         )
 
 
-def _acknowledged(table: pa.Table) -> dict[int, int]:
+def _acknowledgements(table: pa.Table) -> dict[int, int]:
     source = table["src"].to_numpy()
     at = np.flatnonzero(source < 0)
     rows = table["ts"].to_numpy()[at]
@@ -200,5 +202,5 @@ def _reader(
     session: SparkSession, columns: Sequence[tuple[str, str]], files: int
 ) -> DataStreamReader:
     reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", files)
-    # A folder that keeps what was read takes longer to list with every file.
+    # Delete files after reading, since listing a folder takes longer with every file in it.
     return reader.option("cleanSource", "delete")

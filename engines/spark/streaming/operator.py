@@ -1,15 +1,14 @@
-"""The streaming query: one stateful operator over all streams.
+"""Implements the streaming query as one stateful operator over all streams.
 
-A stateless Python step first packs runs of events into one row each (a few hundred kilobytes of
-column bytes). What is shuffled, grouped and handed to the stateful operator is then a few rows per
-micro-batch, and the cost per event is that of copying its bytes.
+A stateless Python step first packs each run of events into one row (a few hundred kilobytes of column bytes). Spark
+then shuffles and groups a few rows per micro-batch, and an event costs only the copy of its bytes.
 
-Where an event's output needs no other bulk event (page views), there is one group per stream, to
-which all markers are replicated; otherwise there is one group.
+If an event's output needs no other bulk event (page views), there is one group per stream, and all markers are
+replicated to each group; otherwise there is one group.
 
-Under an offered load every micro-batch also brings beats, which say how far the input has come
-(`load_files.py`), and every group answers with acknowledgements: an output row for each of its own
-streams, with `src` -1 - stream, whose `ts` is the number of that stream's events processed.
+Under an offered load every micro-batch also has beats, which state how far the input has come (`load_files.py`).
+Every group then emits acknowledgements: a row for each of its streams, with `src` = -1 - stream and `ts` = the number
+of that stream's events processed.
 """
 
 import pickle
@@ -28,28 +27,28 @@ from streamlab.engines.spark.streaming.kernels import KERNELS
 PACKED = "group int, src int, events binary"
 RESULT = "rows binary"
 RESULT_ROWS = 1 << 14
-"""Output rows packed into one: a quarter of a megabyte, no huge object to the JVM."""
-STATE = "held binary"
+"""Output rows packed into one: a quarter of a megabyte, not a huge object for the JVM."""
+STATE = "value binary"
 BEAT = (("src", "int64"), ("ts", "int64"), ("rows", "int64"))
 BEAT_SRC = -1
-"""Stands for the stream in a packed row of beats."""
+"""`src` of a packed row of beats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What the Python workers must know; sent to them with the query.
+    """The description of the query for Python workers; sent to them with the query.
 
     Attributes:
-        workload: its name.
-        columns: of each stream, (name, dtype) of its columns in the files.
-        kinds: of each stream, the kinds that occur.
+        workload: the workload's name.
+        columns: per stream, (name, dtype) of the columns in its files.
+        kinds: per stream, the kinds that occur.
         n_kinds: number of kinds.
         keys: number of keys.
-        payload: the markers' payload column, or `ts` when they have none.
+        payload: the markers' payload column, or `ts` if they have none.
         per_stream: whether there is one group per stream.
-        labels: of each group, the value that stands for it in the `group` column.
+        labels: per group, its value in the `group` column.
         output: (name, dtype) of the output, with `src` last.
-        beats: whether beats tell how far streams have come, and are acknowledged.
+        beats: whether beats state how far streams have come, and are acknowledged.
     """
 
     workload: str
@@ -80,9 +79,9 @@ def packer(
     """Return the step that packs the rows of one source, column after column.
 
     Args:
-        query: what the workers must know.
+        query: the query's description.
         src: the stream, or BEAT_SRC.
-        groups: which need them.
+        groups: the groups that need the rows.
     """
     labels = [query.labels[group] for group in groups]
 
@@ -121,23 +120,25 @@ def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
         key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         group = query.labels.index(int(key[0]))
-        pending, held = pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
+        pending, values = (
+            pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
+        )
         sources = query.sources_of(group)
         runs = _unpacked_runs(query, frames)
         for beat in runs.pop(BEAT_SRC, []):
             for src, ts, rows in zip(*beat.values(), strict=True):
                 if src in sources:
                     pending.promise(int(src), int(ts), int(rows))
-        for src, found in runs.items():
-            (pending.add_unordered if query.beats else pending.add)(src, found)
+        for src, added in runs.items():
+            (pending.add_unordered if query.beats else pending.add)(src, added)
         pending.settle()
         complete = pending.take(sources)
         if complete:
             prefix = separate(complete, query.kinds, query.n_kinds, query.payload)
-            output = KERNELS[query.workload](held, prefix, query.keys)
+            output = KERNELS[query.workload](values, prefix, query.keys)
         else:
             output = {}
-        state.update((pickle.dumps((pending, held), protocol=5),))
+        state.update((pickle.dumps((pending, values), protocol=5),))
         packed = _pack_output(query, output)
         if query.beats:
             packed += _pack_output(query, _acknowledgement(query, group, pending))
@@ -156,18 +157,18 @@ def _pack_output(query: Query, output: Mapping[str, Any]) -> list[bytes]:
 
 
 def _acknowledgement(query: Query, group: int, pending: Pending) -> dict[str, Any]:
-    own = (group,) if query.per_stream else tuple(range(len(query.kinds)))
-    rows = {name: np.zeros(len(own)) for name, _ in query.output}
-    rows["ts"] = np.array([pending.taken.get(src, 0) for src in own])
-    rows["src"] = BEAT_SRC - np.array(own)
+    sources = (group,) if query.per_stream else tuple(range(len(query.kinds)))
+    rows = {name: np.zeros(len(sources)) for name, _ in query.output}
+    rows["ts"] = np.array([pending.taken.get(src, 0) for src in sources])
+    rows["src"] = BEAT_SRC - np.array(sources)
     return rows
 
 
 def unpacker(query: Query) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the step that turns the operator's packed output into rows.
 
-    `applyInPandasWithState` pays several times more for a row than for its bytes: it pads a column
-    of Python objects for the state beside every output.
+    `applyInPandasWithState` costs several times more per row than per byte: it pads a column of Python objects for
+    the state next to every output.
     """
     names = [name for name, _ in query.output]
 

@@ -1,4 +1,4 @@
-"""Builds and runs the streaming query over the files that `split` wrote."""
+"""Builds and runs the streaming query over the files of `stream_files.split`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,16 +29,16 @@ PAYLOADS = {
     "keyed_counter": "ts",
     "page_view_join": "meta",
 }
-"""Which payload the markers of a workload carry; `ts` stands for none."""
+"""The payload column of a workload's markers; `ts` if they have none."""
 PER_STREAM = frozenset({"page_view_join"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """Output in the order of emission, rows read, and the number of micro-batches.
+class QueryResult:
+    """Result of a streaming query: output in the order of emission, rows read, and number of micro-batches.
 
     Attributes:
-        state_rows_peak: most rows in Spark's state after a micro-batch, where Spark keeps them.
+        state_rows_peak: the most rows in Spark's state store after a micro-batch; 0 if the store counts none.
     """
 
     columns: Columns
@@ -55,7 +55,7 @@ def describe(
     *,
     beats: bool = False,
 ) -> Query:
-    """Return what the Python workers must know."""
+    """Return the description of a query for Python workers."""
     return Query(
         workload=workload,
         columns=columns,
@@ -82,11 +82,11 @@ def outputs(sources: Sequence[DataFrame], query: Query) -> DataFrame:
     return packed.mapInArrow(unpacker(query), ddl(query.output))
 
 
-def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> Ran:
+def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> QueryResult:
     """Run the query until all files are processed.
 
-    Each micro-batch takes one file of every stream. The sink hands each micro-batch's output to the
-    driver as Arrow, once: a repeated micro-batch replaces its own output.
+    Each micro-batch takes one file of every stream. The sink loads its output into the driver as Arrow; a repeated
+    micro-batch replaces its earlier output.
     """
     sources = [_source(session, query, files, src) for src in range(len(query.kinds))]
     schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in query.output])
@@ -95,15 +95,14 @@ def run(session: SparkSession, query: Query, files: Path, checkpoint: Path) -> R
 
 def run_to_end(
     output: DataFrame, checkpoint: Path, schema: pa.Schema, take: Callable[[DataFrame], pa.Table]
-) -> Ran:
-    """Run a query until all its files are processed, and return what it gave.
+) -> QueryResult:
+    """Run a query until all its files are processed, and return its result.
 
     Args:
-        output: of the query, in append mode.
-        checkpoint: an own folder, made by Spark.
-        schema: of the columns wanted.
-        take: brings the output of a micro-batch to the driver. A repeated micro-batch replaces its
-            own.
+        output: the query's output, in append mode.
+        checkpoint: a folder for this query only, made by Spark.
+        schema: schema of the result.
+        take: loads the output of a micro-batch into the driver; a repeated micro-batch replaces its earlier output.
     """
     answers: dict[int, pa.Table] = {}
 
@@ -116,10 +115,10 @@ def run_to_end(
     )
     started.awaitTermination()
     tables = [answers[batch] for batch in sorted(answers)]
-    whole = pa.concat_tables([schema.empty_table(), *tables])
+    table = pa.concat_tables([schema.empty_table(), *tables])
     progress = started.recentProgress
-    return Ran(
-        columns={name: whole[name].to_numpy() for name in schema.names},
+    return QueryResult(
+        columns={name: table[name].to_numpy() for name in schema.names},
         rows=sum(report["numInputRows"] for report in progress),
         micro_batches=len(answers),
         state_rows_peak=max(map(_state_rows, progress), default=0),

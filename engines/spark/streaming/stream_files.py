@@ -1,8 +1,7 @@
-"""Cuts each stream into files that arrive one after the other, and closes it with a heartbeat.
+"""Splits each stream into the files of micro-batches, and closes it with a heartbeat.
 
-A source that replays a recording must say when a stream has ended: the last file of each stream
-ends with a row whose event time is `END`, a heartbeat that promises that nothing follows. Without
-it no engine could release what waits for streams that have run dry.
+The last file of each stream ends with a row whose event time is `END`: a heartbeat that promises that no event
+follows. Without it the query could not release events that wait for an ended stream.
 """
 
 import os
@@ -19,29 +18,29 @@ from streamlab.workloads.datasets.dataset import DatasetStream
 END = np.iinfo(np.int64).max
 """Event time of the closing heartbeat; above that of any event."""
 ROW_GROUP = 1 << 18
-"""Rows per row group: the unit in which Spark splits a file among tasks."""
+"""Rows per row group, the unit by which Spark splits a file among tasks."""
 
 
 def split(plan: Layout, folder: Path, files: int) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """Write every stream as `files` files of equal numbers of rows; return each one's columns.
+    """Write every stream as `files` files of equal numbers of rows; return the columns of each stream.
 
-    Streams are cut by rows, so that the micro-batches of different streams do not end at the same
-    event time. A stream with markers gets a further column `pos`, the position of each row: markers
-    depend on each other, so their order must survive equal event times.
+    Streams are split by rows, so that their micro-batches do not end at the same event time. A stream with markers
+    gets a column `pos`, the position of each row: markers depend on each other, so ties must keep their order.
 
     Raises:
-        EngineError: an event has the event time kept for the closing heartbeat.
+        EngineError: an event has the event time that is reserved for the closing heartbeat.
     """
     return tuple(
-        _split_one(plan, src, folder / f"stream-{src}", files) for src in range(len(plan.streams))
+        _split_stream(plan, src, folder / f"stream-{src}", files)
+        for src in range(len(plan.streams))
     )
 
 
-def positioned(plan: Layout, src: int) -> pa.Table:
-    """Return a stream's rows; with the column `pos` where it has markers.
+def read_positioned(plan: Layout, src: int) -> pa.Table:
+    """Return a stream's rows; with the column `pos` if it has markers.
 
     Raises:
-        EngineError: an event has the event time kept for the closing heartbeat.
+        EngineError: an event has the event time that is reserved for the closing heartbeat.
     """
     stream = plan.streams[src]
     check_end(stream)
@@ -55,23 +54,23 @@ def check_end(stream: DatasetStream) -> None:
     """Check that no event has the time of the closing heartbeat.
 
     Raises:
-        EngineError: one has.
+        EngineError: an event has it.
     """
     if stream.rows and stream.ts_max == END:
         raise EngineError(
             f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
-            "which the spark engine keeps for its closing heartbeat; shift the event times down"
+            "which the spark engine reserves for its closing heartbeat; shift the event times down"
         )
 
 
 def stamp(path: Path, place: int) -> None:
-    """Give a file a modification time that tells its place: the file source takes files by it."""
+    """Set a file's modification time by its place, which orders files for Spark's file source."""
     os.utime(path, (1_000_000_000 + place, 1_000_000_000 + place))
 
 
-def _split_one(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[str, str], ...]:
+def _split_stream(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[str, str], ...]:
     folder.mkdir(parents=True)
-    table = positioned(plan, src)
+    table = read_positioned(plan, src)
     closing = pa.table(
         {f.name: pa.array([END if f.name in ("ts", "pos") else 0], f.type) for f in table.schema},
         schema=table.schema,

@@ -62,12 +62,12 @@ def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("variant", "options", "said"),
     [
-        ("automatic", {"state": "disk"}, "state of flink is 'disk'; one of heap, rocksdb"),
-        ("automatic", {"heap_mb": -1}, "heap_mb of flink is -1; an integer of at least 0"),
-        ("automatic", {"warm_up_rounds": True}, "is True; an integer"),
+        ("automatic", {"state": "disk"}, "state of flink is 'disk'; use one of heap, rocksdb"),
+        ("automatic", {"heap_mb": -1}, "heap_mb of flink is -1; use an integer of at least 0"),
+        ("automatic", {"warm_up_rounds": True}, "is True; use an integer"),
         ("automatic", {"nosuch": 1}, "no option 'nosuch'; it has state"),
         ("automatic", {"service": "rmi"}, "option service of flink is for variant manual"),
-        ("manual", {"state": "rocksdb"}, "manual of flink keeps its state in fields"),
+        ("manual", {"state": "rocksdb"}, "manual of flink stores its state in fields"),
     ],
 )
 def test_a_wrong_option_is_told(variant, options, said):

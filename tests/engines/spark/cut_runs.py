@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from streamlab.engines.spark.generic.files import closed
 from streamlab.engines.spark.generic.segments import segments
-from streamlab.engines.spark.generic.steps import Step, nothing_kept, parcels_of, pieces
-from streamlab.engines.spark.generic.tables import in_order, unpacked
-from streamlab.engines.spark.generic.task_reference import Shipped
+from streamlab.engines.spark.generic.steps import Step, initial_step_state, parcels_of, pieces
+from streamlab.engines.spark.generic.tables import sort_by_place, unpack
+from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.model.reference import apply
 from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
 
-def shipped_for(data, workers):
+def reference_for(data, workers):
     ends = [int(s.ts[-1]) for s in data.streams if len(s)]
     cut = [] if data.until_ts is None else [data.until_ts - 1]
-    return Shipped(
+    return TaskReference(
         alphabet=data.alphabet,
         streams=len(data.streams),
         workers=workers,
@@ -51,7 +51,7 @@ def micro_batches(data, cuts):
 
 def run(program, data, workers, cuts, seed):
     """Return what the steps give, in the order in which micro-batches gave it."""
-    shipped, rng = shipped_for(data, workers), random.Random(seed)
+    reference, rng = reference_for(data, workers), random.Random(seed)
     cut = segments(program, data.alphabet, workers)
     kept, answers = {}, []
     for batches in micro_batches(data, cuts):
@@ -59,21 +59,21 @@ def run(program, data, workers, cuts, seed):
             parcel
             for src, batch in batches
             for piece in pieces(batch)
-            for parcel in parcels_of(cut, shipped.alphabet, data.streams[src].kinds, src, piece)
+            for parcel in parcels_of(cut, reference.alphabet, data.streams[src].kinds, src, piece)
         ]
         for index in range(len(cut.segments)):
             rng.shuffle(parcels)
-            step, made = Step(shipped=shipped, cut=cut, index=index), []
+            step, made = Step(reference=reference, cut=cut, index=index), []
             for group in {parcel.group for parcel in parcels}:
                 own = [parcel for parcel in parcels if parcel.group == group]
                 before = kept.get((index, group))
-                held = nothing_kept(shipped) if before is None else pickle.loads(before)
+                held = initial_step_state(reference) if before is None else pickle.loads(before)
                 made += step.process(group, held, own, ended=False)
                 kept[index, group] = pickle.dumps(held)
             parcels = made
-        tables = [unpacked(parcel.records) for parcel in parcels]
+        tables = [unpack(parcel.records) for parcel in parcels]
         if tables:
-            answers.append(in_order(tables, cut.segments[-1].places_out))
+            answers.append(sort_by_place(tables, cut.segments[-1].places_out))
     output = program.output
     return {
         name: np.concatenate(

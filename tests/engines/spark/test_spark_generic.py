@@ -169,11 +169,11 @@ def test_a_field_that_spark_has_no_type_for_is_refused(tmp_path):
 def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
     given = spark_task(own, ordinary_input(own), tmp_path, variant="generic-batch")
     nameless = replace(given, workload=replace(own, reference=""))
-    assert "find a program by reference: no workload 'negated'" in SparkEngine().unsupported(
+    assert "load a program by reference: no workload 'negated'" in SparkEngine().unsupported(
         nameless
     )
     other = replace(given, workload=replace(own, program=of_tests("BROKEN").program))
-    assert "find another program as" in SparkEngine().unsupported(other)
+    assert "would load another program as" in SparkEngine().unsupported(other)
 
 
 @pytest.mark.parametrize("variant", GENERIC)
@@ -209,7 +209,7 @@ def test_results_that_several_processes_would_keep_in_one_database_are_refused(
     chosen = workload("user_activity").bound({"persist": "sqlite"})
     data = ordinary_input(workload("user_activity"))
     given = spark_task(chosen, data, tmp_path, variant="generic-batch")
-    assert "give query parameter persist=none" in SparkEngine().unsupported(given)
+    assert "set query parameter persist=none" in SparkEngine().unsupported(given)
 
 
 @pytest.mark.full
@@ -245,9 +245,9 @@ def pass_on(key, value, out):
 @pytest.mark.parametrize(
     ("period", "field", "reason"),
     [
-        (64, np.int64, "the input has 16,777,217, one every 64; at most 16,777,216 are taken"),
-        (65, np.longdouble, "no type for field v of what tick gives, which is float128"),
-        (65, np.int64, "workers find another program as"),
+        (64, np.int64, "at most 16,777,216 markers, and the input has 16,777,217, one every 64"),
+        (65, np.longdouble, "no type for field v of vertex tick's output, which is float128"),
+        (65, np.int64, "workers would load another program as"),
     ],
     ids=["markers", "a field", "nothing of the graph itself"],
 )

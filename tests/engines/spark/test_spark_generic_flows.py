@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streamlab.engines.spark.generic.graph_items import OUT, Items
 from streamlab.engines.spark.generic.segments import segments
-from streamlab.engines.spark.generic.tables import packed, unpacked
+from streamlab.engines.spark.generic.tables import pack, unpack
 from streamlab.workloads.model import Alphabet, Input, OutputType, Stream
 from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.answers.trace import compare
@@ -37,7 +37,7 @@ def test_random_graphs_answer_as_one_item_after_the_other(draw):
 
 
 def words(flow, workers=3):
-    return segments(flow, Alphabet(kinds=flow.kinds), workers).words
+    return segments(flow, Alphabet(kinds=flow.kinds), workers).description
 
 
 def test_what_reads_the_keys_of_a_sort_is_with_it_and_needs_no_shuffle():
@@ -145,7 +145,7 @@ def test_pairs_travel_as_they_are_whatever_else_has_fields_of_their_names():
     ]
     random.Random(1).shuffle(pairs)
     items = Items(types)
-    table = unpacked(packed(items.table(pairs, [np.arange(len(pairs))])))
+    table = unpack(pack(items.table(pairs, [np.arange(len(pairs))])))
     found = items.pairs(table)
     assert repr([(index, key, tuple(value)) for index, key, value in found]) == repr(pairs)
     assert all(value._fields == types[index].fields for index, _, value in found)

@@ -61,7 +61,7 @@ def test_kinds_that_never_depend_on_each_other_are_groups_of_their_own():
     cut = segments(two_counters(kinds_apart), data.alphabet, 4)
     assert [part.groups for part in cut.segments] == [2]
     assert cut.segments[0].parts.tolist() == [0, 0, 1]
-    assert cut.words == "2 groups"
+    assert cut.description == "2 groups"
 
 
 @pytest.mark.parametrize(("depends", "keyed"), [(kinds_apart, False), (keys_apart, True)])

@@ -179,7 +179,7 @@ def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"variant": "batch", "options": {}}, "nothing arrives"),
+        ({"variant": "batch", "options": {}}, "reads its whole input at once"),
         ({"options": {"file_ms": 0}}, "file_ms must be a whole number from 1"),
     ],
 )

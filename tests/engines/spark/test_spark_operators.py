@@ -160,8 +160,8 @@ def test_a_load_is_refused_with_the_reason(variant, tmp_path):
     data = random_input("wordcount", seed=1)
     given = replace(task("wordcount", data, tmp_path, variant=variant), load=no_load(data))
     reason = {
-        "streaming": "acknowledgements of its own stateful operator",
-        "batch": "nothing arrives",
+        "streaming": "acknowledgements from its stateful operator",
+        "batch": "reads its whole input at once",
     }[variant]
     with pytest.raises(UnsupportedError, match=reason):
         SparkEngine().prepare(given)
@@ -175,7 +175,7 @@ def test_a_form_of_another_workload_is_refused(tmp_path):
 def test_windows_that_overlap_too_much_for_a_plan_are_refused(tmp_path):
     data = random_input("wordcount", seed=1)
     given = task("wordcount", data, tmp_path, params={"wa_ms": 1, "ws_ms": 1001})
-    assert "1,001 windows of 1001 ms every 1 ms" in SparkEngine().unsupported(given)
+    assert "windows of 1001 ms every 1 ms are 1,001" in SparkEngine().unsupported(given)
     given = replace(given, workload=workload("wordcount").bound({"wa_ms": 1, "ws_ms": 1000}))
     assert SparkEngine().unsupported(given) is None
 
@@ -189,7 +189,7 @@ def far(name, ts, folder):
 def test_event_times_that_no_timestamp_holds_are_refused_where_time_is_used(tmp_path):
     for name in ("wordcount", "scale_join"):
         given = far(name, 2**60, tmp_path / name)
-        assert "64 bits of microseconds" in SparkEngine().unsupported(given)
+        assert "64-bit microseconds" in SparkEngine().unsupported(given)
     assert SparkEngine().unsupported(far("forward", 2**60, tmp_path / "forward")) is None
 
 

@@ -120,7 +120,7 @@ def test_every_pipeline_has_a_relation_or_a_reason():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_workload_without_a_relation_is_refused_with_the_reason(variant, tmp_path):
     given = task("parametric", ordinary_input(workload("parametric")), tmp_path, variant=variant)
-    with pytest.raises(UnsupportedError, match="no query for parametric: its operators are made"):
+    with pytest.raises(UnsupportedError, match="no query for parametric: its operators cost"):
         SparkEngine().prepare(given)
 
 
@@ -136,7 +136,10 @@ def test_a_load_is_refused_with_the_reason(variant, tmp_path):
         warm_up_ns=0,
         end_ns=0,
     )
-    reason = {"streaming": "operators of a pipeline do not give", "batch": "nothing arrives"}
+    reason = {
+        "streaming": "operators of a pipeline do not send",
+        "batch": "reads its whole input at once",
+    }
     assert reason[variant] in SparkEngine().unsupported(replace(given, load=load))
 
 

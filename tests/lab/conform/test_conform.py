@@ -67,7 +67,7 @@ def test_what_is_right_is_counted_and_what_is_refused_has_its_reason(installed, 
         "refused: more workers than streams: mine has at most 1 worker, got 6"
     )
     assert unsupported == "unsupported, 2: wordcount (batch), paircount (batch)"
-    assert "nothing written for wordcount" in why
+    assert "no query for wordcount" in why
 
 
 def test_a_wrong_answer_is_shown_with_its_first_difference(installed, capsys):
@@ -113,7 +113,7 @@ def test_pytest_has_an_item_for_each_workload_of_an_engine(installed, pytester):
     asked = ("--lab-workload", "event_window", "--lab-workload", "wordcount")
     done = session(pytester, "-rs", "--lab-engine", "mine", *asked)
     done.assert_outcomes(passed=1, skipped=1)
-    done.stdout.fnmatch_lines(["*nothing written for wordcount*"])
+    done.stdout.fnmatch_lines(["*no query for wordcount*"])
     done = session(pytester, "--lab-engine", "wrong", "--lab-workload", "event_window")
     done.assert_outcomes(failed=1)
     cases = ("an ordinary input", "a single stream")
@@ -136,4 +136,4 @@ def test_not_there(lab_conform):
 """)
     done = session(pytester)
     done.assert_outcomes(passed=1, failed=2)
-    done.stdout.fnmatch_lines(["*mine on wordcount: mine/batch has nothing written for wordcount*"])
+    done.stdout.fnmatch_lines(["*mine on wordcount: mine/batch has no query for wordcount*"])

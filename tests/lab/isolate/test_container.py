@@ -109,7 +109,7 @@ def test_right_answer_is_ok_and_its_files_are_where_they_belong(trial, tmp_path,
 def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     row = trial("crash")
     assert row["status"] == "crash"
-    assert row["reason"] == "EngineCrashError: the fake engine crashed, as it was told to"
+    assert row["reason"] == "EngineCrashError: the fake engine crashed, as its variant requires"
     assert "Traceback" in (tmp_path / "trial.log").read_text()
 
 

@@ -58,7 +58,7 @@ def test_wrong_answer_gives_exit_code_4_and_shows_the_difference(capsys, matrix)
 def test_failed_engine_gives_exit_code_3(capsys, matrix):
     code, out, _ = run_lab(capsys, matrix(["correct", "crash"]))
     assert code == EXIT_ENGINE_FAILURE
-    assert any("as it was told to" in line for line in out)
+    assert any("as its variant requires" in line for line in out)
 
 
 def test_unsupported_cell_is_shown_with_its_reason_and_is_no_failure(capsys, matrix):

@@ -143,7 +143,7 @@ def test_an_answer_that_is_wrong_on_purpose_says_so(trial_here):
 def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     row = trial("crash")
     assert row["status"] == "crash"
-    assert row["reason"] == "EngineCrashError: the fake engine crashed, as it was told to"
+    assert row["reason"] == "EngineCrashError: the fake engine crashed, as its variant requires"
     assert "Traceback" in (tmp_path / "trial.log").read_text()
 
 

@@ -3,11 +3,11 @@ package streamlab;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Keeps sources from running far ahead of each other in event time, at full speed: what one is
- * ahead waits in the operators' memory. Flink's own alignment works in periods of a second.
+ * Limits how far sources run ahead of each other in event time, at full speed. Events ahead wait in
+ * the operators' memory. Flink's own alignment works in periods of a second, which is too coarse.
  */
 final class Alignment {
-    /** Events of the whole input by which one source may be ahead; some MB. */
+    /** Average number of input events by which one source may be ahead; a few MB. */
     private static final long MOST_EVENTS = 1 << 16;
 
     private final AtomicLongArray reached;
@@ -33,7 +33,7 @@ final class Alignment {
         mostAhead = Math.max(1, (long) (perEvent * MOST_EVENTS));
     }
 
-    /** Says at which time a reader is: that of its next event. */
+    /** Records a reader's position: the time of its next event. */
     void reach(int place, long ts) {
         reached.lazySet(place, ts);
     }
@@ -43,8 +43,8 @@ final class Alignment {
     }
 
     /**
-     * Returns whether a reader whose next event has this time is to wait. The slowest one never is,
-     * however long the gap before its next event.
+     * Returns whether a reader whose next event has this time must wait. The slowest reader never
+     * waits, however long the gap before its next event.
      */
     boolean tooFarAhead(int place, long ts) {
         reach(place, ts);

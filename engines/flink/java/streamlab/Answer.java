@@ -6,8 +6,8 @@ import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.types.CopyableValue;
 
 /**
- * A row of the answer. `stream` and `row` are the event that made it; what the other fields mean is
- * up to the workload.
+ * A row of the answer. `stream` and `row` identify the event that made it; the workload defines the
+ * meaning of the other fields.
  */
 public final class Answer implements CopyableValue<Answer> {
     private static final int BYTES = 8 + 4 + 4 + 4 + 4 + 8 + 8;
@@ -20,7 +20,7 @@ public final class Answer implements CopyableValue<Answer> {
     public long value;
     public long other;
 
-    /** Begins a row that an event makes. */
+    /** Sets the place of this row to that of the event that makes it. */
     public Answer madeBy(Event event) {
         ts = event.ts;
         stream = event.stream;
@@ -56,21 +56,21 @@ public final class Answer implements CopyableValue<Answer> {
     }
 
     @Override
-    public void copyTo(Answer made) {
-        made.ts = ts;
-        made.stream = stream;
-        made.row = row;
-        made.kind = kind;
-        made.key = key;
-        made.value = value;
-        made.other = other;
+    public void copyTo(Answer target) {
+        target.ts = ts;
+        target.stream = stream;
+        target.row = row;
+        target.kind = kind;
+        target.key = key;
+        target.value = value;
+        target.other = other;
     }
 
     @Override
     public Answer copy() {
-        Answer made = new Answer();
-        copyTo(made);
-        return made;
+        Answer copy = new Answer();
+        copyTo(copy);
+        return copy;
     }
 
     @Override

@@ -4,11 +4,11 @@ import org.apache.flink.api.common.state.KeyedStateStore;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 
-/** What tasks do with events where Flink alone spreads the work. */
+/** Implements the tasks of variant `automatic`, where Flink alone spreads the work. */
 final class Automatic {
     private Automatic() {}
 
-    /** Sums between barriers of one share of the values, numbered; they are added up behind. */
+    /** Sums one task's share of the values between barriers, with numbers; a window adds the shares. */
     static final class PartialSums extends Update {
         private long sum;
         private int window;
@@ -26,7 +26,7 @@ final class Automatic {
         }
     }
 
-    /** Views of a page with its metadata, which Flink keeps for each page. */
+    /** Joins views of a page with its metadata, which Flink stores for each page. */
     static final class PageView extends Update {
         private transient ValueState<Integer> metadata;
 
@@ -37,10 +37,10 @@ final class Automatic {
 
         @Override
         void take(Event event, Out out) throws Exception {
-            Integer known = metadata.value();
+            Integer current = metadata.value();
             row.madeBy(event).kind = event.kind;
             row.key = event.key;
-            row.other = known == null ? 0 : known;
+            row.other = current == null ? 0 : current;
             if (event.kind == Kind.BULK) {
                 row.value = event.value;
             } else {
@@ -51,7 +51,7 @@ final class Automatic {
         }
     }
 
-    /** A counter for each key, which Flink keeps. */
+    /** Counts the events of each key; Flink stores the counters. */
     static final class Counter extends Update {
         private transient ValueState<Long> count;
 
@@ -62,19 +62,19 @@ final class Automatic {
 
         @Override
         void take(Event event, Out out) throws Exception {
-            Long known = count.value();
+            Long current = count.value();
             if (event.kind == Kind.BULK) {
-                count.update(known == null ? 1 : known + 1);
+                count.update(current == null ? 1 : current + 1);
                 return;
             }
             row.madeBy(event).key = event.key;
-            row.value = known == null ? 0 : known;
+            row.value = current == null ? 0 : current;
             count.update(0L);
             out.collect(row);
         }
     }
 
-    /** Frauds: the model depends on all transactions and they on it, so one task has them all. */
+    /** Detects fraud in one task, since the model and all transactions depend on each other. */
     static final class Fraud extends Update {
         private final Transactions transactions = new Transactions();
 

@@ -4,7 +4,7 @@ import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 
-/** A sink that keeps all rows in memory; the run is over when each of its tasks has them all. */
+/** Stores all rows in memory; the run ends when every task of the sink has all its rows. */
 final class Collect implements Sink<Answer> {
     private final int run;
 

@@ -6,15 +6,15 @@ import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.types.CopyableValue;
 
 /**
- * An event of a program with DGS. Its place in the total order of the input is (ts, stream, row).
+ * An event. Its place in the total order of the input is (ts, stream, row).
  *
- * <p>A `CopyableValue` is what Flink serializes with the least ado: these bytes and no others.
+ * <p>Flink serializes a `CopyableValue` with the least overhead: exactly these bytes.
  */
 public final class Event implements CopyableValue<Event> {
     private static final int BYTES = 8 + 2 + 4 + 1 + 4 + 8;
 
     public long ts;
-    /** Which stream of the input; streams are few, so two bytes on the wire. */
+    /** Index of the stream; two bytes on the wire, since streams are few. */
     public int stream;
     public int row;
     public int kind;
@@ -58,9 +58,9 @@ public final class Event implements CopyableValue<Event> {
 
     @Override
     public Event copy() {
-        Event made = new Event();
-        copyTo(made);
-        return made;
+        Event copy = new Event();
+        copyTo(copy);
+        return copy;
     }
 
     @Override

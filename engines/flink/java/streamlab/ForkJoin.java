@@ -5,38 +5,39 @@ import java.rmi.RemoteException;
 import java.util.concurrent.Semaphore;
 
 /**
- * Synchronization between tasks, beside Flink: the leaves of a tree join their states, its root
- * works on them, and forks what each goes on with (DGS paper, section 4.3 and figure 7).
+ * Synchronizes tasks outside Flink: the leaves of a tree join their states, and its root updates
+ * the joined state and forks it to the leaves (DGS paper, section 4.3 and figure 7).
  *
- * <p>Each tree has as many leaves as the service was made for. A leaf calls `join` and the root
- * `gather`, then `fork`, once for every synchronizing event of the tree, all in the same order.
+ * <p>All trees have the same number of leaves. For every synchronizing event of a tree, in the same
+ * order everywhere, each leaf calls `join` and the root calls `gather`, then `fork`.
  */
 interface ForkJoin extends Remote {
-    /** Gives a leaf's state to the root, waits until the root has forked, and returns the leaf's. */
+    /** Passes a leaf's state to the root, waits for the fork, and returns the leaf's new state. */
     long join(int tree, int leaf, long state) throws RemoteException, InterruptedException;
 
     /** Waits until all leaves of a tree have joined, and returns their states. */
     long[] gather(int tree) throws RemoteException, InterruptedException;
 
-    /** Lets all leaves go on, with this state. */
+    /** Releases all leaves with this state. */
     void fork(int tree, long state) throws RemoteException;
 
     /** Two semaphores for each leaf of each tree, as in the paper. */
     final class Service implements ForkJoin {
-        /** Held by a leaf that is ready to be joined, and by one that may go on. */
+        /** Released by a leaf when its state is ready, and acquired by the root. */
         private final Semaphore[][] joined;
 
+        /** Released by the root when the new state is ready, and acquired by the leaf. */
         private final Semaphore[][] forked;
         /** Written by a leaf before it releases `joined`, read by the root after it acquired it. */
-        private final long[][] ofLeaf;
+        private final long[][] leafStates;
         /** Written by the root before it releases `forked`, read by the leaf after it acquired it. */
-        private final long[] ofRoot;
+        private final long[] rootStates;
 
         Service(int trees, int leaves) {
             joined = new Semaphore[trees][leaves];
             forked = new Semaphore[trees][leaves];
-            ofLeaf = new long[trees][leaves];
-            ofRoot = new long[trees];
+            leafStates = new long[trees][leaves];
+            rootStates = new long[trees];
             for (int tree = 0; tree < trees; tree++) {
                 for (int leaf = 0; leaf < leaves; leaf++) {
                     joined[tree][leaf] = new Semaphore(0);
@@ -47,10 +48,10 @@ interface ForkJoin extends Remote {
 
         @Override
         public long join(int tree, int leaf, long state) throws InterruptedException {
-            ofLeaf[tree][leaf] = state;
+            leafStates[tree][leaf] = state;
             joined[tree][leaf].release();
             forked[tree][leaf].acquire();
-            return ofRoot[tree];
+            return rootStates[tree];
         }
 
         @Override
@@ -58,12 +59,12 @@ interface ForkJoin extends Remote {
             for (Semaphore leaf : joined[tree]) {
                 leaf.acquire();
             }
-            return ofLeaf[tree].clone();
+            return leafStates[tree].clone();
         }
 
         @Override
         public void fork(int tree, long state) {
-            ofRoot[tree] = state;
+            rootStates[tree] = state;
             for (Semaphore leaf : forked[tree]) {
                 leaf.release();
             }

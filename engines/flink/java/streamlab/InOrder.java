@@ -9,13 +9,13 @@ import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Hands events to an update in the total order of the input.
+ * Passes events to an update in the total order of the input.
  *
- * <p>Flink keeps the order of each channel and none between them. So events wait here, a queue for
- * each stream of the input and source that reads it, until the watermark has passed them; then the
- * queues are merged. What waits is a few events for each watermark, and what one source is ahead of
- * another. As in the programs of the DGS paper it is kept in the operator and not in Flink's state:
- * a job that failed would have to begin again.
+ * <p>Flink keeps the order within a channel but not between channels. Events therefore wait here, in
+ * one queue for each stream and source that reads it, until the watermark passes them; then the
+ * queues are merged. The queues hold a few events per watermark, plus the lead of one source over
+ * another. As in the programs of the DGS paper, they are fields of the operator, not Flink state: a
+ * failed job would have to restart from the beginning.
  */
 final class InOrder extends AbstractStreamOperator<Answer>
         implements OneInputStreamOperator<Event, Answer> {
@@ -27,7 +27,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
     private transient Run shared;
     /** By stream and kind; bulk and synchronizing events of one stream may have two sources. */
     private transient ArrayDeque<Event>[][] waiting;
-    /** The queues of `waiting` that are there. */
+    /** The queues of `waiting` that are not null. */
     private transient List<ArrayDeque<Event>> queues;
     private transient Update.Out out;
     private transient long released;
@@ -60,7 +60,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
         update.open(shared, task, labels == null ? null : getKeyedStateStore());
     }
 
-    /** Leaves the key as it is: an event that arrives is kept, and its state is not touched. */
+    /** Does not set the key: an arriving event only waits, and no keyed state is used. */
     @Override
     @SuppressWarnings("rawtypes")
     public void setKeyContextElement1(StreamRecord record) {}
@@ -70,7 +70,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
         Event event = record.getValue();
         if (event.ts <= released) {
             throw new IllegalStateException(
-                    "an event of time " + event.ts + " came behind the watermark " + released);
+                    "an event of time " + event.ts + " arrived after the watermark " + released);
         }
         waiting[event.stream][event.kind].add(event);
     }
@@ -98,11 +98,11 @@ final class InOrder extends AbstractStreamOperator<Answer>
         super.processWatermark(mark);
     }
 
-    private static boolean isBefore(Event one, Event other) {
-        if (one.ts != other.ts) {
-            return one.ts < other.ts;
+    private static boolean isBefore(Event a, Event b) {
+        if (a.ts != b.ts) {
+            return a.ts < b.ts;
         }
-        return one.stream != other.stream ? one.stream < other.stream : one.row < other.row;
+        return a.stream != b.stream ? a.stream < b.stream : a.row < b.row;
     }
 
     private void take(Event event) throws Exception {
@@ -111,7 +111,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
         }
         update.take(event, out);
         if (shared.paced) {
-            // Of several tasks that take the same event, the last one counts, or one close to it.
+            // If several tasks take the same event, the last time counts; races lose little.
             long[] done = shared.doneNs[event.stream];
             done[event.row] = Math.max(done[event.row], shared.nowNs());
         }

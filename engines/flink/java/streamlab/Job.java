@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
 
-/** What is to be run, as the lab's side wrote it into a folder, and the input in memory. */
+/** Reads the settings of a job from the folder that the adapter wrote, and the input into memory. */
 final class Job {
     final Path folder;
     final Stream[] streams;
@@ -14,12 +14,12 @@ final class Job {
     final String variant;
     final int workers;
     final boolean offered;
-    private final Properties given = new Properties();
+    private final Properties settings = new Properties();
 
     Job(Path folder) throws IOException {
         this.folder = folder;
         try (Reader text = Files.newBufferedReader(folder.resolve("job.properties"))) {
-            given.load(text);
+            settings.load(text);
         }
         workload = text("workload");
         variant = text("variant");
@@ -32,11 +32,11 @@ final class Job {
     }
 
     String text(String name) {
-        String found = given.getProperty(name);
-        if (found == null) {
+        String value = settings.getProperty(name);
+        if (value == null) {
             throw new IllegalArgumentException("job.properties has no " + name);
         }
-        return found;
+        return value;
     }
 
     int number(String name) {
@@ -47,7 +47,7 @@ final class Job {
         return Long.parseLong(text(name));
     }
 
-    /** How many rows of each stream there are: all, or those that a warm-up takes. */
+    /** Returns the number of rows of each stream: all, or those of a warm-up. */
     int[] rows(boolean warmUp) {
         int[] rows = new int[streams.length];
         for (int index = 0; index < rows.length; index++) {

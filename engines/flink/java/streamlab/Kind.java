@@ -1,8 +1,8 @@
 package streamlab;
 
-/** Numbers that the workloads have fixed (workloads/suite). */
+/** Constants of the workloads (workloads/suite). */
 final class Kind {
-    /** The kind of which there are many events, which do not depend on each other. */
+    /** The kind of the many events that do not depend on each other. */
     static final int BULK = 0;
 
     /** The kind that all events (of its key) depend on. */
@@ -13,7 +13,7 @@ final class Kind {
 
     static final int AGGREGATE = 1;
 
-    /** Transactions and models are compared modulo this. */
+    /** Modulus by which transactions and models are compared. */
     static final long MODULUS = 1000;
 
     /** The user in page_view_join's output for an update. */

@@ -22,9 +22,9 @@ import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
- * Runs one job on a cluster in this process, by commands from standard input: `go` starts the clock
- * of a job that is deployed and waits, `answer` writes what came of it. Each is answered by a line on
- * standard output; its end is the end of this process.
+ * Runs one job on a cluster in this process, controlled by commands on standard input: `go` starts
+ * the clock of the deployed job, `answer` writes its rows. The reply to each is a line on standard
+ * output. The process ends when standard input ends.
  */
 public final class Main {
     private static final int DEPLOYMENT_POLL_MS = 5;
@@ -38,10 +38,10 @@ public final class Main {
         this.cluster = cluster;
     }
 
-    /** Takes the folder of the job. */
+    /** Starts the process; the argument is the folder of the job. */
     public static void main(String[] arguments) throws Exception {
-        PrintStream said = System.out;
-        System.setOut(System.err); // only answers to commands are said
+        PrintStream replies = System.out;
+        System.setOut(System.err); // Only replies to commands go to standard output.
         Path folder = Path.of(arguments[0]);
         BufferedReader commands =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -50,34 +50,34 @@ public final class Main {
             Job job = new Job(folder);
             MiniCluster cluster = new MiniCluster(configuration(job));
             cluster.start();
-            new Main(job, cluster).serve(commands, said);
+            new Main(job, cluster).serve(commands, replies);
         } catch (Throwable error) {
             error.printStackTrace();
-            said.println("failed " + reason(error));
+            replies.println("failed " + reason(error));
             exit = 1;
         }
-        said.flush();
-        // The cluster's files are in the trial's folder, and nothing outlives this process.
+        replies.flush();
+        // No clean-up is needed: the cluster's files are in the trial's folder.
         Runtime.getRuntime().halt(exit);
     }
 
-    private void serve(BufferedReader commands, PrintStream said) throws Exception {
+    private void serve(BufferedReader commands, PrintStream replies) throws Exception {
         for (int round = 0; round < job.number("warm_up_rounds"); round++) {
-            Deployed warmUp = deploy(true);
-            warmUp.toTheEnd();
+            Deployment warmUp = deploy(true);
+            warmUp.runToEnd();
             warmUp.forget();
         }
         System.gc();
-        Deployed deployed = deploy(false);
-        said.println("ready");
-        said.flush();
+        Deployment timed = deploy(false);
+        replies.println("ready");
+        replies.flush();
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             switch (line) {
-                case "go" -> said.println("done " + deployed.toTheEnd() + " " + deployed.events());
-                case "answer" -> said.println("written " + deployed.write());
+                case "go" -> replies.println("done " + timed.runToEnd() + " " + timed.events());
+                case "answer" -> replies.println("written " + timed.write());
                 default -> throw new IllegalArgumentException("no command " + line);
             }
-            said.flush();
+            replies.flush();
         }
     }
 
@@ -100,7 +100,7 @@ public final class Main {
     }
 
     /** Deploys the job, and returns when all of its tasks wait for the clock. */
-    private Deployed deploy(boolean warmUp) throws Exception {
+    private Deployment deploy(boolean warmUp) throws Exception {
         int number = runs++;
         Run run = new Run(number, job, warmUp);
         Configuration settings = new Configuration();
@@ -123,14 +123,14 @@ public final class Main {
             }
             Thread.sleep(DEPLOYMENT_POLL_MS);
         }
-        return new Deployed(number, run, sinkTasks, result);
+        return new Deployment(number, run, sinkTasks, result);
     }
 
     private boolean isRunning(JobID id) throws Exception {
         AccessExecutionGraph graph = cluster.getExecutionGraph(id).get();
         int tasks = 0;
         for (AccessExecutionVertex task : graph.getAllExecutionVertices()) {
-            // A reader without any stream may have ended already.
+            // A reader without streams may already have ended.
             ExecutionState state = task.getExecutionState();
             if (state != ExecutionState.RUNNING && state != ExecutionState.FINISHED) {
                 return false;
@@ -156,21 +156,21 @@ public final class Main {
     }
 
     /** A job whose tasks wait for the clock. */
-    private static final class Deployed {
+    private static final class Deployment {
         private final int number;
         private final Run run;
         private final int sinkTasks;
         private final CompletableFuture<JobResult> result;
 
-        Deployed(int number, Run run, int sinkTasks, CompletableFuture<JobResult> result) {
+        Deployment(int number, Run run, int sinkTasks, CompletableFuture<JobResult> result) {
             this.number = number;
             this.run = run;
             this.sinkTasks = sinkTasks;
             this.result = result;
         }
 
-        /** Starts the clock, waits for the last row, and returns how long that took in ns. */
-        long toTheEnd() throws Exception {
+        /** Starts the clock, waits for the last row, and returns the duration in ns. */
+        long runToEnd() throws Exception {
             CompletableFuture<Void> allRows =
                     CompletableFuture.runAsync(
                             () -> {
@@ -195,7 +195,7 @@ public final class Main {
         }
 
         int write() throws Exception {
-            check(result.get()); // a task may fail after its last row
+            check(result.get()); // A task may fail after its last row.
             return run.write(run.job.folder);
         }
 

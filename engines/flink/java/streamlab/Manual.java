@@ -3,16 +3,16 @@ package streamlab;
 import org.apache.flink.api.common.state.KeyedStateStore;
 
 /**
- * Synchronization plans as in the DGS paper, section 4.3: leaves take bulk events, roots take the
- * synchronizing ones, and both meet in a service that Flink knows nothing of.
+ * Implements the tasks of variant `manual`: synchronization plans as in the DGS paper, section 4.3.
+ * Leaves process bulk events and roots synchronizing events; both meet in a service outside Flink.
  *
- * <p>A leaf gets every synchronizing event too, which tells it when to join.
+ * <p>A leaf also receives every synchronizing event, to know when to join.
  */
 final class Manual {
     private Manual() {}
 
-    /** What leaves and roots have alike. */
-    private abstract static class Meeting extends Update {
+    /** The common base of leaves and roots. */
+    private abstract static class Node extends Update {
         transient ForkJoin service;
         int task;
 
@@ -23,8 +23,8 @@ final class Manual {
         }
     }
 
-    /** A sum of values. */
-    static final class WindowLeaf extends Meeting {
+    /** Sums values. */
+    static final class WindowLeaf extends Node {
         private long sum;
 
         @Override
@@ -38,7 +38,7 @@ final class Manual {
         }
     }
 
-    static final class WindowRoot extends Meeting {
+    static final class WindowRoot extends Node {
         @Override
         void take(Event event, Out out) throws Exception {
             row.madeBy(event).value = total(service.gather(0));
@@ -47,8 +47,8 @@ final class Manual {
         }
     }
 
-    /** A sum of transactions, and the model against which they are checked. */
-    static final class FraudLeaf extends Meeting {
+    /** Sums transactions, and checks them against the model. */
+    static final class FraudLeaf extends Node {
         private final Transactions transactions = new Transactions();
 
         @Override
@@ -62,7 +62,7 @@ final class Manual {
         }
     }
 
-    static final class FraudRoot extends Meeting {
+    static final class FraudRoot extends Node {
         @Override
         void take(Event event, Out out) throws Exception {
             long sum = total(service.gather(0));
@@ -73,8 +73,8 @@ final class Manual {
         }
     }
 
-    /** The metadata of all pages; there is a tree for each page, and this is a leaf of all. */
-    static final class PageLeaf extends Meeting {
+    /** Stores the metadata of all pages; it is a leaf of every page's tree. */
+    static final class PageLeaf extends Node {
         private final long[] metadata;
 
         PageLeaf(int pages) {
@@ -95,16 +95,16 @@ final class Manual {
         }
     }
 
-    /** The root of the trees of a share of the pages. */
-    static final class PageRoot extends Meeting {
+    /** The root of the trees of some pages. */
+    static final class PageRoot extends Node {
         @Override
         void take(Event event, Out out) throws Exception {
-            long known = service.gather(event.key)[0]; // all leaves have the same
+            long replaced = service.gather(event.key)[0]; // All leaves have the same.
             service.fork(event.key, event.value);
             row.madeBy(event).kind = event.kind;
             row.key = event.key;
             row.value = Kind.NO_USER;
-            row.other = known;
+            row.other = replaced;
             out.collect(row);
         }
     }

@@ -13,20 +13,20 @@ import org.apache.flink.api.connector.source.SourceReader;
 import org.apache.flink.core.io.InputStatus;
 
 /**
- * Reads one task's share of the streams in their total order.
+ * Reads one task's share of the streams in total order.
  *
- * <p>A watermark says that all events before it have been read: it is one less than the time of the
- * last event, since the next may have the same time. It comes after every few events, and under a
- * load before every wait. A load's heartbeats become watermarks when they are due.
+ * <p>A watermark promises that all events up to it have been read: it is the time of the last event
+ * minus 1, since the next event may have the same time. The reader emits one after every few events,
+ * and under a load before every wait. A load's heartbeats become watermarks when they are due.
  */
 final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
-    /** Events to a call of Flink, and to a watermark. */
+    /** Events per call from Flink, and per watermark. */
     private static final int EVENTS_A_CALL = 64;
 
     private static final long ALIGNMENT_WAIT_NS = 20_000;
-    /** What is longer is waited for without the task's thread. */
+    /** Longer waits release the task's thread. */
     private static final long LONG_WAIT_NS = 500_000;
-    /** By how much the thread comes back sooner, to wait for the rest itself. */
+    /** How much earlier the thread resumes, to wait for the rest itself. */
     private static final long EARLY_NS = 200_000;
 
     private static final ScheduledExecutorService TIMER =
@@ -39,11 +39,11 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
 
     private final Run run;
     private final int kinds;
-    /** Streams of this task, ascending, and in each the next row. */
-    private final int[] mine;
+    /** Streams of this task, ascending, and the next row of each. */
+    private final int[] indices;
     private final int[] next;
     private int beat;
-    /** Of the load's heartbeats; all streams of a task have the same. */
+    /** The stream with the load's heartbeats, which are the same for all streams of a task. */
     private final Stream beats;
 
     private final int place;
@@ -55,21 +55,21 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
     MemoryReader(Run run, int kinds, int task, int tasks) {
         this.run = run;
         this.kinds = kinds;
-        List<Integer> found = new ArrayList<>();
+        List<Integer> streams = new ArrayList<>();
         for (int index = task; index < run.rows.length; index += tasks) {
             if ((run.job.streams[index].kinds & kinds) != 0) {
-                found.add(index);
+                streams.add(index);
             }
         }
-        mine = found.stream().mapToInt(Integer::intValue).toArray();
-        next = new int[mine.length];
-        beats = run.paced && mine.length > 0 ? run.job.streams[mine[0]] : null;
-        // Where bulk and synchronizing events have readers of their own, the latter leave out kind 0.
-        place = mine.length == 0 ? -1 : 2 * mine[0] + ((kinds & 1) == 0 ? 1 : 0);
+        indices = streams.stream().mapToInt(Integer::intValue).toArray();
+        next = new int[indices.length];
+        beats = run.paced && indices.length > 0 ? run.job.streams[indices[0]] : null;
+        // If bulk and synchronizing events have separate readers, the latter skip kind 0.
+        place = indices.length == 0 ? -1 : 2 * indices[0] + ((kinds & 1) == 0 ? 1 : 0);
         available = run.gate;
         int first = earliest();
         if (first >= 0) {
-            run.alignment.reach(place, run.job.streams[mine[first]].ts[0]);
+            run.alignment.reach(place, run.job.streams[indices[first]].ts[0]);
         }
     }
 
@@ -90,33 +90,33 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
                 run.handedOver.add(handedOver);
                 return InputStatus.END_OF_INPUT;
             }
-            Stream stream = run.job.streams[mine[at]];
+            Stream stream = run.job.streams[indices[at]];
             int row = next[at];
             if (run.paced) {
-                // What another source hands over is waited for as well: nobody knows it sooner.
+                // Wait for events of another source's kinds, too: no watermark may precede them.
                 long nowNs = run.nowNs();
                 if (stream.dueNs[row] > nowNs) {
                     return await(stream.dueNs[row], nowNs, output);
                 }
             } else if (turn == 0 && run.alignment.tooFarAhead(place, stream.ts[row])) {
-                // All before the next event has been read; who waits for less may go on.
-                say(stream.ts[row] - 1, output);
+                // All events before the next one have been read, so operators may advance to there.
+                emitWatermark(stream.ts[row] - 1, output);
                 LockSupport.parkNanos(ALIGNMENT_WAIT_NS);
                 return InputStatus.MORE_AVAILABLE;
             }
             next[at]++;
             lastTs = stream.ts[row];
             if ((kinds >> stream.kind(row) & 1) != 0) {
-                output.collect(event(stream, mine[at], row), lastTs);
+                output.collect(event(stream, indices[at], row), lastTs);
                 handedOver++;
             }
         }
-        sayWhatIsRead(output);
+        emitProgress(output);
         return InputStatus.MORE_AVAILABLE;
     }
 
     private Event event(Stream stream, int index, int row) {
-        // A new one each time: operators keep it until all that comes before it is there.
+        // A new object each time: operators store it until all earlier events have arrived.
         Event event = new Event();
         event.ts = stream.ts[row];
         event.stream = index;
@@ -130,27 +130,27 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
         return event;
     }
 
-    /** Returns which of the streams has the next event in total order, -1 when all are read. */
+    /** Returns which stream has the next event in total order; -1 when all are read. */
     private int earliest() {
-        int found = -1;
+        int first = -1;
         long ts = Long.MAX_VALUE;
-        for (int at = 0; at < mine.length; at++) {
-            if (next[at] < run.rows[mine[at]]) {
-                long own = run.job.streams[mine[at]].ts[next[at]];
-                if (found < 0 || own < ts) {
-                    found = at;
-                    ts = own;
+        for (int at = 0; at < indices.length; at++) {
+            if (next[at] < run.rows[indices[at]]) {
+                long candidate = run.job.streams[indices[at]].ts[next[at]];
+                if (first < 0 || candidate < ts) {
+                    first = at;
+                    ts = candidate;
                 }
             }
         }
-        return found;
+        return first;
     }
 
-    /** Waits for the next event, or for a heartbeat: one that is due now promises no event to come. */
+    /** Waits for the next event or heartbeat, and emits the heartbeats that are due. */
     private InputStatus await(long dueNs, long nowNs, ReaderOutput<Event> output) {
-        sayWhatIsRead(output);
+        emitProgress(output);
         while (beat < beats.beatTs.length && beats.beatDueNs[beat] <= nowNs) {
-            say(beats.beatTs[beat++], output);
+            emitWatermark(beats.beatTs[beat++], output);
         }
         if (beat < beats.beatTs.length) {
             dueNs = Math.min(dueNs, beats.beatDueNs[beat]);
@@ -166,14 +166,14 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
         return InputStatus.NOTHING_AVAILABLE;
     }
 
-    /** Says how far the events have been read: the next may have the time of the last. */
-    private void sayWhatIsRead(ReaderOutput<Event> output) {
+    /** Emits the watermark of the last event: its time minus 1, since the next may have its time. */
+    private void emitProgress(ReaderOutput<Event> output) {
         if (lastTs != Long.MIN_VALUE) {
-            say(lastTs - 1, output);
+            emitWatermark(lastTs - 1, output);
         }
     }
 
-    private void say(long ts, ReaderOutput<Event> output) {
+    private void emitWatermark(long ts, ReaderOutput<Event> output) {
         if (ts > watermark) {
             watermark = ts;
             output.emitWatermark(new Watermark(ts));

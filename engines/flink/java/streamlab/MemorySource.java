@@ -15,10 +15,10 @@ import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
- * The streams of the input, from memory: each is read by one task, stream i by task i modulo their
- * number. Only events of some kinds are read.
+ * Reads the streams of the input from memory; task i modulo the number of tasks reads stream i. Only
+ * events of some kinds are read.
  *
- * <p>There is nothing to hand out and no recovery: the enumerator has no splits.
+ * <p>The enumerator has no splits, since the assignment is fixed and recovery is not supported.
  */
 final class MemorySource implements Source<Event, MemorySource.NoSplit, Integer> {
     private final int run;
@@ -31,12 +31,12 @@ final class MemorySource implements Source<Event, MemorySource.NoSplit, Integer>
         this.tasks = tasks;
     }
 
-    /** Adds a source of the events of some kinds (a bit each), read by so many tasks. */
+    /** Adds a source of the events of some kinds (one bit each), with a number of tasks. */
     static SingleOutputStreamOperator<Event> of(
             StreamExecutionEnvironment env, int run, int kinds, int tasks, String name) {
         return env.fromSource(
                         new MemorySource(run, kinds, tasks),
-                        WatermarkStrategy.noWatermarks(), // the reader gives its own
+                        WatermarkStrategy.noWatermarks(), // The reader emits watermarks.
                         name,
                         TypeInformation.of(Event.class))
                 .setParallelism(tasks);
@@ -94,7 +94,7 @@ final class MemorySource implements Source<Event, MemorySource.NoSplit, Integer>
 
         @Override
         public T deserialize(int version, byte[] bytes) {
-            throw new UnsupportedOperationException("nothing is kept, so nothing is restored");
+            throw new UnsupportedOperationException("recovery is not supported");
         }
     }
 

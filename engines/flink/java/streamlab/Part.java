@@ -9,9 +9,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The rows that one task of a sink was given, in the order in which it was given them. */
+/** The rows of one task of a sink, in the order of arrival. */
 final class Part {
-    /** Below half of G1's smallest region, above which objects are treated apart. */
+    /** Below half of G1's smallest region; larger objects are allocated separately. */
     private static final int CHUNK_BYTES = 1 << 18;
 
     private final boolean timed;
@@ -19,7 +19,7 @@ final class Part {
     private final List<ByteBuffer> full = new ArrayList<>();
     private ByteBuffer chunk;
 
-    /** Keeps with each row when it came, if `timed`. */
+    /** If `timed`, stores each row's time of arrival. */
     Part(boolean timed) {
         this.timed = timed;
         rowBytes = 8 + 4 + 4 + 4 + 4 + 8 + 8 + (timed ? 8 : 0);
@@ -40,8 +40,8 @@ final class Part {
 
     void write(Path path) throws IOException {
         try (OutputStream file = Files.newOutputStream(path)) {
-            for (ByteBuffer one : full) {
-                file.write(one.array(), 0, one.position());
+            for (ByteBuffer bytes : full) {
+                file.write(bytes.array(), 0, bytes.position());
             }
             file.write(chunk.array(), 0, chunk.position());
         }

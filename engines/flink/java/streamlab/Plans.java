@@ -14,7 +14,7 @@ import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
 
-/** The dataflow of each workload in each variant. */
+/** Builds the dataflow of each workload in each variant. */
 final class Plans {
     private static final int ALL_KINDS = -1;
     private static final int ONLY_BULK = 1 << Kind.BULK;
@@ -32,7 +32,7 @@ final class Plans {
         this.run = run;
     }
 
-    /** Lays out the job in `env` and returns how many tasks its sinks have. */
+    /** Builds the job in `env` and returns the number of tasks of its sinks. */
     static int build(StreamExecutionEnvironment env, Job job, int run) throws RemoteException {
         Plans plans = new Plans(env, job, run);
         plans.build();
@@ -51,12 +51,12 @@ final class Plans {
                     "automatic longest_tweet_per_hashtag" ->
                     tweets();
             case "manual event_window" ->
-                    meeting(1, new Manual.WindowLeaf(), new Manual.WindowRoot());
+                    leavesAndRoots(1, new Manual.WindowLeaf(), new Manual.WindowRoot());
             case "manual fraud_detection" ->
-                    meeting(1, new Manual.FraudLeaf(), new Manual.FraudRoot());
+                    leavesAndRoots(1, new Manual.FraudLeaf(), new Manual.FraudRoot());
             case "manual page_view_join" -> {
                 int pages = job.number("keys");
-                meeting(pages, new Manual.PageLeaf(pages), new Manual.PageRoot());
+                leavesAndRoots(pages, new Manual.PageLeaf(pages), new Manual.PageRoot());
             }
             case "ceiling nothing" -> ceiling();
             default ->
@@ -74,7 +74,7 @@ final class Plans {
     }
 
     private SingleOutputStreamOperator<Event> synchronizing() {
-        // They are few: what waited for a buffer to fill would hold everything up.
+        // They are few: waiting for a full buffer would delay all other events.
         return MemorySource.of(env, run, ONLY_SYNCHRONIZING, 1, "synchronizing")
                 .setBufferTimeout(Math.min(1, job.large("buffer_timeout_ms")));
     }
@@ -92,9 +92,9 @@ final class Plans {
     }
 
     /**
-     * Barriers are broadcast, each task adds up its share of the values, and windows over the
-     * barriers' numbers add up the shares: the number of a partial sum is its watermark (DGS paper,
-     * section 4.2 and appendix G.1.2).
+     * Broadcasts barriers; each task sums its share of the values, and windows over the barriers'
+     * numbers add the shares. The number of a partial sum is its watermark (DGS paper, section 4.2
+     * and appendix G.1.2).
      */
     private void automaticEventWindow() {
         DataStream<Event> events = bulk().forward().union(synchronizing().broadcast());
@@ -135,7 +135,7 @@ final class Plans {
         collect(Tweets.windows(all(), job, run, keys, longest));
     }
 
-    /** One source, and a task behind it that drops everything. */
+    /** Builds one source, followed by a task that drops all events. */
     private void ceiling() {
         collect(
                 all().rebalance()
@@ -144,10 +144,10 @@ final class Plans {
                         .setParallelism(1));
     }
 
-    /** Leaves take bulk events, one for each task; roots take the others, by key. */
-    private void meeting(int trees, Update leaf, Update root) throws RemoteException {
+    /** Builds one leaf per task for bulk events, and roots for synchronizing events by key. */
+    private void leavesAndRoots(int trees, Update leaf, Update root) throws RemoteException {
         ForkJoin.Service service = new ForkJoin.Service(trees, job.workers);
-        boolean remote = job.text("service").equals("rmi"); // through the loopback interface
+        boolean remote = job.text("service").equals("rmi"); // Through the loopback interface.
         Run.of(run).served = service;
         Run.of(run).service =
                 remote ? (ForkJoin) UnicastRemoteObject.exportObject(service, 0) : service;
@@ -161,7 +161,7 @@ final class Plans {
         collect(inOrder(byTree, root, roots, null));
     }
 
-    /** Keys as they are. */
+    /** Returns the keys themselves as labels. */
     private int[] plain() {
         int[] labels = new int[job.number("keys")];
         for (int key = 0; key < labels.length; key++) {
@@ -171,22 +171,22 @@ final class Plans {
     }
 
     /**
-     * Labels that Flink's hash puts on one task after the other. Two pages as they are may meet on
-     * one task; the paper's programs invert the hash, too (appendix G.2.2).
+     * Returns labels that Flink's hash assigns to tasks in turn. With the keys themselves, two pages
+     * may share a task; the paper's programs also invert the hash (appendix G.2.2).
      */
     private int[] spread() {
         int[] labels = new int[job.number("keys")];
         int most = KeyGroupRangeAssignment.computeDefaultMaxParallelism(job.workers);
-        int[] tried = new int[job.workers];
+        int[] nextLabel = new int[job.workers];
         for (int key = 0; key < labels.length; key++) {
             int task = key % job.workers;
-            int label = tried[task];
+            int label = nextLabel[task];
             while (KeyGroupRangeAssignment.assignKeyToParallelOperator(label, most, job.workers)
                     != task) {
                 label++;
             }
             labels[key] = label;
-            tried[task] = label + 1;
+            nextLabel[task] = label + 1;
         }
         return labels;
     }

@@ -12,32 +12,32 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What the tasks of one Flink job share, all of them being in this process: the input, the gate that
- * holds the sources back until the clock starts, and where outputs and times go.
+ * The state that all tasks of one Flink job share in this process: the input, the gate that stops
+ * the sources until the clock starts, and the outputs and times.
  *
- * <p>Jobs are serialized by Flink; functions carry the number of a run and find it here.
+ * <p>Flink serializes jobs, so functions carry the number of a run and look it up here.
  */
 final class Run {
     private static final Map<Integer, Run> RUNS = new ConcurrentHashMap<>();
 
     final Job job;
-    /** How many rows of each stream are read. */
+    /** Number of rows read from each stream. */
     final int[] rows;
-    /** Whether events come when they are due; a warm-up runs at full speed. */
+    /** Whether events arrive when they are due; a warm-up runs at full speed. */
     final boolean paced;
     /** Completed when the clock starts. */
     final CompletableFuture<Void> gate = new CompletableFuture<>();
     /** Set before the gate opens. */
     volatile long startNs;
-    /** How tasks of the manual form reach the service; null otherwise. */
+    /** The service as called by tasks of variant `manual`; else null. */
     volatile ForkJoin service;
-    /** The service itself: RMI keeps no object alive that nobody else holds. */
+    /** The service itself; this reference keeps it alive, since RMI does not. */
     volatile ForkJoin.Service served;
-    /** When each event was handed over and done with, by stream and row; null at full speed. */
+    /** When each event was handed over and finished, by stream and row; null at full speed. */
     final long[][] sentNs;
     final long[][] doneNs;
     final Alignment alignment;
-    /** Events that sources have handed over; each adds its own when it has them all. */
+    /** Events that sources have handed over; each source adds its count at its end. */
     final LongAdder handedOver = new LongAdder();
     private final List<Part> parts = new ArrayList<>();
     private final Semaphore finished = new Semaphore(0);
@@ -69,7 +69,7 @@ final class Run {
         return System.nanoTime() - startNs;
     }
 
-    /** Returns where a sink's task puts its rows. */
+    /** Returns a new container for the rows of a sink's task. */
     Part newPart() {
         Part part = new Part(paced);
         synchronized (parts) {
@@ -82,12 +82,12 @@ final class Run {
         finished.release();
     }
 
-    /** Waits until so many tasks of sinks have all their rows. */
+    /** Waits until `count` tasks of sinks have all their rows. */
     void awaitParts(int count) throws InterruptedException {
         finished.acquire(count);
     }
 
-    /** Writes all rows, a file for each task of a sink, and the times of a load. */
+    /** Writes all rows, one file per task of a sink, and the times of a load. */
     int write(Path folder) throws IOException {
         synchronized (parts) {
             for (int index = 0; index < parts.size(); index++) {
@@ -104,11 +104,11 @@ final class Run {
     }
 
     private long[][] perEvent() {
-        long[][] made = new long[rows.length][];
+        long[][] times = new long[rows.length][];
         for (int index = 0; index < rows.length; index++) {
-            made[index] = new long[rows[index]];
-            Arrays.fill(made[index], -1);
+            times[index] = new long[rows[index]];
+            Arrays.fill(times[index], -1);
         }
-        return made;
+        return times;
     }
 }

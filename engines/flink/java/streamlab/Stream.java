@@ -9,40 +9,40 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.function.IntFunction;
 
-/** A stream of the input as columns in memory. Read before the clock starts; shared by all tasks. */
+/** A stream of the input as columns in memory; read before the clock starts, shared by all tasks. */
 final class Stream {
     /** Elements read at a time. */
     private static final int PART = 1 << 20;
 
     final int rows;
-    /** The kind of all events where there are no tags. */
+    /** The kind of all events if the stream has no tags. */
     final int firstKind;
-    /** Which kinds may occur, a bit each. */
+    /** The kinds that may occur, one bit each. */
     final int kinds;
-    /** How many kinds the alphabet has: a tag is kind + alphabet x key. */
+    /** Number of kinds in the alphabet: a tag is kind + alphabet x key. */
     final int alphabet;
     final long[] ts;
-    /** Null: all events are of the first kind, and of key 0. */
+    /** Null: all events have the first kind and key 0. */
     final int[] tag;
     /** Null: no payload. */
     final long[] value;
-    /** Of lists: those of row i are [listEnd[i - 1], listEnd[i]) of `list`. */
+    /** The list of row i is [listEnd[i - 1], listEnd[i]) of `list`. */
     final int[] listEnd;
     final int[] list;
-    /** When events and heartbeats of an offered load are due, in ns after the start, or null. */
+    /** Due times of an offered load's events and heartbeats, in ns after the start, or null. */
     final long[] dueNs;
     final long[] beatTs;
     final long[] beatDueNs;
 
     Stream(Path folder, int index, int alphabet, String kindsOf) throws IOException {
         this.alphabet = alphabet;
-        String[] named = kindsOf.split(",");
+        String[] numbers = kindsOf.split(",");
         int mask = 0;
-        for (String kind : named) {
+        for (String kind : numbers) {
             mask |= 1 << Integer.parseInt(kind);
         }
         kinds = mask;
-        firstKind = Integer.parseInt(named[0]);
+        firstKind = Integer.parseInt(numbers[0]);
         ts = longs(folder, index, "ts");
         rows = ts.length;
         tag = ints(folder, index, "tag");
@@ -77,7 +77,7 @@ final class Stream {
         void part(ByteBuffer part, T to, int at, int count);
     }
 
-    /** Returns what a file holds; null if there is none. */
+    /** Returns the content of a file; null if it does not exist. */
     private static <T> T read(Path path, int width, IntFunction<T> array, Copy<T> copy)
             throws IOException {
         if (!Files.exists(path)) {
@@ -85,15 +85,15 @@ final class Stream {
         }
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
             int length = Math.toIntExact(file.size() / width);
-            T found = array.apply(length);
+            T values = array.apply(length);
             for (int at = 0; at < length; at += PART) {
                 int count = Math.min(PART, length - at);
                 long begin = (long) at * width;
                 ByteBuffer part =
                         file.map(FileChannel.MapMode.READ_ONLY, begin, (long) count * width);
-                copy.part(part.order(ByteOrder.LITTLE_ENDIAN), found, at, count);
+                copy.part(part.order(ByteOrder.LITTLE_ENDIAN), values, at, count);
             }
-            return found;
+            return values;
         }
     }
 }

@@ -12,9 +12,9 @@ import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindow
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.util.Collector;
 
-/** Aggregates for each key of tweets over Flink's sliding windows. */
+/** Aggregates the keys of tweets over Flink's sliding windows. */
 final class Tweets {
-    /** What is a key of a tweet. */
+    /** The keys of a tweet: its items (words or hashtags), or pairs of items. */
     enum Keys {
         ITEMS,
         PAIRS
@@ -38,19 +38,19 @@ final class Tweets {
                 .aggregate(new Aggregate(longest), new AtTheEnd())
                 .returns(TypeInformation.of(Answer.class))
                 .setParallelism(job.workers)
-                // At the end of the input Flink closes all windows; some are still open.
+                // At the end of the input Flink closes all windows, even those that are still open.
                 .filter(row -> row.ts <= until)
                 .setParallelism(job.workers);
     }
 
-    /** The keys of a tweet, a set or a bag. A tweet is handed over as the place of its list in memory. */
+    /** Emits the keys of a tweet, as a set or a bag. Its items are looked up in memory by row. */
     private static final class Split implements FlatMapFunction<Event, Word> {
         private final int run;
         private final Keys keys;
         private final int distance;
         private final boolean bag;
         private transient Run shared;
-        private transient long[] found;
+        private transient long[] items;
 
         Split(int run, Keys keys, int distance, boolean bag) {
             this.run = run;
@@ -63,26 +63,26 @@ final class Tweets {
         public void flatMap(Event tweet, Collector<Word> out) {
             if (shared == null) {
                 shared = Run.of(run);
-                found = new long[64];
+                items = new long[64];
             }
             Stream stream = shared.job.streams[tweet.stream];
             int begin = tweet.row == 0 ? 0 : stream.listEnd[tweet.row - 1];
             int end = stream.listEnd[tweet.row];
-            int count = keys == Keys.ITEMS ? items(stream, begin, end) : pairs(stream, begin, end);
+            int count = keys == Keys.ITEMS ? addItems(stream, begin, end) : addPairs(stream, begin, end);
             if (!bag) {
-                Arrays.sort(found, 0, count);
+                Arrays.sort(items, 0, count);
             }
             Word word = new Word();
             word.chars = (int) tweet.value;
             for (int at = 0; at < count; at++) {
-                if (bag || at == 0 || found[at] != found[at - 1]) {
-                    word.key = found[at];
+                if (bag || at == 0 || items[at] != items[at - 1]) {
+                    word.key = items[at];
                     out.collect(word);
                 }
             }
         }
 
-        private int items(Stream stream, int begin, int end) {
+        private int addItems(Stream stream, int begin, int end) {
             int count = 0;
             for (int at = begin; at < end; at++) {
                 count = add(count, stream.list[at]);
@@ -90,7 +90,7 @@ final class Tweets {
             return count;
         }
 
-        private int pairs(Stream stream, int begin, int end) {
+        private int addPairs(Stream stream, int begin, int end) {
             int count = 0;
             for (int first = begin; first < end; first++) {
                 int last = distance == 0 ? end : Math.min(end, first + distance + 1);
@@ -102,15 +102,15 @@ final class Tweets {
         }
 
         private int add(int count, long key) {
-            if (count == found.length) {
-                found = Arrays.copyOf(found, 2 * count);
+            if (count == items.length) {
+                items = Arrays.copyOf(items, 2 * count);
             }
-            found[count] = key;
+            items[count] = key;
             return count + 1;
         }
     }
 
-    /** How many words there are, or the length of the longest tweet that they are of. */
+    /** Counts words, or finds the length of their longest tweet. */
     private static final class Aggregate implements AggregateFunction<Word, Long, Long> {
         private final boolean longest;
 
@@ -124,22 +124,22 @@ final class Tweets {
         }
 
         @Override
-        public Long add(Word word, Long known) {
-            return longest ? Math.max(known, word.chars) : known + 1;
+        public Long add(Word word, Long result) {
+            return longest ? Math.max(result, word.chars) : result + 1;
         }
 
         @Override
-        public Long getResult(Long known) {
-            return known;
+        public Long getResult(Long result) {
+            return result;
         }
 
         @Override
-        public Long merge(Long one, Long other) {
-            return longest ? Math.max(one, other) : one + other;
+        public Long merge(Long a, Long b) {
+            return longest ? Math.max(a, b) : a + b;
         }
     }
 
-    /** Times a result at the right boundary of its window. */
+    /** Stamps a result with the right boundary of its window. */
     private static final class AtTheEnd implements WindowFunction<Long, Answer, Long, TimeWindow> {
         @Override
         public void apply(Long key, TimeWindow window, Iterable<Long> result, Collector<Answer> out) {

@@ -3,9 +3,9 @@ package streamlab;
 import java.io.Serializable;
 import org.apache.flink.api.common.state.KeyedStateStore;
 
-/** What a program does with one event after the other. */
+/** Processes one event after the other. */
 abstract class Update implements Serializable {
-    /** What is put out, again and again. */
+    /** The output row, which is reused. */
     final Answer row = new Answer();
 
     /** Called once, before any event. `keyed` is null where events are not partitioned by key. */
@@ -13,12 +13,12 @@ abstract class Update implements Serializable {
 
     abstract void take(Event event, Out out) throws Exception;
 
-    /** Takes rows of the answer; the row may be used again by the caller. */
+    /** Takes rows of the answer; the caller may reuse the row. */
     interface Out {
         void collect(Answer row);
     }
 
-    /** Adds up transactions, and finds the frauds among them. */
+    /** Sums transactions, and detects frauds. */
     final class Transactions implements Serializable {
         long sum;
         long model;
