@@ -15,7 +15,7 @@ BROKEN = {
     "none": ("", "have no FIGURES"),
     "strange": (MADE.format(paper="other"), "have the id 'other:1', which must begin with strange"),
     "factless": (MADE.format(paper="factless").split("def")[0], "have no function facts()"),
-    "viper": (MADE.format(paper="viper"), "have the name of a paper of the lab's"),
+    "viper": (MADE.format(paper="viper"), "have the name of a built-in paper"),
 }
 
 

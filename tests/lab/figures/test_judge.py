@@ -9,7 +9,7 @@ from streamlab.lab.figures.judge import (
     MOST_REPETITIONS,
     PublishedClaim,
     judge,
-    repetitions_to_tell,
+    repetitions_needed,
     side,
 )
 from streamlab.lab.figures.preconditions import Need, shortfalls
@@ -72,7 +72,7 @@ def test_a_published_ratio_has_two_bounds():
 def test_without_a_number_nothing_is_judged(measured):
     found = judged(asked.at_most(measured, 1.0))
     assert (found.outcome, found.measured) == (NOT_JUDGED, "")
-    assert found.reason == "there is no verified number for it"
+    assert found.reason == "it has no verified number"
 
 
 def test_what_is_blocked_is_not_judged_however_good_the_number_is():
@@ -136,8 +136,8 @@ def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_
     found = judged(asked.shape(noisy, 1.0, UP, "x"))
     assert found.outcome == INCONCLUSIVE
     assert found.low < 1 < found.high
-    wanted = repetitions_to_tell(noisy, (1.0, UP), 0.025)
-    assert f"; about {wanted} repetitions would tell" in found.reason
+    wanted = repetitions_needed(noisy, (1.0, UP), 0.025)
+    assert f"; about {wanted} repetitions would decide" in found.reason
     assert f"interval of 5 repetitions from {found.low:.3g} x to {found.high:.3g} x" in found.reason
     again = one([0.9, 1.3, 1.0, 1.2, 1.1] * (wanted // 5 + 1))
     assert judged(asked.shape(again, 1.0, UP, "x")).outcome == MET
@@ -145,7 +145,7 @@ def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_
 
 def test_what_lies_on_its_bound_is_never_told():
     found = judged(asked.shape(one([0.9, 1.0, 1.111, 0.95, 1.053]), 1.0, UP))
-    assert f"not even {MOST_REPETITIONS} repetitions would tell" in found.reason
+    assert f"even {MOST_REPETITIONS} repetitions would not decide" in found.reason
 
 
 def test_the_more_claims_a_figure_has_the_wider_is_each_interval():

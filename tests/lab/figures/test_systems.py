@@ -134,9 +134,9 @@ def test_flink_and_storm_are_absent_where_this_labs_code_stood_for_them(
 
 
 def test_a_system_of_an_engine_is_run_by_no_other():
-    with pytest.raises(ValueError, match=r"is a system on flink, and a/b is not"):
+    with pytest.raises(ValueError, match=r"is a system on flink, but a/b is not"):
         replace(ONE, engine="flink")
-    with pytest.raises(ValueError, match="nothing stands in for it"):
+    with pytest.raises(ValueError, match="it needs no stand-in"):
         replace(ONE, stand_in="merge operators")
     assert replace(ONE, engine="flink", variant="flink/automatic").engine == "flink"
 
@@ -150,15 +150,15 @@ def test_two_names_of_one_algorithm_compare_nothing():
 
 def test_a_claim_that_does_not_say_whose_it_is_is_refused():
     (claim,) = judge([CLAIM.at_least(Level((2.0, 2.0, 2.0)), 1.0)])
-    assert ".between(one, other)" in hollow(claim.text, claim.system, claim.opponent)
+    assert ".between(system, opponent)" in hollow(claim.text, claim.system, claim.opponent)
 
 
 def test_a_system_either_runs_here_or_is_absent():
-    with pytest.raises(ValueError, match="one of the two"):
+    with pytest.raises(ValueError, match="exactly one of them"):
         replace(ONE, absent="and yet it runs")
-    with pytest.raises(ValueError, match="one of the two"):
+    with pytest.raises(ValueError, match="exactly one of them"):
         replace(ONE, variant="")
-    with pytest.raises(ValueError, match="lacks one"):
+    with pytest.raises(ValueError, match="lacks a name"):
         replace(ONE, algorithm="")
 
 
