@@ -92,7 +92,7 @@ def claims_of(
         for layer in (CL, OL)
         for row in trials(runs[0], f"/{LAYERS}/", f"/{label(layer)}", workers=options.within)
     ]
-    # With one injector and one instance nothing is needs.
+    # With one injector and one instance nothing is merged.
     needs: tuple[Need, ...] = (several_workers(options, degrees(options)), outputs(rows))
     inf = float("inf")
 
