@@ -134,6 +134,6 @@ def test_a_search_that_was_killed_lists_its_trials_and_no_bracket(shown, a_searc
     rows, meta = a_search()
     page, text = shown(rows[:3], meta={"cells": meta["cells"], "complete": False})
     assert "unfinished" in text
-    assert "lab run --resume goes on" in text
+    assert "lab run --resume continues it" in text
     assert "20.0 k/s" in section(page)
     assert "the run is incomplete" in text.lower()

@@ -46,7 +46,7 @@ def test_without_a_number_that_explains_it_no_reason_is_given(found):
         ({"warnings": BUSY, "loadavg_before": 2.4}, "other programs were on the cores around 3 of"),
         ({"oversubscribed": True}, "more workers than cores"),
         ({"core_to_core_before_ns": 187.0}, "a cache line took 187 ns"),
-        ({"counters": '{"gatherings": 2}'}, "gathered the work of all at one worker 2 times"),
+        ({"counters": '{"gatherings": 2}'}, "gathered all work at one worker 2 times"),
         ({"counters": '{"workers_used": 1}'}, "its plan had work for 1 of 2 workers"),
         ({"counters": '{"involuntary_switches": 812}'}, "lost their core to others 812 times"),
         ({"system_s": 0.4, "cpu_s": 0.8}, "50 % of its CPU time was the kernel's"),
