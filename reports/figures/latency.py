@@ -1,4 +1,4 @@
-"""Draws the p50 and p99 latency of every cell of one workload, one row a cell."""
+"""Draws the p50 and p99 latency of the cells of a workload, one row a cell."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _MARGIN_IN = 0.94
 
 
 def shared_range(cells: Sequence[Cell]) -> Range | None:
-    """Return one range of latency in ns for all cells, or None when no cell has a latency."""
+    """Return a common range of latency in ns for all cells; None without any latency."""
     return range_of(
         value
         for cell in cells
@@ -32,7 +32,7 @@ def shared_range(cells: Sequence[Cell]) -> Range | None:
 def latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel. Cells whose engine stamps no outputs are left out."""
+    """Draw a panel, without cells whose engine stamps no outputs."""
     stamped = [cell for cell in cells if cell.latency_p50_ns or cell.latency_p99_ns]
     names = short_names(cells)
     labels = {c.name: f"{names[c.series]}, {counted_workers(c.workers)}" for c in stamped}

@@ -1,4 +1,4 @@
-"""Draws latency against load: p50 and p99 at shares of each engine's own sustainable rate."""
+"""Draws latency against load: p50 and p99 at shares of each engine's sustainable rate."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ _HEIGHT_IN = 3.3
 
 
 def level_range(found: Sequence[Search]) -> Range | None:
-    """Return one range of latency in ns for all levels, or None when there are none."""
+    """Return a common range of latency in ns for all levels; None without any."""
     values = [
         quantity.median
         for search in found
@@ -35,7 +35,7 @@ def level_range(found: Sequence[Search]) -> Range | None:
 def level_panel(
     title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel. Searches without levels are left out."""
+    """Draw a panel, without searches that have no levels."""
     drawn = [search for search in found if any(_p50(x) or _p99(x) for x in search.levels)]
     names = place_names(search.place for search in found)
     axes = new_panel(
@@ -80,12 +80,12 @@ def level_panel(
 
 
 def _apart(shares: Sequence[float]) -> list[float]:
-    """Leave out ticks whose labels would touch: 90 and 95 % do not fit."""
-    kept: list[float] = []
+    """Remove ticks whose labels would touch: 90 and 95 % do not fit."""
+    ticks: list[float] = []
     for share in shares:
-        if not kept or share - kept[-1] > 0.07:
-            kept.append(share)
-    return kept
+        if not ticks or share - ticks[-1] > 0.07:
+            ticks.append(share)
+    return ticks
 
 
 def _p50(level: Level) -> Spread | None:
@@ -97,7 +97,7 @@ def _p99(level: Level) -> Spread | None:
 
 
 def _line(axes: Axes, search: Search, which: object, kind: str, colour: str) -> float | None:
-    """Draw one line and return its last value, where its label belongs; None without a point."""
+    """Draw a line and return its last value, for the label; None without a point."""
     assert callable(which)
     points = [(x, which(x)) for x in search.levels if which(x) is not None]
     if not points:

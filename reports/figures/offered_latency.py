@@ -1,4 +1,4 @@
-"""Draws the latency of cells under an offered load: from the due time, and service beside it."""
+"""Draws the latency of cells under an offered load: from due time, and service latency."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ _DUE, _SERVICE = 0.45, 0.73  # below the top of a row, in rows
 
 
 def offered_range(cells: Sequence[Cell]) -> Range | None:
-    """Return one range of latency in ns for all cells, or None when no cell has a latency."""
+    """Return a common range of latency in ns for all cells; None without any latency."""
     return range_of(
         value
         for cell in cells
@@ -32,14 +32,14 @@ def offered_range(cells: Sequence[Cell]) -> Range | None:
 
 
 def has_latency(cell: Cell) -> bool:
-    """Tell whether there is anything to draw for a cell."""
+    """Return whether a cell has any latency to draw."""
     return any(quantity is not None for quantity in (*_due(cell), *_service(cell)))
 
 
 def offered_latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel, one row a cell. Cells without a latency are left out."""
+    """Draw a panel with a row for each cell that has a latency."""
     shown = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
     axes = new_panel(

@@ -1,4 +1,4 @@
-"""Writes the page that sets several runs side by side."""
+"""Writes the page that compares several runs side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,9 +31,9 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
     """Write runs side by side as one HTML file and return its path.
 
     Args:
-        runs: at least two, the one that the others are compared with first.
-        target: the file.
-        seed: of the intervals.
+        runs: at least two; the others are compared with the first.
+        target: the file to write.
+        seed: seed of the intervals.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
@@ -65,7 +65,7 @@ def _about(run: Run) -> str:
 
 
 def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]:
-    """Return a drawing of the ratios of each run but the first; empty where it has none."""
+    """Return drawings of the ratios of each run but the first that has any."""
     way = "higher" if table.metric.higher_is_better else "lower"
     drawn = []
     for place in range(1, len(names)):

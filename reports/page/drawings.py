@@ -17,7 +17,7 @@ from streamlab.reports.table import Group, in_groups, title
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """One panel: the group's title, its SVG for the page (empty without numbers), and its cells."""
+    """A panel: the group's title, its SVG for the page (empty without numbers), and its cells."""
 
     title: str
     svg: str
@@ -64,7 +64,7 @@ def latency_drawings(
 
 
 def slug(group: Group) -> str:
-    """Return a group's name for files and element ids."""
+    """Return a group's name in a form for file names and element ids."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(part for part in group if part)).strip("-")
 
 

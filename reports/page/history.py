@@ -18,7 +18,7 @@ from streamlab.results.store import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listed:
-    """A run as it is listed, and what changed since the one before it."""
+    """A listed run, and the facts that changed since the previous run."""
 
     name: str
     began: str
@@ -39,12 +39,12 @@ def write_history(
     """Write the history of runs as one HTML file and return its path.
 
     Args:
-        runs: at least one, of one machine, in order of time.
-        target: the file.
-        metric: of `streamlab.results.compare.METRICS`; not that of searches.
-        seed: of the noise that the floor of a step is made of.
-        machine: the fields by which runs are of one machine.
-        left_out: runs that are not in it, each with the reason.
+        runs: one or more runs of one machine, in order of time.
+        target: the file to write.
+        metric: a name of `streamlab.results.compare.METRICS`, except that of searches.
+        seed: seed of the noise that determines the floor of a step.
+        machine: the fields that identify the machine.
+        left_out: excluded runs, each with the reason.
     """
     found = history(runs, METRICS[metric], seed=seed)
     names = [run.path.resolve().name for run in runs]
@@ -94,7 +94,7 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
 
 
 def _code(run: Run) -> dict[str, Any]:
-    """Return what of a run's facts can explain a step: not when it was begun, nor the load then."""
+    """Return the facts of a run that can explain a step: all but its start and load average."""
     facts = {name: part for name, part in noted(run.meta).items() if name != "started_at"}
     host = {name: value for name, value in run.meta["host"].items() if name != "loadavg"}
     return facts | {"host": host}
@@ -108,6 +108,6 @@ def _alt(track: Track, metric: str, runs: int) -> str:
 
 
 def _several(found: History) -> set[str]:
-    """Return the cells that have several tracks, since their input or settings changed."""
+    """Return the cells with several tracks, because their input or settings changed."""
     cells = [track.cell for track in found.tracks]
     return {cell for cell in cells if cells.count(cell) > 1}

@@ -44,7 +44,7 @@ def offered_drawings(cells: Sequence[Cell], colours: Colours, directory: Path) -
 
 
 def search_groups(found: Sequence[Search]) -> list[tuple[Group, list[Search]]]:
-    """Sort searches as cells are sorted, within workload and input."""
+    """Sort searches as cells are sorted, by workload and input."""
     by_name = {search.name: search for search in found}
     groups = in_groups([search.place for search in found])
     return [(group, [by_name[cell.name] for cell in members]) for group, members in groups]
@@ -83,11 +83,11 @@ def level_drawings(found: Sequence[Search], colours: Colours, directory: Path) -
 
 
 def energy_drawings(used: Sequence[Used], colours: Colours, directory: Path) -> list[str]:
-    """Draw the energy that was measured, one panel per workload and input."""
+    """Draw the measured energy, one panel per workload and input."""
     drawings = []
-    for workload, members in groupby(used, key=lambda one: one.workload):
-        group = group_of(next(one for one in used if one.workload == workload).cell)
-        bars = [bar for one in members if (bar := _bar(one))]
+    for workload, members in groupby(used, key=lambda use: use.workload):
+        group = group_of(next(use for use in used if use.workload == workload).cell)
+        bars = [bar for use in members if (bar := _bar(use))]
         if bars:
             name = f"energy-{slug(group)}"
             alt = f"Measured energy per 1,000 events of {workload}. " + "; ".join(
@@ -98,14 +98,14 @@ def energy_drawings(used: Sequence[Used], colours: Colours, directory: Path) -> 
     return drawings
 
 
-def _bar(one: Used) -> Bar | None:
-    if one.gross_j is None:
+def _bar(use: Used) -> Bar | None:
+    if use.gross_j is None:
         return None
     return Bar(
-        name=marked(f"{label(one.cell)}; {one.at}", one.cell.status),
-        engine=one.cell.engine,
-        gross_j=one.gross_j.median,
-        net_j=one.net_j.median if one.net_j else None,
+        name=marked(f"{label(use.cell)}; {use.at}", use.cell.status),
+        engine=use.cell.engine,
+        gross_j=use.gross_j.median,
+        net_j=use.net_j.median if use.net_j else None,
     )
 
 

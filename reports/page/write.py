@@ -1,4 +1,4 @@
-"""Writes the report of a run."""
+"""Writes the report of a run as an HTML page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ _WRITERS = (rate, count, duration, growth, joules, low_end, memory, plain, secon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """The part of the headline table that belongs to one workload on one input."""
+    """The part of the headline table for a workload and input."""
 
     title: str
     dataset: str
@@ -71,7 +71,7 @@ class _Block:
 def write_report(run_dir: Path, out: Path | None = None) -> Path:
     """Write a run's report as one HTML file, and its figures as SVG and PNG into `<run>/figures`.
 
-    The same run gives the same bytes.
+    Equal runs give equal bytes.
 
     Args:
         run_dir: directory of a run.
@@ -90,7 +90,7 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
 
 
 def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
-    """Return the page's text, having drawn the figures into the directory `figures`."""
+    """Draw the figures into the directory `figures`, and return the page's text."""
     found = searches(run, cells)
     every = [*cells, *(search.place for search in found)]
     colours = engine_colours(row["engine"] for row in run.rows)
@@ -119,7 +119,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
 
 
 def render_tables(run: Run) -> str:
-    """Return a page with the results alone, as the report has them: no figures, nothing drawn."""
+    """Return a page with the report's result tables only, without figures."""
     cells = summarise(run.rows)
     found = searches(run, cells)
     free = [cell for cell in cells if cell.load is None]
@@ -145,13 +145,13 @@ def render_tables(run: Run) -> str:
 
 
 def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[str, Any]:
-    """Return what stands at the top, and the cells without a number."""
+    """Return the variables of the top of the page, and the cells without a number."""
     missing = not_run(run.meta, cells, found)
     complete = run.meta.get("complete") is not False
     warnings = warnings_of(run.rows)
-    known = ceilings(run.meta)
+    generators = ceilings(run.meta)
     every = [*cells, *(search.place for search in found)]
-    said = any("generator" in warning.text for warning in warnings)
+    warned = any("generator" in warning.text for warning in warnings)
     return {
         "statement": statement(cells, found=found, missing=missing, complete=complete),
         "missing": missing,
@@ -161,16 +161,16 @@ def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[
         "by_reference": BY_REFERENCE,
         "rounded_answers": rounded_answers(run.rows),
         "by_reference_cells": [c.name for c in every if c.checked_by == REFERENCE],
-        "known_ceilings": [one for one in known if one.eps is not None],
-        "unknown_ceilings": [one for one in known if one.reason and not said],
-        "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not said],
+        "known_ceilings": [ceiling for ceiling in generators if ceiling.eps is not None],
+        "unknown_ceilings": [c for c in generators if c.reason and not warned],
+        "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not warned],
         "oversubscribed": any(cell.oversubscribed for cell in every),
         "single": any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
     }
 
 
 def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
-    """Return the sections of cells that ran as fast as they could."""
+    """Return the sections of cells that ran at full speed."""
     free = [cell for cell in cells if cell.load is None]
     return {
         "blocks": _blocks(free),
@@ -228,16 +228,16 @@ def _search_words(found: Sequence[Search]) -> dict[str, Any]:
 def _energy(
     run: Run, cells: Sequence[Cell], found: Sequence[Search], colours: Colours, figures: Path
 ) -> dict[str, Any]:
-    """Return the section of energy; without a word about it in any trial there is none."""
+    """Return the section of energy; hidden if no trial has energy or a reason for its absence."""
     used = energy(run.rows, cells, found)
     reasons = energy_reasons(run.rows)
-    threaded = [one for one in used if "threads" in one.cell.counters]
+    threaded = [use for use in used if "threads" in use.cell.counters]
     return {
         "used": used,
         "threaded": threaded,
         "energy_reasons": reasons,
         "energy_figures": energy_drawings(used, colours, figures),
-        "show_energy": bool(reasons or threaded or any(one.gross_j for one in used)),
+        "show_energy": bool(reasons or threaded or any(use.gross_j for use in used)),
     }
 
 
@@ -255,12 +255,12 @@ def _blocks(cells: Sequence[Cell]) -> list[_Block]:
 
 def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
     """Return (engines and variants, their definition of latency), each definition once."""
-    who: dict[str, dict[str, None]] = {}
+    engines: dict[str, dict[str, None]] = {}
     for cell in cells:
         if cell.latency_definition:
             name = f"{cell.engine} {cell.variant}".strip()
-            who.setdefault(cell.latency_definition.rstrip("."), {})[name] = None
-    return [(", ".join(names), definition) for definition, names in who.items()]
+            engines.setdefault(cell.latency_definition.rstrip("."), {})[name] = None
+    return [(", ".join(names), definition) for definition, names in engines.items()]
 
 
 def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
