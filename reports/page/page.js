@@ -1,6 +1,6 @@
-// Adds to a page that is whole without it: tables are sorted and filtered, charts tell the values of
-// their points to pointer, touch and keyboard, and paper gets everything. It moves, hides and shows
-// what is there; text becomes text (textContent), never markup.
+// Enhances a page that also works without it: sorts and filters tables, shows the values of charts'
+// points on pointer, touch and keyboard, and unfolds everything for print. It moves, hides and shows
+// existing elements; text becomes text (textContent), never markup.
 "use strict";
 (() => {
   const all = (selector, place = document) => [...place.querySelectorAll(selector)];
@@ -41,7 +41,7 @@
   };
   const before = (a, b) =>
     typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
-  // What moves and hides together: a row, and the remark below it.
+  // A row, and the remark below it, move and hide together.
   const units = (body) => {
     const found = [];
     for (const row of body.rows)
@@ -89,7 +89,7 @@
     box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
     box.addEventListener("input", () => {
       const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-      // All columns and the remark below, and of the group what the row itself does not show.
+      // All columns, the remark below, and the group's facts that the row does not show.
       const fits = (unit) => {
         const cells = unit.flatMap((row) => [...row.cells].map((cell) => cell.textContent));
         const text = [unit[0].dataset.find ?? "", ...cells].join(" ").toLowerCase();
@@ -108,7 +108,7 @@
     });
   };
 
-  // Charts. Each tells a list of points: where they are, and what they say.
+  // Charts. Each is a list of points with places and texts.
   const tip = make("div", { className: "tip", hidden: true });
   tip.setAttribute("role", "status");
   const hide = () => {
@@ -132,7 +132,7 @@
     all(".spot", svg).map((mark) => {
       const title = mark.querySelector("title");
       const says = title.textContent;
-      title.remove(); // or the browser would show it a second time
+      title.remove(); // otherwise the browser shows it a second time
       return { mark, says };
     });
   const moments = (svg) => {
@@ -188,7 +188,7 @@
   };
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest("svg")) hide(); });
 
-  // Paper gets what is folded, too. A box whose table is wider says so.
+  // Print unfolds everything. A box marks a table that is wider than itself.
   let opened = [];
   addEventListener("beforeprint", () => {
     hide();
