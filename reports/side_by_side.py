@@ -24,7 +24,7 @@ from streamlab.results.compare import (
     sustainable,
     values_of,
 )
-from streamlab.results.differences import by_cell, told
+from streamlab.results.differences import by_cell, describe_differences
 from streamlab.results.store import Row, Run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -104,7 +104,10 @@ def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
     return SideBySide(
         tables=tuple(tables),
         unlike=tuple(
-            tuple(_IN_B.sub(f" in {letter}", text) for text in told(comparison.differences))
+            tuple(
+                _IN_B.sub(f" in {letter}", text)
+                for text in describe_differences(comparison.differences)
+            )
             for letter, comparison in zip(LETTERS[1:], comparisons, strict=False)
         ),
     )

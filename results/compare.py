@@ -11,7 +11,13 @@ from statistics import median
 
 import numpy as np
 
-from streamlab.results.differences import Difference, by_cell, cell_fingerprints, differences, told
+from streamlab.results.differences import (
+    Difference,
+    by_cell,
+    cell_fingerprints,
+    describe_differences,
+    differences,
+)
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import Field, compare_machines
 from streamlab.results.schema import VERIFIED
@@ -198,7 +204,7 @@ def compare(
     unlike = set() if force else {item.cell for item in unequal}
     pairs = [(a, b) for a, b in _pairs(old, new) if a not in unlike]
     if unlike and ("" in unlike or not pairs):
-        listed = "\n  ".join(told(unequal))
+        listed = "\n  ".join(describe_differences(unequal))
         raise IncomparableError(
             f"{old.path.name} (A) and {new.path.name} (B) may not be compared:\n  {listed}\n"
             "--force compares them anyway and marks the output"

@@ -83,7 +83,7 @@ def _cell_differences(
     return [Difference(cell=cell, field="fingerprint (lab_version)", old=before, new=after)]
 
 
-def told(found: Sequence[Difference]) -> list[str]:
+def describe_differences(found: Sequence[Difference]) -> list[str]:
     """Return differences as text; equal differences of several cells share a line."""
     cells: dict[tuple[str, str, str], list[str]] = {}
     for item in found:

@@ -14,7 +14,7 @@ _ESCAPED_BYTE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(dc[89a-f][0-9a-f])")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def fitted(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def fit_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Convert a row to the schema's types; also return a message for each value that does not fit.
 
     Texts are escaped (`encodable`).

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.results.errors import ResultsError
-from streamlab.results.fit import encodable, fitted
+from streamlab.results.fit import encodable, fit_row
 from streamlab.results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
 from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
 from streamlab.results.table import parquet_of, table_of
@@ -59,7 +59,7 @@ def write_trial(run_dir: Path, name: str, row: Row) -> None:
         raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
     if row.get("status") not in STATUSES:
         raise ResultsError(f"trial {name}: unknown status {row.get('status')!r}")
-    values, misfits = fitted(row)
+    values, misfits = fit_row(row)
     if misfits:
         raise ResultsError(f"trial {name}: {'; '.join(misfits)}")
     _write_json(run_dir, run_dir / "trials" / f"{name}.json", values)
@@ -74,7 +74,7 @@ def write_table(run_dir: Path) -> Path:
     return target
 
 
-def finished(run_dir: Path) -> dict[str, Row]:
+def read_trials(run_dir: Path) -> dict[str, Row]:
     """Return the recorded trials by name, also of an interrupted run.
 
     Raises:
@@ -136,7 +136,7 @@ def read_run(run_dir: Path) -> Run:
     recorded = len(list((run_dir / "trials").glob("*.json")))
     rows = _read_table(run_dir, path) if path.is_file() else ()
     if len(rows) < recorded or not path.is_file():
-        trials = finished(run_dir).values()
+        trials = read_trials(run_dir).values()
         rows = tuple(sorted(trials, key=lambda row: int(row["order_index"])))
     return Run(path=run_dir, meta=meta, rows=rows)
 
@@ -180,7 +180,7 @@ def _check_record(path: Path, row: Row) -> Row:
     Raises:
         ResultsError: a required column is empty, or the status is unknown.
     """
-    values, _ = fitted(row)
+    values, _ = fit_row(row)
     missing = [name for name in _REQUIRED if values.get(name) is None]
     if missing or values["status"] not in STATUSES:
         fault = f"no {', '.join(missing)}" if missing else f"status {values['status']!r}"
@@ -195,7 +195,7 @@ def _complete(row: Row) -> Row:
 
     Values of the wrong type, which older labs recorded, become null.
     """
-    return {column.name: None for column in COLUMNS} | fitted(row)[0]
+    return {column.name: None for column in COLUMNS} | fit_row(row)[0]
 
 
 def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, Any]:

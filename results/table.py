@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def as_table(rows: Iterable[Mapping[str, Any]]) -> "pa.Table":
     """Return the trials as a table with the columns of the schema.
 
-    Expects values from `streamlab.results.fit.fitted`.
+    Expects values from `streamlab.results.fit.fit_row`.
     Converts through JSON: Arrow's own conversion of Python objects imports pandas if installed,
     which costs each `lab run` a quarter of a second.
     """

@@ -9,7 +9,7 @@ from textwrap import shorten
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.results.query import CellSummary, Spread, by_cell, spread
 from streamlab.results.schema import VERIFIED
-from streamlab.results.stats.estimates import Estimate, Extreme, Product, one, ratio
+from streamlab.results.stats.estimates import Estimate, Extreme, Product, cell_median, ratio
 from streamlab.results.store import Row, Run
 
 _MAX_REASON = 160
@@ -113,7 +113,7 @@ def scaled(found: Spread, factor: float) -> Spread:
 
 def of_cell(found: Spread | None) -> Product | None:
     """Return the estimate of a cell's quantity, above 0; None without a value."""
-    return None if found is None else one(found.values)
+    return None if found is None else cell_median(found.values)
 
 
 def quotient(above: Measured | None, below: Measured | None) -> Measured | None:
@@ -164,7 +164,7 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _extreme(found: Sequence[Spread], *, is_highest: bool) -> Measured | None:
-    parts = tuple(one(spread.values) for spread in found)
+    parts = tuple(cell_median(spread.values) for spread in found)
     return parts[0] if len(parts) == 1 else Extreme(parts, is_highest) if parts else None
 
 

@@ -236,7 +236,7 @@ class Combined:
         return low, high
 
 
-def one(values: Sequence[float], factor: float = 1.0) -> Product:
+def cell_median(values: Sequence[float], factor: float = 1.0) -> Product:
     """Return the estimate of a cell's median; the values are above 0."""
     return Product(((tuple(values), 1.0),), factor)
 

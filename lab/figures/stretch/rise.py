@@ -27,7 +27,7 @@ from streamlab.lab.figures.stretch.timelines import (
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, mean
 from streamlab.reports.figures.paper import Layout, Shade, draw
-from streamlab.results.stats.estimates import Level, Middle, one
+from streamlab.results.stats.estimates import Level, Middle, cell_median
 
 LABEL = f"phases{SEEDS_11[0]}"
 
@@ -78,7 +78,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         .shape(each(transitions, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
         longest_reconfiguration(
             "longest reconfiguration within it",
-            each(transitions, longest_change_ms, one),
+            each(transitions, longest_change_ms, cell_median),
             *needs,
             reconfigurations(transitions),
         ),

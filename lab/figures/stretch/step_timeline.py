@@ -25,7 +25,7 @@ from streamlab.lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES,
 from streamlab.lab.figures.stretch.timelines import line, side_by_side
 from streamlab.lab.figures.timeline import mean
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
-from streamlab.results.stats.estimates import Product, one
+from streamlab.results.stats.estimates import Product, cell_median
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
@@ -197,7 +197,7 @@ def _pair(trials: Sequence[Step], direction: str) -> tuple[list[Step], list[Step
 
 def _each(trials: Sequence[Step], name: str) -> Product | None:
     values = tuple(value for step in trials if (value := _after(step, name)) is not None)
-    return one(values) if values else None
+    return cell_median(values) if values else None
 
 
 def _after(step: Step, name: str) -> float | None:

@@ -21,7 +21,7 @@ from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
 from streamlab.lab.figures.stretch.systems import OPERATOR_10
 from streamlab.lab.figures.timeline import mean
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
-from streamlab.results.stats.estimates import Level, highest, one
+from streamlab.results.stats.estimates import Level, cell_median, highest
 
 _LARGE = 52
 """Instances after the only reconfiguration whose duration the text states."""
@@ -35,7 +35,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     durations = {direction: _durations(trials, direction) for direction in BOTH}
     covs = _covs(trials)
     judged = [
-        one(v)
+        cell_median(v)
         for by_number in durations.values()
         for n, v in by_number.items()
         if n <= options.cores
@@ -67,7 +67,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
         .of(OPERATOR_10)
         .given(cores(options, _LARGE))
-        .at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
+        .at_most(cell_median(at_start) if at_start else None, at_30.high * 1.5, "ms"),
     )
     figure_notes = step_notes(
         options,
