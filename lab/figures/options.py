@@ -61,7 +61,7 @@ def stamp(figure: str, stage: str, options: Options) -> str:
     return f"{_STAMP}{json.dumps(content)}\n"
 
 
-def stamped(meta: Mapping[str, Any]) -> tuple[str, str, Options] | None:
+def parse_stamp(meta: Mapping[str, Any]) -> tuple[str, str, Options] | None:
     """Parse figure, stage and options from a run's stamp; None if its matrix has no stamp.
 
     Args:

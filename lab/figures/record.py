@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.systems import System, absent, named
+from streamlab.lab.figures.systems import System, absent, describe_systems
 from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
     INDICATION,
@@ -27,7 +27,7 @@ FORMATS = ("png", "svg", "pdf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class JudgedFigure:
     """A judged figure with all the content of its record."""
 
     figure: Figure
@@ -67,7 +67,7 @@ def _machine(meta: Mapping[str, Any]) -> str:
     return f"{count} of {host.get('cpu_model') or 'an unknown processor'}"
 
 
-def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+def write(made: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Draw a figure and write it with its record; return the files, drawings first.
 
     Args:
@@ -90,7 +90,7 @@ def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     return (*drawings, page, record)
 
 
-def as_json(made: Made) -> dict[str, Any]:
+def as_json(made: JudgedFigure) -> dict[str, Any]:
     """Return the record as JSON values."""
     figure = made.figure
     return {
@@ -208,9 +208,9 @@ def _name(side: Mapping[str, Any] | None) -> str:
     return "" if side is None else str(side["name"])
 
 
-def _systems(made: Made) -> tuple[str, ...]:
+def _systems(made: JudgedFigure) -> tuple[str, ...]:
     """Return notes on the systems that the claims are about."""
-    return named((claim.system, claim.opponent) for claim in made.outcome.claims)
+    return describe_systems((claim.system, claim.opponent) for claim in made.outcome.claims)
 
 
 def _number(fact: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ def facts_of(figure: Figure) -> Facts:
     return facts
 
 
-def lacking(figure: Figure) -> tuple[str, ...]:
+def missing_needs(figure: Figure) -> tuple[str, ...]:
     """Return the figure's needs that this lab lacks, in words; empty if it can run."""
     from streamlab.engines.errors import EngineError
     from streamlab.engines.registry import engine

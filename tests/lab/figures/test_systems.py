@@ -10,7 +10,7 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.record import as_markdown, claim_line
 from streamlab.lab.figures.registry import PAPERS, figures
-from streamlab.lab.figures.systems import System, absent, hollow, named
+from streamlab.lab.figures.systems import System, absent, describe_systems, hollow
 from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
 from streamlab.results.stats.estimates import Level
 from tests.lab.figures.hollow import hollow_claims
@@ -195,7 +195,7 @@ def test_an_absent_opponent_says_more_than_a_lack_of_cores():
 
 def test_the_record_names_both_sides_and_notes_say_what_they_are():
     (claim,) = judge([CLAIM.between(ONE, MISSING).at_least(None, 1.0)])
-    notes = named([(claim.system, claim.opponent), (ONE, None)])
+    notes = describe_systems([(claim.system, claim.opponent), (ONE, None)])
     assert notes == (
         "CL: ordered channels (paper, section 3).",
         "OL: queues in turn (paper, in Storm); absent: nobody built it; measured in its place, and "
