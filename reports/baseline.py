@@ -62,7 +62,7 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     }
 
 
-def why_none(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
+def missing_ratio_reason(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
     """Return in a word why a cell with a rate has no ratio; empty if it has one."""
     if cell.throughput_eps is None:
         return ""

@@ -9,7 +9,7 @@ from streamlab.results.query import Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CounterTable:
     """The counters of the cells of an engine variant on a workload and input.
 
     Attributes:
@@ -23,7 +23,7 @@ class Counted:
     rows: Sequence[tuple[str, Sequence[Spread | None]]]
 
 
-def counted(cells: Sequence[Cell]) -> list[Counted]:
+def counter_tables(cells: Sequence[Cell]) -> list[CounterTable]:
     """Return the counters of all cells, a table for each variant and input."""
     tables: dict[tuple[str, str], list[Cell]] = {}
     for group, members in in_groups(cells):
@@ -32,7 +32,7 @@ def counted(cells: Sequence[Cell]) -> list[Counted]:
                 name = f"{cell.engine} {cell.variant}".strip()
                 tables.setdefault((title(group), name), []).append(cell)
     return [
-        Counted(name=f"{engine} on {workload}", cells=columns, rows=_rows(columns))
+        CounterTable(name=f"{engine} on {workload}", cells=columns, rows=_rows(columns))
         for (workload, engine), columns in tables.items()
     ]
 

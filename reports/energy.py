@@ -19,7 +19,7 @@ CATCH_UP = "catch-up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class EnergyUse:
     """The energy of one cell at one load.
 
     Attributes:
@@ -43,7 +43,7 @@ class Used:
     reason: str
 
 
-def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) -> list[Used]:
+def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) -> list[EnergyUse]:
     """Return the energy of every cell with verified numbers, in the order of comparison.
 
     Also returns the energy at sustainable rates, of the trials that confirmed them.
@@ -77,18 +77,18 @@ def reasons(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))
 
 
-def _rank(use: Used) -> tuple[int, float]:
+def _rank(use: EnergyUse) -> tuple[int, float]:
     load = use.cell.load
     if load is None:
         return (2, 0.0)
-    return (0 if use.at.startswith("offered") else 1, load.asked_eps or 0.0)
+    return (0 if use.at.startswith("offered") else 1, load.requested_eps or 0.0)
 
 
 def _load(cell: Cell) -> str:
     if cell.load is None:
         return CATCH_UP
     offered = cell.load.offered_eps
-    requested_eps = cell.load.asked_eps or (offered.median if offered else None)
+    requested_eps = cell.load.requested_eps or (offered.median if offered else None)
     name = (
         cell.load.arrival
         if requested_eps is None
@@ -101,12 +101,12 @@ def _requested_eps(row: Row) -> Any:
     return json.loads(row["load"]).get("rate_eps")
 
 
-def _used(rows: Sequence[Row], cell: Cell, at: str) -> Used:
+def _used(rows: Sequence[Row], cell: Cell, at: str) -> EnergyUse:
     sources = dict.fromkeys(
         str(row["energy_source"]) for row in rows if row["energy_gross_j"] is not None
     )
     why = dict.fromkeys(row["energy_reason"] for row in rows if row["energy_reason"])
-    return Used(
+    return EnergyUse(
         workload=title((cell.workload, cell.label)),
         at=at,
         cell=cell,

@@ -13,12 +13,12 @@ PUBLISHABLE_WINDOW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class OfferedLoad:
     """The load of a cell.
 
     Attributes:
         label: last part of the cell's id.
-        asked_eps: the requested rate; None if the arrival process defines the rate.
+        requested_eps: the requested rate; None if the arrival process defines the rate.
         arrival: the arrival process, with its parameters in words.
         warm_up_s, window_s: the requested lengths.
         objective: the condition on the latency; empty: none.
@@ -27,7 +27,7 @@ class Offered:
     """
 
     label: str
-    asked_eps: float | None
+    requested_eps: float | None
     arrival: str
     warm_up_s: float
     window_s: float
@@ -63,16 +63,16 @@ class Offered:
         return self.offered_eps.median > self.ceiling_eps.median / 2
 
 
-def offered(rows: Sequence[Row], *, verified: bool) -> Offered | None:
+def offered(rows: Sequence[Row], *, verified: bool) -> OfferedLoad | None:
     """Return the load of a cell's trials; None for catch-up."""
     first = next((row for row in rows if row["load"]), None)
     if first is None:
         return None
     request = json.loads(first["load"])
     shown = rows if verified else []
-    return Offered(
+    return OfferedLoad(
         label=first["load_label"] or "",
-        asked_eps=request.get("rate_eps"),
+        requested_eps=request.get("rate_eps"),
         arrival=_arrival(request),
         warm_up_s=float(request.get("warm_up_s") or 0.0),
         window_s=float(request.get("window_s") or 0.0),

@@ -39,7 +39,7 @@ class Slower:
         fewer, more: the fastest cell with fewer workers, and this cell.
         ratio: ratio of their median rates, below 1.
         apart: whether this cell's fastest process was slower than the other's slowest.
-        because: possible reasons from the stored numbers; may be empty.
+        reasons: possible reasons from the stored numbers; may be empty.
     """
 
     place: str
@@ -47,7 +47,7 @@ class Slower:
     more: Cell
     ratio: float
     apart: bool
-    because: tuple[str, ...]
+    reasons: tuple[str, ...]
 
     @property
     def doubt(self) -> str:
@@ -103,7 +103,7 @@ def _compare(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]]) 
     if ratio >= 1 or (ratio > 1 - LEAST and not apart):
         return None
     rows = trials[more.name]
-    reasons = (
+    candidates = (
         _too_short(more),
         _too_many(more),
         *_machine(rows),
@@ -116,8 +116,8 @@ def _compare(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]]) 
         _dearer(fewer, more),
         _idle(more),
     )
-    because = tuple(text for text in reasons if text)
-    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, because=because)
+    reasons = tuple(text for text in candidates if text)
+    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, reasons=reasons)
 
 
 def _too_short(more: Cell) -> str:

@@ -40,16 +40,16 @@ class Value:
     Attributes:
         median: median over fresh processes; None without one.
         n: number of processes.
-        lacking: why there is no median: `not run` or a status; else empty.
+        no_median: why there is no median: `not run` or a status; else empty.
         ratio: ratio to the first run; None without one.
-        why_none: why there is no ratio although both runs have a value; else empty.
+        no_ratio: why there is no ratio although both runs have a value; else empty.
     """
 
     median: Quantity | None
     n: int
-    lacking: str
+    no_median: str
     ratio: Ratio | None
-    why_none: str
+    no_ratio: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,14 +147,14 @@ def _value(
 ) -> Value:
     status = first_failure(rows) if rows else None
     values = _values(metric, rows) if rows and status is None else []
-    lacking = "not run" if rows is None else status or ""
+    no_median = "not run" if rows is None else status or ""
     ratio, why = _ratio(metric, cell, against) if against and values else (None, "")
     return Value(
         median=write_value(metric.name, median(values)) if values else None,
         n=len(values),
-        lacking="" if values else lacking,
+        no_median="" if values else no_median,
         ratio=ratio,
-        why_none=why,
+        no_ratio=why,
     )
 
 
@@ -196,7 +196,7 @@ def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[st
     return [(name, texts) for name, texts in rows if len(set(texts)) > 1]
 
 
-def noted(meta: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_facts(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of run.json on a run's machine, software, settings and code."""
     parts = (
         "lab_version",

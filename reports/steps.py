@@ -95,12 +95,12 @@ class History:
     needed: int
 
 
-def in_time(runs: Sequence[Run]) -> list[Run]:
+def sort_by_time(runs: Sequence[Run]) -> list[Run]:
     """Return runs in the order of their starts."""
-    return sorted(runs, key=lambda run: (began(run), run.path.name))
+    return sorted(runs, key=lambda run: (start_time(run), run.path.name))
 
 
-def began(run: Run) -> str:
+def start_time(run: Run) -> str:
     """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
     sessions: Sequence[Mapping[str, Any]] = run.meta.get("sessions") or [{}]
     return str(run.meta.get("started_at") or sessions[0].get("started_at") or run.path.name)
@@ -153,7 +153,7 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
     )
 
 
-def one_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
+def split_by_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
     """Split runs into those of the last run's machine, and others with a difference each."""
     same, others = [], []
     for run in runs:
@@ -172,7 +172,7 @@ def refuse_other_machines(runs: Sequence[Run]) -> None:
     Raises:
         ResultsError: a run is of another machine; the message names it and a differing field.
     """
-    for run, difference in one_machine(runs)[1]:
+    for run, difference in split_by_machine(runs)[1]:
         raise ResultsError(
             f"{run.path.name} was made on another machine than {runs[-1].path.name}: {difference}; "
             "a history is of one machine, so leave one of them out"

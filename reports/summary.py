@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.reports.conditions import Conditions, conditions_of
-from streamlab.reports.offered_loads import Offered, offered
+from streamlab.reports.offered_loads import OfferedLoad, offered
 from streamlab.results.query import CellSummary, Spread, by_cell, spread_of
 from streamlab.results.schema import OK, VERIFIED
 from streamlab.results.store import Row
@@ -67,7 +67,7 @@ class Cell:
     status: str
     checked_by: str
     statuses: Mapping[str, int]
-    load: Offered | None
+    load: OfferedLoad | None
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
     events: int | None

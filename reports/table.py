@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from streamlab.reports.baseline import Baseline, baselines, too_short, why_none
+from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason, too_short
 from streamlab.reports.conditions import Conditions
 from streamlab.reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
 from streamlab.reports.summary import Cell, summarise
@@ -98,7 +98,7 @@ def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
 
     def place(c: Cell) -> tuple[object, ...]:
         engine = engines.index((c.engine, c.variant))
-        offered = (c.load.asked_eps or 0.0) if c.load else 0.0
+        offered = (c.load.requested_eps or 0.0) if c.load else 0.0
         return (groups.index(group_of(c)), engine, c.batch or 0, c.workers, offered, c.name)
 
     ordered = sorted(cells, key=place)
@@ -156,7 +156,7 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         n=eps.n if eps else 0,
         ratio=ratio(eps.median / base.eps) if eps and base and base.eps > 0 else None,
         base=base.letter if base else "",
-        no_ratio=why_none(cell, bases),
+        no_ratio=missing_ratio_reason(cell, bases),
         is_baseline=base is not None and base.cell == cell.name,
         p50=latency(p50.median) if p50 else None,
         p99=latency(p99.median) if p99 else None,

@@ -37,6 +37,6 @@ def sign(status: str) -> str:
     return MARKS[status].sign if status in MARKS else ""
 
 
-def marked(text: str, status: str) -> str:
+def with_mark(text: str, status: str) -> str:
     """Append the mark of a status, if any, to a text."""
     return f"{text} {sign(status)}".strip()

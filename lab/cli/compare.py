@@ -176,7 +176,7 @@ def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]
                 low=ratio.low,
                 high=ratio.high,
                 tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
-                said=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
             )
             for ratio in found.ratios
             if ratio.metric == name

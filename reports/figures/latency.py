@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import short_names
-from streamlab.reports.figures.spots import Panel, told, with_spots
-from streamlab.reports.figures.time_axis import Range, beside, range_of, time_ticks
+from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
+from streamlab.reports.figures.time_axis import Range, annotate_time, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
@@ -54,7 +54,11 @@ def latency_panel(
     return with_spots(
         axes,
         (
-            (quantity.median, row, f"{labels[cell.name]}: {kind} {told(quantity, duration)}")
+            (
+                quantity.median,
+                row,
+                f"{labels[cell.name]}: {kind} {describe_spread(quantity, duration)}",
+            )
             for row, cell in enumerate(stamped)
             for kind, quantity in (("p50", cell.latency_p50_ns), ("p99", cell.latency_p99_ns))
             if quantity
@@ -95,6 +99,6 @@ def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:
             **style,
         )
     if p50:
-        beside(axes, (p50.median, row), p50.median, shift_pt=-6, side="right")
+        annotate_time(axes, (p50.median, row), p50.median, shift_pt=-6, side="right")
     if p99:
-        beside(axes, (p99.median, row), p99.median, shift_pt=6, side="left")
+        annotate_time(axes, (p99.median, row), p99.median, shift_pt=6, side="left")

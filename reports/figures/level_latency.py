@@ -8,7 +8,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from streamlab.reports.figures.labels import spread as place
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import place_names
-from streamlab.reports.figures.spots import Panel, told, with_spots
+from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
 from streamlab.reports.figures.time_axis import Range, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour
@@ -69,7 +69,7 @@ def level_panel(
                 level.share,
                 quantity.median,
                 f"{names[search.name]} at {level.share:.0%}, {rate(level.rate_eps).exact}: "
-                f"{kind} {told(quantity, duration)}",
+                f"{kind} {describe_spread(quantity, duration)}",
             )
             for search in drawn
             for level in search.levels

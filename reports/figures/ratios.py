@@ -28,7 +28,7 @@ class Bar:
         ratio: new over old.
         low, high: ends of its interval; None without one.
         tone: 1 better, -1 worse, 0 neither.
-        said: label of the mark, for example `+9.8 %`.
+        label: label of the mark, for example `+9.8 %`.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Bar:
     low: float | None
     high: float | None
     tone: int
-    said: str
+    label: str
 
 
 def draw_ratios(
@@ -102,7 +102,7 @@ def _bar(axes: Axes, bar: Bar, index: int) -> None:
     axes.plot([bar.ratio], [at], marker="o", markersize=5, color=colour)
     for words, x, side, weight in (
         (bar.name, 0.0, "left", "normal"),
-        (bar.said, 1.0, "right", "bold"),
+        (bar.label, 1.0, "right", "bold"),
     ):
         axes.text(
             x,

@@ -44,7 +44,7 @@ def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
     return Panel(axes=axes, spots=tuple(spots))
 
 
-def told(spread: Spread, write: Callable[[float], Quantity]) -> str:
+def describe_spread(spread: Spread, write: Callable[[float], Quantity]) -> str:
     """Format a median exactly, with its range if it has one."""
     middle = write(spread.median).exact
     if spread.n == 1:

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from streamlab.reports.figures.labels import spread
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import Series, short_names
-from streamlab.reports.figures.spots import Mark, Panel, told, with_spots
+from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
 from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
@@ -68,7 +68,7 @@ def _marks(cell: Cell, names: Mapping[Series, str]) -> list[Mark]:
     if spread is None:
         return []
     name = f"{names[cell.series]}, {counted_workers(cell.workers)}"
-    marks = [(float(cell.workers), spread.median, f"{name}: {told(spread, rate)}")]
+    marks = [(float(cell.workers), spread.median, f"{name}: {describe_spread(spread, rate)}")]
     if spread.n > 1:
         marks += [
             (float(cell.workers), value, f"{name}, repetition {place}: {rate(value).exact}")

@@ -39,7 +39,9 @@ def time_ticks(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(_tick))
 
 
-def beside(axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str) -> None:
+def annotate_time(
+    axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str
+) -> None:
     """Write a time next to the mark at `at`."""
     axes.annotate(
         duration(ns).text,

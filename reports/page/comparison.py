@@ -16,7 +16,7 @@ from streamlab.reports.side_by_side import (
     SideBySide,
     Table,
     code_of,
-    noted,
+    recorded_facts,
     side_by_side,
     what_differs,
 )
@@ -40,7 +40,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
     """
     found = side_by_side(runs, seed=seed)
     facts = [
-        {f"{part.title}: {fact.key}": fact.text for part in sections(noted(run.meta))
+        {f"{part.title}: {fact.key}": fact.text for part in sections(recorded_facts(run.meta))
          for fact in part.facts}
         for run in runs
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]
                 low=ratio.low,
                 high=ratio.high,
                 tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
-                said=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
             )
             for ratio in ratios
             if ratio is not None
@@ -91,7 +91,7 @@ def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]
                 inline(
                     as_svg(panel.axes),
                     name=f"ratios-{table.metric.name}-{place}",
-                    alt=f"{title}. " + "; ".join(f"{bar.name}: {bar.said}" for bar in bars),
+                    alt=f"{title}. " + "; ".join(f"{bar.name}: {bar.label}" for bar in bars),
                     engines=_COLOURS,
                     spots=panel.spots,
                 )

@@ -8,8 +8,8 @@ from typing import Any
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import sections
-from streamlab.reports.side_by_side import code_of, noted, what_differs, write_value
-from streamlab.reports.steps import History, Track, began, history
+from streamlab.reports.side_by_side import code_of, recorded_facts, what_differs, write_value
+from streamlab.reports.steps import History, Track, history, start_time
 from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE
@@ -21,7 +21,7 @@ class _Listed:
     """A listed run, and the facts that changed since the previous run."""
 
     name: str
-    began: str
+    start_time: str
     commit: str
     trials: int
     changed: Sequence[tuple[str, tuple[str, ...]]]
@@ -84,7 +84,7 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
         listed.append(
             _Listed(
                 name=name,
-                began=began(run),
+                start_time=start_time(run),
                 commit=code_of(run),
                 trials=len(run.rows),
                 changed=what_differs(facts[place - 1 : place + 1]) if place else [],
@@ -95,7 +95,7 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
 
 def _code(run: Run) -> dict[str, Any]:
     """Return the facts of a run that can explain a step: all but its start and load average."""
-    facts = {name: part for name, part in noted(run.meta).items() if name != "started_at"}
+    facts = {name: part for name, part in recorded_facts(run.meta).items() if name != "started_at"}
     host = {name: value for name, value in run.meta["host"].items() if name != "loadavg"}
     return facts | {"host": host}
 

@@ -15,7 +15,7 @@ _REACH = 5
 _VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 
 
-def drawn(
+def save_inline(
     panel: Panel, directory: Path, *, name: str, alt: str, engines: Mapping[str, Colour]
 ) -> str:
     """Write a panel into a directory as SVG and PNG, and return its SVG for the page (`inline`)."""

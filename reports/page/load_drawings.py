@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from streamlab.reports.baseline import label
-from streamlab.reports.energy import Used
+from streamlab.reports.energy import EnergyUse
 from streamlab.reports.figures.brackets import bracket_panel, bracket_range
 from streamlab.reports.figures.energy_bars import Bar, energy_panel
 from streamlab.reports.figures.level_latency import level_panel, level_range
@@ -16,12 +16,12 @@ from streamlab.reports.figures.offered_latency import (
 )
 from streamlab.reports.numbers import duration, joules, rate
 from streamlab.reports.page.drawings import Drawing, slug
-from streamlab.reports.page.inline_svg import drawn
+from streamlab.reports.page.inline_svg import save_inline
 from streamlab.reports.palette import Colour
 from streamlab.reports.search_text import Level, Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import Group, group_of, in_groups, title
-from streamlab.reports.verdicts import marked
+from streamlab.reports.verdicts import with_mark
 
 Colours = Mapping[str, Colour]
 
@@ -38,7 +38,7 @@ def offered_drawings(cells: Sequence[Cell], colours: Colours, directory: Path) -
             alt = f"Latency under offered load of {title(group)}. " + "; ".join(
                 map(_latency_words, filter(has_latency, members))
             )
-            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
+            svg = save_inline(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 
@@ -62,7 +62,7 @@ def bracket_drawings(
         name = f"sustainable-{slug(group)}"
         alt = f"Sustainable rates of {title(group)}. " + "; ".join(map(_bracket_words, members))
         panel = bracket_panel(title(group), members, colours, limits)
-        drawings[group] = drawn(panel, directory, name=name, alt=alt, engines=colours)
+        drawings[group] = save_inline(panel, directory, name=name, alt=alt, engines=colours)
     return drawings
 
 
@@ -78,11 +78,11 @@ def level_drawings(found: Sequence[Search], colours: Colours, directory: Path) -
             name = f"latency-by-load-{slug(group)}"
             alt = f"Latency against load of {title(group)}. " + "; ".join(map(_level_words, levels))
             panel = level_panel(title(group), members, colours, limits)
-            drawings[group] = drawn(panel, directory, name=name, alt=alt, engines=colours)
+            drawings[group] = save_inline(panel, directory, name=name, alt=alt, engines=colours)
     return drawings
 
 
-def energy_drawings(used: Sequence[Used], colours: Colours, directory: Path) -> list[str]:
+def energy_drawings(used: Sequence[EnergyUse], colours: Colours, directory: Path) -> list[str]:
     """Draw the measured energy, one panel per workload and input."""
     drawings = []
     for workload, members in groupby(used, key=lambda use: use.workload):
@@ -94,15 +94,15 @@ def energy_drawings(used: Sequence[Used], colours: Colours, directory: Path) -> 
                 f"{bar.name}: {joules(bar.gross_j).text}" for bar in bars
             )
             panel = energy_panel(workload, bars, colours)
-            drawings.append(drawn(panel, directory, name=name, alt=alt, engines=colours))
+            drawings.append(save_inline(panel, directory, name=name, alt=alt, engines=colours))
     return drawings
 
 
-def _bar(use: Used) -> Bar | None:
+def _bar(use: EnergyUse) -> Bar | None:
     if use.gross_j is None:
         return None
     return Bar(
-        name=marked(f"{label(use.cell)}; {use.at}", use.cell.status),
+        name=with_mark(f"{label(use.cell)}; {use.at}", use.cell.status),
         engine=use.cell.engine,
         gross_j=use.gross_j.median,
         net_j=use.net_j.median if use.net_j else None,

@@ -16,7 +16,7 @@ MOST = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class DrawnTrial:
     """A drawn trial.
 
     Attributes:
@@ -45,7 +45,7 @@ class Timelines:
         left_out: number of chosen trials beyond the limit.
     """
 
-    drawn: Sequence[Drawn]
+    drawn: Sequence[DrawnTrial]
     recorded: int
     short: int
     unreadable: Sequence[str]
@@ -58,7 +58,7 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     first = {row["cell"]: row for row in reversed(recorded)}
     chosen = [row for row in recorded if row is first[row["cell"]]]
     chosen += [row for row in recorded if row["status"] != OK and row is not first[row["cell"]]]
-    drawn: list[tuple[int, Drawn]] = []
+    drawn: list[tuple[int, DrawnTrial]] = []
     unreadable: list[str] = []
     short = left_out = 0
     for row in chosen:
@@ -84,7 +84,7 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     )
 
 
-def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
+def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> DrawnTrial | None:
     timeline = read_timeline(run.path, row["series"])
     if timeline is None:
         return None
@@ -96,7 +96,7 @@ def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
         alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
         scaled=scaled,
     )
-    return Drawn(
+    return DrawnTrial(
         name=name,
         status=row["status"],
         reason=row["reason"] or "",

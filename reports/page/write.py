@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.reports.baseline import Baseline, baselines
-from streamlab.reports.counters import counted
+from streamlab.reports.counters import counter_tables
 from streamlab.reports.energy import energy
 from streamlab.reports.energy import reasons as energy_reasons
 from streamlab.reports.numbers import (
@@ -104,7 +104,9 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         downloads=downloads(run.rows, run.path.resolve().name),
         properties=_properties(every),
         plans=_plans(every),
-        counted=counted([*cells, *(s.at_rate for s in found if s.at_rate is not None)]),
+        counter_tables=counter_tables(
+            [*cells, *(s.at_rate for s in found if s.at_rate is not None)]
+        ),
         provenance=sections({**run.meta, "searches": None}),
         invented=invented(run.meta),
         timelines=timelines(run, colours),
