@@ -43,7 +43,9 @@ class EnergyUse:
     reason: str
 
 
-def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) -> list[EnergyUse]:
+def energy(
+    rows: Iterable[Row], cells: Sequence[Cell], searches: Sequence[Search]
+) -> list[EnergyUse]:
     """Return the energy of every cell with verified numbers, in the order of comparison.
 
     Also returns the energy at sustainable rates, of the trials that confirmed them.
@@ -51,13 +53,13 @@ def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) 
     Args:
         rows: the run's trials.
         cells: the run's cells.
-        found: the run's searches.
+        searches: the run's searches.
     """
     by_cell: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
         by_cell.setdefault((row["cell"], row["probe"] is None), []).append(row)
     used = [_used(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
-    for search in found:
+    for search in searches:
         if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
             trials = [
                 row

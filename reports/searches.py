@@ -21,7 +21,7 @@ LEVEL = "level"
 CONFIRM = "confirm"
 
 
-def searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
+def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     """Return the searches of a run, in the order of their first trials.
 
     Args:

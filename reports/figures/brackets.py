@@ -19,11 +19,11 @@ _AT, _CATCH_UP_AT = 0.53, 0.83  # below the top of a row, in rows
 _NARROW = 1.12  # below this ratio the ends of a bracket would overlap
 
 
-def bracket_range(found: Sequence[Search]) -> Range | None:
+def bracket_range(searches: Sequence[Search]) -> Range | None:
     """Return a common range of rates for all searches; None without any rate."""
     values = [
         value
-        for search in found
+        for search in searches
         for value in (
             search.pass_eps,
             search.fail_eps,
@@ -31,37 +31,37 @@ def bracket_range(found: Sequence[Search]) -> Range | None:
         )
         if value
     ]
-    if not any(search.pass_eps or search.fail_eps for search in found):
+    if not any(search.pass_eps or search.fail_eps for search in searches):
         return None
     room = max((max(values) / min(values)) ** 0.25, 3.0)
     return (min(values) / room, max(values) * room)
 
 
 def bracket_panel(
-    title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
+    title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
     """Draw a panel with a row for each search; a search without a rate gets a note instead."""
-    names = place_names(search.place for search in found)
+    names = place_names(search.place for search in searches)
     axes = new_panel(
         title=title,
         subtitle="sustained rate, events/s; bracket: pass to fail, diamond: catch-up",
-        height_in=_MARGIN_IN + _ROW_IN * len(found),
+        height_in=_MARGIN_IN + _ROW_IN * len(searches),
         box=(0.25, 0.32, 0.25, 0.62),
     )
     axes.set_xscale("log")
     axes.set_xlim(*limits)
-    axes.set_ylim(len(found), 0)
+    axes.set_ylim(len(searches), 0)
     axes.set_yticks([])
     log_ticks(axes.xaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
     grid(axes, "x")
-    for row, search in enumerate(found):
+    for row, search in enumerate(searches):
         _draw(axes, row, search, names[search.name], colours[search.place.engine].light, limits)
     return with_spots(
         axes,
         (
             (eps, row + at, f"{names[search.name]}: {kind} {rate(eps).exact}")
-            for row, search in enumerate(found)
+            for row, search in enumerate(searches)
             for at, kind, eps in (
                 (_AT, "highest rate that passed", search.pass_eps),
                 (_AT, "lowest rate that failed", search.fail_eps),
@@ -73,7 +73,7 @@ def bracket_panel(
 
 
 def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
-    label = name if search.pass_eps else f"{name}: no rate was found"
+    label = name if search.pass_eps else f"{name}: no rate was searches"
     for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
         axes.text(
             x,

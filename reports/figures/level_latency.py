@@ -20,11 +20,11 @@ _LABEL_GAP_IN = 0.155
 _HEIGHT_IN = 3.3
 
 
-def level_range(found: Sequence[Search]) -> Range | None:
+def level_range(searches: Sequence[Search]) -> Range | None:
     """Return a common range of latency in ns for all levels; None without any."""
     values = [
         quantity.median
-        for search in found
+        for search in searches
         for level in search.levels
         for quantity in (level.cell.latency_p50_ns, level.cell.latency_p99_ns)
         if quantity
@@ -33,11 +33,11 @@ def level_range(found: Sequence[Search]) -> Range | None:
 
 
 def level_panel(
-    title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
+    title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
     """Draw a panel, without searches that have no levels."""
-    drawn = [search for search in found if any(_p50(x) or _p99(x) for x in search.levels)]
-    names = place_names(search.place for search in found)
+    drawn = [search for search in searches if any(_p50(x) or _p99(x) for x in search.levels)]
+    names = place_names(search.place for search in searches)
     axes = new_panel(
         title=title,
         subtitle="latency from due time by load; solid, disc: p99, dashed, ring: p50",

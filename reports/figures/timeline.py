@@ -236,8 +236,8 @@ def _limits(values: Sequence[float], *, log: bool) -> tuple[float, float]:
 
 def _ticks(low: float, high: float, panel: Panel) -> list[float]:
     if not panel.log:
-        found = MaxNLocator(nbins=3, steps=_STEPS).tick_values(low / panel.unit, high / panel.unit)
-        return [float(tick) * panel.unit for tick in found if low <= tick * panel.unit <= high]
+        ticks = MaxNLocator(nbins=3, steps=_STEPS).tick_values(low / panel.unit, high / panel.unit)
+        return [float(tick) * panel.unit for tick in ticks if low <= tick * panel.unit <= high]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     if first > last:  # no power of ten in the range
         return [math.sqrt(low * high)]

@@ -38,7 +38,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
     Raises:
         IncomparableError: a run has no cell in common with the first.
     """
-    found = side_by_side(runs, seed=seed)
+    comparison = side_by_side(runs, seed=seed)
     facts = [
         {f"{part.title}: {fact.key}": fact.text for part in sections(recorded_facts(run.meta))
          for fact in part.facts}
@@ -50,10 +50,12 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
         name=f"{len(runs)} runs side by side",
         colours=_COLOURS,
         runs=list(zip(LETTERS, names, [_about(run) for run in runs], strict=False)),
-        found=found,
+        comparison=comparison,
         by_reference=BY_REFERENCE,
         by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
-        figures={table.metric.name: _figures(table, found, names) for table in found.tables},
+        figures={
+            table.metric.name: _figures(table, comparison, names) for table in comparison.tables
+        },
         differs=what_differs(facts),
     )
     return write_whole(target, page)
@@ -64,7 +66,7 @@ def _about(run: Run) -> str:
     return f"commit {code_of(run)}, {number_of(len(run.rows), 'trial')}, {host}"
 
 
-def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]:
+def _figures(table: Table, comparison: SideBySide, names: Sequence[str]) -> list[str]:
     """Return drawings of the ratios of each run but the first that has any."""
     way = "higher" if table.metric.higher_is_better else "lower"
     drawn = []

@@ -46,7 +46,7 @@ def write_history(
         machine: the fields that identify the machine.
         left_out: excluded runs, each with the reason.
     """
-    found = history(runs, METRICS[metric], seed=seed)
+    tracked = history(runs, METRICS[metric], seed=seed)
     names = [run.path.resolve().name for run in runs]
     page = fill(
         "history.html.j2",
@@ -55,19 +55,19 @@ def write_history(
         metric=METRICS[metric],
         machine=machine,
         runs=_listed(runs, names),
-        found=found,
+        tracked=tracked,
         by_reference=BY_REFERENCE,
         by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
         rule=ONE_STAGE,
         drawn=[
             (track, draw_history(track, names, write=lambda v: write_value(metric, v), alt=alt))
-            for track in found.tracks
+            for track in tracked.tracks
             if track.points
             for alt in (_alt(track, metric, len(runs)),)
         ],
         write=lambda value: write_value(metric, value),
         by_run=lambda track: {point.run: point for point in track.points},
-        several=_several(found),
+        several=_several(tracked),
         left_out=left_out,
     )
     return write_whole(target, page)
@@ -107,7 +107,7 @@ def _alt(track: Track, metric: str, runs: int) -> str:
     return f"{metric} of {track.cell} over {runs} runs: {steps or 'no step'}"
 
 
-def _several(found: History) -> set[str]:
+def _several(tracked: History) -> set[str]:
     """Return the cells with several tracks, because their input or settings changed."""
-    cells = [track.cell for track in found.tracks]
+    cells = [track.cell for track in tracked.tracks]
     return {cell for cell in cells if cells.count(cell) > 1}

@@ -43,22 +43,22 @@ def offered_drawings(cells: Sequence[Cell], colours: Colours, directory: Path) -
     return drawings
 
 
-def search_groups(found: Sequence[Search]) -> list[tuple[Group, list[Search]]]:
+def search_groups(searches: Sequence[Search]) -> list[tuple[Group, list[Search]]]:
     """Sort searches as cells are sorted, by workload and input."""
-    by_name = {search.name: search for search in found}
-    groups = in_groups([search.place for search in found])
+    by_name = {search.name: search for search in searches}
+    groups = in_groups([search.place for search in searches])
     return [(group, [by_name[cell.name] for cell in members]) for group, members in groups]
 
 
 def bracket_drawings(
-    found: Sequence[Search], colours: Colours, directory: Path
+    searches: Sequence[Search], colours: Colours, directory: Path
 ) -> dict[Group, str]:
     """Draw the brackets, one panel per workload and input, all on one range."""
-    limits = bracket_range(found)
+    limits = bracket_range(searches)
     if limits is None:
         return {}
     drawings = {}
-    for group, members in search_groups(found):
+    for group, members in search_groups(searches):
         name = f"sustainable-{slug(group)}"
         alt = f"Sustainable rates of {title(group)}. " + "; ".join(map(_bracket_words, members))
         panel = bracket_panel(title(group), members, colours, limits)
@@ -66,13 +66,15 @@ def bracket_drawings(
     return drawings
 
 
-def level_drawings(found: Sequence[Search], colours: Colours, directory: Path) -> dict[Group, str]:
+def level_drawings(
+    searches: Sequence[Search], colours: Colours, directory: Path
+) -> dict[Group, str]:
     """Draw latency against load, one panel per workload and input, all on one range."""
-    limits = level_range(found)
+    limits = level_range(searches)
     if limits is None:
         return {}
     drawings = {}
-    for group, members in search_groups(found):
+    for group, members in search_groups(searches):
         levels = [search for search in members if any(map(_has_latency, search.levels))]
         if levels:
             name = f"latency-by-load-{slug(group)}"
@@ -130,7 +132,7 @@ def _latency_words(cell: Cell) -> str:
 
 def _bracket_words(search: Search) -> str:
     if search.pass_eps is None:
-        return f"{label(search.place)}: none found"
+        return f"{label(search.place)}: none searches"
     high = f", not {rate(search.fail_eps).text}" if search.fail_eps else ""
     return f"{label(search.place)}: {rate(search.pass_eps).text}{high}"
 

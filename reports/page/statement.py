@@ -32,18 +32,18 @@ class Statement:
 
 
 def not_run(
-    meta: Mapping[str, Any], cells: Sequence[Cell], found: Sequence[Search] = ()
+    meta: Mapping[str, Any], cells: Sequence[Cell], searches: Sequence[Search] = ()
 ) -> list[str]:
     """Return the planned cells of run.json that have no trial."""
     planned = meta.get("cells") or {}
-    started = {cell.name for cell in cells} | {search.name for search in found}
+    started = {cell.name for cell in cells} | {search.name for search in searches}
     return [str(name) for name in planned if name not in started]
 
 
 def statement(
     cells: Sequence[Cell],
     *,
-    found: Sequence[Search] = (),
+    searches: Sequence[Search] = (),
     missing: Sequence[str] = (),
     complete: bool = True,
 ) -> Statement:
@@ -51,11 +51,11 @@ def statement(
 
     Args:
         cells: the cells with trials, without searches.
-        found: the searches with trials.
+        searches: the searches with trials.
         missing: ids of cells without trials.
         complete: whether the run is complete.
     """
-    every = [*cells, *(search.place for search in found)]
+    every = [*cells, *(search.place for search in searches)]
     if not every:
         return Statement(
             what="No trial was recorded.",
@@ -64,7 +64,7 @@ def statement(
         )
     trials = sum(sum(cell.statuses.values()) for cell in every)
     workers = sorted({cell.workers for cell in every})
-    searched = f" ({number_of(len(found), 'search', 'searches')} among them)" if found else ""
+    searched = f" ({number_of(len(searches), 'search', 'searches')} among them)" if searches else ""
     what = (
         f"{_listed([c.workload for c in every], 'workload')} on "
         f"{_listed([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
@@ -72,7 +72,7 @@ def statement(
         f"{' each' if trials > 1 else ''} in a fresh process." + _kinds(cells)
     )
     failed = Counter(cell.status for cell in cells if not cell.verified)
-    failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in found if s.pass_eps is None)
+    failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in searches if s.pass_eps is None)
     rated = len(every) - failed.total()
     weak = sum(cell.verified and cell.checked_by == REFERENCE for cell in every)
     empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
@@ -80,7 +80,7 @@ def statement(
     doubts = (
         _nothing_compared(empty),
         _marked(marked),
-        _without_answer(found),
+        _without_answer(searches),
         _rest(missing, complete),
     )
     sound = rated > 0 and set(failed) <= {UNSUPPORTED}
@@ -97,11 +97,11 @@ def kinds(cells: Sequence[Cell]) -> int:
 
 
 def _kinds(cells: Sequence[Cell]) -> str:
-    found = kinds(cells)
+    n = kinds(cells)
     return (
-        f" Its rates are of {found} kinds, by unit of hand-over, origin of the input and what "
+        f" Its rates are of {n} kinds, by unit of hand-over, origin of the input and what "
         "else is timed; ratios stand within a kind only."
-        if found > 1
+        if n > 1
         else ""
     )
 
@@ -115,9 +115,9 @@ def _nothing_compared(empty: int) -> str:
     )
 
 
-def _without_answer(found: Sequence[Search]) -> str:
+def _without_answer(searches: Sequence[Search]) -> str:
     """State the number of searches' trials that ended without an answer."""
-    n = sum(search.place.statuses.get(status, 0) for search in found for status in _NO_ANSWER)
+    n = sum(search.place.statuses.get(status, 0) for search in searches for status in _NO_ANSWER)
     return (
         f" {number_of(n, 'trial')} of searches gave no answer, which counts as a fail." if n else ""
     )

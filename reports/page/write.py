@@ -40,7 +40,7 @@ from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
 from streamlab.reports.scaling import slower
 from streamlab.reports.search_text import Search
-from streamlab.reports.searches import searches
+from streamlab.reports.searches import read_searches
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
 from streamlab.reports.table import (
     HeadlineRow,
@@ -91,8 +91,8 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
 
 def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     """Draw the figures into the directory `figures`, and return the page's text."""
-    found = searches(run, cells)
-    every = [*cells, *(search.place for search in found)]
+    searches = read_searches(run, cells)
+    every = [*cells, *(search.place for search in searches)]
     colours = engine_colours(row["engine"] for row in run.rows)
     return fill(
         "report.html.j2",
@@ -105,17 +105,17 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         properties=_properties(every),
         plans=_plans(every),
         counter_tables=counter_tables(
-            [*cells, *(s.at_rate for s in found if s.at_rate is not None)]
+            [*cells, *(s.at_rate for s in searches if s.at_rate is not None)]
         ),
         provenance=sections({**run.meta, "searches": None}),
         invented=invented(run.meta),
         timelines=timelines(run, colours),
-        **_overview(run, cells, found),
+        **_overview(run, cells, searches),
         slower=slower(cells, run.rows),
         **_catch_up(cells, colours, figures),
         **_offered(cells, colours, figures),
-        **_searches(found, colours, figures),
-        **_energy(run, cells, found, colours, figures),
+        **_searches(searches, colours, figures),
+        **_energy(run, cells, searches, colours, figures),
         **{write.__name__: write for write in _WRITERS},
     )
 
@@ -123,7 +123,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
 def render_tables(run: Run) -> str:
     """Return a page with the report's result tables only, without figures."""
     cells = summarise(run.rows)
-    found = searches(run, cells)
+    searches = read_searches(run, cells)
     free = [cell for cell in cells if cell.load is None]
     loaded = [cell for cell in cells if cell.load is not None]
     return fill(
@@ -133,31 +133,33 @@ def render_tables(run: Run) -> str:
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),
-        **_overview(run, cells, found),
+        **_overview(run, cells, searches),
         slower=[],
         blocks=_blocks(free),
         definitions=_definitions(free),
         remarked=_remarked(free),
         offered_figures=[],
         **_offered_tables(loaded),
-        search_blocks=[(title(group), members, "", "") for group, members in search_groups(found)],
-        **_search_words(found),
+        search_blocks=[
+            (title(group), members, "", "") for group, members in search_groups(searches)
+        ],
+        **_search_words(searches),
         **{write.__name__: write for write in _WRITERS},
     )
 
 
-def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[str, Any]:
+def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> dict[str, Any]:
     """Return the variables of the top of the page, and the cells without a number."""
-    missing = not_run(run.meta, cells, found)
+    missing = not_run(run.meta, cells, searches)
     complete = run.meta.get("complete") is not False
     warnings = warnings_of(run.rows)
     generators = ceilings(run.meta)
-    every = [*cells, *(search.place for search in found)]
+    every = [*cells, *(search.place for search in searches)]
     warned = any("generator" in warning.text for warning in warnings)
     return {
-        "statement": statement(cells, found=found, missing=missing, complete=complete),
+        "statement": statement(cells, searches=searches, missing=missing, complete=complete),
         "missing": missing,
-        "other_sections": any(cell.load is not None for cell in cells) or bool(found),
+        "other_sections": any(cell.load is not None for cell in cells) or bool(searches),
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
         "by_reference": BY_REFERENCE,
@@ -206,32 +208,32 @@ def _offered_tables(loaded: Sequence[Cell]) -> dict[str, Any]:
     }
 
 
-def _searches(found: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
+def _searches(searches: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
     """Return the section of searches."""
-    brackets = bracket_drawings(found, colours, figures)
-    levels = level_drawings(found, colours, figures)
+    brackets = bracket_drawings(searches, colours, figures)
+    levels = level_drawings(searches, colours, figures)
     return {
         "search_blocks": [
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))
-            for group, members in search_groups(found)
+            for group, members in search_groups(searches)
         ],
-        **_search_words(found),
+        **_search_words(searches),
     }
 
 
-def _search_words(found: Sequence[Search]) -> dict[str, Any]:
+def _search_words(searches: Sequence[Search]) -> dict[str, Any]:
     return {
-        "search_definitions": _definitions([level.cell for s in found for level in s.levels]),
-        "any_quick_search": any(search.quick for search in found),
-        "level_statuses": {level.cell.status for search in found for level in search.levels},
+        "search_definitions": _definitions([level.cell for s in searches for level in s.levels]),
+        "any_quick_search": any(search.quick for search in searches),
+        "level_statuses": {level.cell.status for search in searches for level in search.levels},
     }
 
 
 def _energy(
-    run: Run, cells: Sequence[Cell], found: Sequence[Search], colours: Colours, figures: Path
+    run: Run, cells: Sequence[Cell], searches: Sequence[Search], colours: Colours, figures: Path
 ) -> dict[str, Any]:
     """Return the section of energy; hidden if no trial has energy or a reason for its absence."""
-    used = energy(run.rows, cells, found)
+    used = energy(run.rows, cells, searches)
     reasons = energy_reasons(run.rows)
     threaded = [use for use in used if "threads" in use.cell.counters]
     return {
@@ -267,13 +269,13 @@ def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
 
 def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
     """Return (engine, variant, workload, properties), each combination once."""
-    found: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    by_form: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     for cell in cells:
         if cell.properties:
-            found.setdefault((cell.engine, cell.variant, cell.workload), cell.properties)
-    engines = list(dict.fromkeys(engine for engine, _, _ in found))
-    ordered = sorted(found, key=lambda key: (engines.index(key[0]), key))
-    return [(*key, found[key]) for key in ordered]
+            by_form.setdefault((cell.engine, cell.variant, cell.workload), cell.properties)
+    engines = list(dict.fromkeys(engine for engine, _, _ in by_form))
+    ordered = sorted(by_form, key=lambda key: (engines.index(key[0]), key))
+    return [(*key, by_form[key]) for key in ordered]
 
 
 def _plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
