@@ -73,14 +73,14 @@ def slower(cells: Sequence[Cell], rows: Iterable[Row]) -> list[Slower]:
     trials: dict[str, list[Row]] = {}
     for row in rows:
         trials.setdefault(row["cell"], []).append(row)
-    found = []
+    results = []
     for group, members in in_groups([cell for cell in cells if cell.load is None]):
         for more in members:
             fewer = _fastest_with_fewer(more, members)
             result = fewer and _compare(title(group), fewer, more, trials)
             if result:
-                found.append(result)
-    return found
+                results.append(result)
+    return results
 
 
 def _fastest_with_fewer(more: Cell, members: Sequence[Cell]) -> Cell | None:
@@ -135,7 +135,7 @@ def _machine(rows: Sequence[Row]) -> list[str]:
     """Return sentences on other programs and guests that the trials' warnings mention."""
     warnings = [json.loads(row["warnings"] or "[]") for row in rows]
     loads = [row["loadavg_before"] for row in rows if row["loadavg_before"] is not None]
-    found = []
+    sentences = []
     for sign, event in (
         (_BUSY, "other programs were on the cores"),
         (_STOLEN, "the hypervisor gave the cores to other guests"),
@@ -146,8 +146,8 @@ def _machine(rows: Sequence[Row]) -> list[str]:
             load = ""
             if sign == _BUSY and loads:
                 load = f" (load average {digits(min(loads))} to {digits(max(loads))})"
-            found.append(f"{event} around {n} of its {len(rows)} trials{load}")
-    return found
+            sentences.append(f"{event} around {n} of its {len(rows)} trials{load}")
+    return sentences
 
 
 def _far(rows: Sequence[Row]) -> str:

@@ -77,8 +77,8 @@ def column(name: str, factor: float = 1.0) -> Value:
     """Return a function that reads a column of a cell, times a factor."""
 
     def value(cell: CellSummary) -> Spread | None:
-        found = cell.spread(name)
-        return None if found is None else scaled(found, factor)
+        spread = cell.spread(name)
+        return None if spread is None else scaled(spread, factor)
 
     return value
 
@@ -106,14 +106,14 @@ def per_row(cell: CellSummary, value: Callable[[Row], float | None]) -> Spread |
     return spread(map(value, cell.rows)) if cell.status in VERIFIED else None
 
 
-def scaled(found: Spread, factor: float) -> Spread:
+def scaled(spread: Spread, factor: float) -> Spread:
     """Return a spread times a factor."""
-    return Spread(values=tuple(value * factor for value in found.values))
+    return Spread(values=tuple(value * factor for value in spread.values))
 
 
-def of_cell(found: Spread | None) -> Product | None:
+def of_cell(spread: Spread | None) -> Product | None:
     """Return the estimate of a cell's quantity, above 0; None without a value."""
-    return None if found is None else cell_median(found.values)
+    return None if spread is None else cell_median(spread.values)
 
 
 def quotient(above: Measured | None, below: Measured | None) -> Measured | None:
@@ -163,8 +163,8 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
     )
 
 
-def _extreme(found: Sequence[Spread], *, is_highest: bool) -> Measured | None:
-    parts = tuple(cell_median(spread.values) for spread in found)
+def _extreme(spreads: Sequence[Spread], *, is_highest: bool) -> Measured | None:
+    parts = tuple(cell_median(spread.values) for spread in spreads)
     return parts[0] if len(parts) == 1 else Extreme(parts, is_highest) if parts else None
 
 

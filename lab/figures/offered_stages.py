@@ -29,7 +29,7 @@ def latency_plan(
         options: the figure's options.
         first: the matrix of the previous stage; each cell gets a load.
         runs: the runs so far; the last one is of the previous stage.
-        select: selects cells; None: all.
+        select: returns whether to include a cell; None: all.
 
     Raises:
         FigureError: no cell has a rate.

@@ -107,12 +107,12 @@ def several_workers(options: Options, degrees: Iterable[int] | None = None) -> N
     )
 
 
-def two_degrees(options: Options, found: Series, degrees: Iterable[int] | None = None) -> Need:
+def two_degrees(options: Options, series: Series, degrees: Iterable[int] | None = None) -> Need:
     """Return the need of a claim on growth: verified numbers at two numbers of workers."""
     within = options.within if degrees is None else [n for n in degrees if n <= options.cores]
     return sweep_points(
         f"numbers of workers within the {options.cores} cores that have a verified number",
-        len(found.workers(within)),
+        len(series.workers(within)),
     )
 
 
@@ -126,11 +126,11 @@ def cores(options: Options, least: int) -> Need:
     return Need(what="cores", count=options.cores, least=least)
 
 
-def reconfigurations(found: Sequence[ElasticTimeline]) -> Need:
+def reconfigurations(trials: Sequence[ElasticTimeline]) -> Need:
     """Return the need for reconfigurations that changed the number of instances."""
     return Need(
         what="reconfigurations in every trial",
-        count=min((changes(timeline) for timeline in found), default=0),
+        count=min((changes(timeline) for timeline in trials), default=0),
     )
 
 

@@ -44,14 +44,14 @@ def find(figure_id: str) -> Figure:
         FigureError: no figure has this id; the message suggests similar ids and names papers that
             cannot be loaded.
     """
-    known = {figure.id.lower(): figure for figure in figures()}
-    if figure_id.lower() not in known:
+    by_id = {figure.id.lower(): figure for figure in figures()}
+    if figure_id.lower() not in by_id:
         broken = "".join(f"; {why}" for why in unusable())
         raise FigureError(
             f"no figure {figure_id!r}; "
-            f"{meant(figure_id, (f.id for f in known.values()), 'lab list figures')}{broken}"
+            f"{meant(figure_id, (f.id for f in by_id.values()), 'lab list figures')}{broken}"
         )
-    return known[figure_id.lower()]
+    return by_id[figure_id.lower()]
 
 
 def facts_of(figure: Figure) -> Facts:

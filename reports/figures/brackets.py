@@ -73,7 +73,7 @@ def bracket_panel(
 
 
 def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
-    label = name if search.pass_eps else f"{name}: no rate was searches"
+    label = name if search.pass_eps else f"{name}: no rate was found"
     for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
         axes.text(
             x,

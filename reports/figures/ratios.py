@@ -28,7 +28,7 @@ class Bar:
         ratio: new over old.
         low, high: ends of its interval; None without one.
         tone: 1 better, -1 worse, 0 neither.
-        label: label of the mark, for example `+9.8 %`.
+        label: text next to the mark, for example `+9.8 %`.
     """
 
     name: str

@@ -132,7 +132,7 @@ def _latency_words(cell: Cell) -> str:
 
 def _bracket_words(search: Search) -> str:
     if search.pass_eps is None:
-        return f"{label(search.place)}: none searches"
+        return f"{label(search.place)}: none found"
     high = f", not {rate(search.fail_eps).text}" if search.fail_eps else ""
     return f"{label(search.place)}: {rate(search.pass_eps).text}{high}"
 

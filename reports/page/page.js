@@ -31,8 +31,8 @@
   };
   const number = (cell) => {
     const exact = all("[title]", cell).map((one) => one.title);
-    const said = [...exact, cell.textContent].map((text) => text.trim().replaceAll(",", ""));
-    return said.map((text) => parseFloat(text.replace("\u2212", "-"))).find(Number.isFinite) ?? null;
+    const texts = [...exact, cell.textContent].map((text) => text.trim().replaceAll(",", ""));
+    return texts.map((text) => parseFloat(text.replace("\u2212", "-"))).find(Number.isFinite) ?? null;
   };
   const key = (row, column, numeric) => {
     const cell = cellAt(row, column);
@@ -82,9 +82,9 @@
     }
     if (rows.length < 6) return;
     const box = make("input", { type: "search", placeholder: "any column" });
-    const told = make("output", {});
+    const output = make("output", {});
     const label = make("label", { className: "filter" });
-    label.append("Filter ", box, " ", told);
+    label.append("Filter ", box, " ", output);
     (one.closest(".scroll") ?? one).before(label);
     box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
     box.addEventListener("input", () => {
@@ -104,7 +104,7 @@
         }
         body.hidden = own.every(([row]) => row.hidden);
       }
-      told.textContent = words.length ? `${left} of ${rows.length} rows` : "";
+      output.textContent = words.length ? `${left} of ${rows.length} rows` : "";
     });
   };
 
@@ -119,7 +119,7 @@
     hide();
     point.mark.classList.add("on");
     point.place?.();
-    tip.textContent = point.says;
+    tip.textContent = point.text;
     tip.hidden = false;
     const box = point.mark.getBoundingClientRect();
     const left = box.left + box.width / 2 - tip.offsetWidth / 2;
@@ -131,9 +131,9 @@
   const spots = (svg) =>
     all(".spot", svg).map((mark) => {
       const title = mark.querySelector("title");
-      const says = title.textContent;
+      const text = title.textContent;
       title.remove(); // otherwise the browser shows it a second time
-      return { mark, says };
+      return { mark, text };
     });
   const moments = (svg) => {
     const lines = all("path[data-values]", svg).map((path) => ({
@@ -143,10 +143,10 @@
     if (!lines.length || !cursor) return [];
     return svg.dataset.times.split(" ").map((pair, index) => {
       const [time, x] = pair.split("@");
-      const said = lines.filter((line) => line.values[index])
+      const texts = lines.filter((line) => line.values[index])
         .map((line) => `${line.name}: ${line.values[index]}`);
       return {
-        mark: cursor, x: Number(x), says: [`${time} s`, ...said].join("\n"),
+        mark: cursor, x: Number(x), text: [`${time} s`, ...texts].join("\n"),
         place: () => { cursor.setAttribute("x1", x); cursor.setAttribute("x2", x); },
       };
     });
@@ -196,11 +196,11 @@
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
-  const say = (box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
-  const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => say(target)));
+  const markOverflow = (box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
+  const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => markOverflow(target)));
 
   all("table.sortable").forEach(table);
   all("figure > svg").forEach(chart);
-  all(".scroll").forEach((box) => { say(box); wide.observe(box); });
+  all(".scroll").forEach((box) => { markOverflow(box); wide.observe(box); });
   document.body.append(tip);
 })();

@@ -36,7 +36,7 @@ class Fact:
 
     @property
     def at(self) -> float | None:
-        """X as a number; None if it is not a number."""
+        """The value of x as a number; None if it is not a number."""
         return float(self.x) if self.x.isdigit() else None
 
     @property

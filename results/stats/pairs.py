@@ -123,8 +123,8 @@ def _pairwise_means(logs: Floats) -> Floats:
         float[..., n (n + 1) / 2].
     """
     first, second = np.triu_indices(logs.shape[-1])
-    found: Floats = (logs[..., first] + logs[..., second]) / 2
-    return found
+    means: Floats = (logs[..., first] + logs[..., second]) / 2
+    return means
 
 
 @lru_cache(maxsize=16)

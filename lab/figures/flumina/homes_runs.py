@@ -57,7 +57,7 @@ def key(ends: str, mode: str) -> str:
 
 
 def tree(options: Options) -> dict[str, Any]:
-    """Return the matrix: both kinds pattern ends, at full speed and under the load."""
+    """Return the matrix: both kinds of ends, at full speed and under the load."""
     warm_up_s, window_s = lengths_s(options)
     event_counts = {
         FULL: events(options, *_EVENTS),

@@ -146,7 +146,7 @@ def _growth(options: Options, by_batch: dict[int, Series]) -> Panel:
     measured = {UNITS[batch]: rate for batch, rate in by_batch.items()}
     return Panel(
         title="growth",
-        y_label="throughput gain that of one worker",
+        y_label="throughput by that of one worker",
         x_label=WORKERS,
         lines=lines,
         marks=[
@@ -155,7 +155,7 @@ def _growth(options: Options, by_batch: dict[int, Series]) -> Panel:
         ],
         words=[
             *growth_words(options, measured, published["DGS"]),
-            f"gain hand in C++, published: {published[HANDCRAFTED].text} at {published[HANDCRAFTED].x} nodes",
+            f"by hand in C++, published: {published[HANDCRAFTED].text} at {published[HANDCRAFTED].x} nodes",
         ],
         ticks=options.instances,
     )

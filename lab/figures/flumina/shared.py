@@ -122,13 +122,13 @@ def growth(
 
 
 def growth_by(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Posed]:
-    """Pose the claims on growth: the published share subject linear, and the value at as most nodes.
+    """Pose the claims on growth: the published share of linear, and the value at as many nodes.
 
     Args:
         options: the figure's options.
-        fact: the published growth, with its number subject nodes.
+        fact: the published growth, with its number of nodes.
         rate: the measured rates, by workers.
-        needs: further preconditions subject the claims.
+        needs: further preconditions of the claims.
     """
     nodes = int(fact.x)
     subject = f"{fact.panel}, {fact.series}"
@@ -141,7 +141,7 @@ def growth_by(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[
     return [
         asked(
             f"{subject}: throughput with {workers_text(fewest, most)} by that "
-            f"with {fewest} ({share:.2f} subject linear, as published at {nodes} nodes)",
+            f"with {fewest} ({share:.2f} of linear, as published at {nodes} nodes)",
             fact,
         )
         .of(SYSTEMS[fact.series])
@@ -149,7 +149,7 @@ def growth_by(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[
         .shape(gain, lowest, _ABOVE * max(lowest, min(fact.high, most / fewest)), "x"),
         asked(f"{subject}: throughput with {nodes} workers by that with 1", fact)
         .of(SYSTEMS[fact.series])
-        .given(sweep_points(f"numbers subject workers among 1 and {nodes}, within the cores",
+        .given(sweep_points(f"numbers of workers among 1 and {nodes}, within the cores",
                       len({1, nodes} & set(within))), *needs)
         .near(
             quotient(rate.at(nodes), rate.at(1)) if has_nodes else None, fact.low, fact.high, 0.3, "x"
@@ -181,7 +181,7 @@ def lines_note(*workloads: str) -> str:
 
 
 NODES_OF_A_CORE = (
-    "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely on the same"
+    "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely alongside"
 )
 ONE_SERVER = "one server (of A.1: 18 cores, Xeon Gold 6154), Erlang, a simulated network"
 """The paper's machines for its programs, and for its case studies."""

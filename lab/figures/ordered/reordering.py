@@ -105,7 +105,7 @@ def _quantity(question: Question, runs: Runs, setup: Setup, value: Any) -> Quant
 
 
 def _speedups(question: Question, rates: Quantity) -> Quantity:
-    """Return speedups over single worker with the non-blocking buffer, of equal form and granularity."""
+    """Return speedups over one worker with the non-blocking buffer, of equal form and granularity."""
     speedups: dict[tuple[str, int], Series] = {}
     for label, reordering, batch in _drawn(question, dict.fromkeys(b for _, b in rates)):
         if (label, batch) not in rates:

@@ -62,7 +62,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     posed = (
         PublishedClaim(
             text="instances after the transition less those before it",
-            published="growth",
+            published="more",
             source="section 8.5",
         )
         .of(OPERATOR_10)

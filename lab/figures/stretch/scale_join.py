@@ -107,7 +107,7 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
     compared = by_system(runs[0], comparisons_per_s)
     rates = by_system(runs[0], coherent_eps(ws_ms))
     latency = by_system(runs[1], LATENCY)
-    vsn, adhoc, one = compared[STRETCH], compared[SCALEJOIN], compared[ONE]
+    vsn, adhoc, single_thread = compared[STRETCH], compared[SCALEJOIN], compared[ONE]
     counted = vsn.workers(options.within)
     least, most = (counted[0], counted[-1]) if counted else (1, 1)
     growth = quotient(vsn.at(most), vsn.at(least))
@@ -155,7 +155,7 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
         asked("VSN/1T ratio of comparisons/s at one instance", single)
         .between(systems.OPERATOR_10, systems.ONE_THREAD)
         .given(produced[STRETCH], produced[ONE])
-        .near(quotient(vsn.at(1), one.at(1)), 1.0, 1.0, 0.15, "x"),
+        .near(quotient(vsn.at(1), single_thread.at(1)), 1.0, 1.0, 0.15, "x"),
         asked("latency of VSN above that of ad-hoc, at its most", extra)
         .between(systems.OPERATOR_10, systems.SCALE_JOIN)
         .given(*latencies(offered))
