@@ -82,9 +82,8 @@ def compare_machines(old: Host, new: Host) -> Machines:
         field = Field(name=name, old=before.get(name), new=after.get(name))
         if field.old != field.new:
             (decisive if _decides(field) else notes).append(field)
-        elif (
-            old.get(name) != new.get(name) and name in old and name in new
-        ):  # limits without effect
+        elif old.get(name) != new.get(name) and name in old and name in new:
+            # Limits without effect on either machine.
             notes.append(Field(name=name, old=old[name], new=new[name]))
     return Machines(decisive=tuple(decisive), notes=tuple(notes))
 
