@@ -62,7 +62,7 @@ def test_a_published_ratio_has_two_bounds():
     """1.8 was met where 1.10 to 1.15 is published."""
     ratio_claim = replace(asked, relation="ratio")
     for pose in (ratio_claim.at_least, ratio_claim.at_most):
-        with pytest.raises(ValueError, match=r"pose it with near\(\)"):
+        with pytest.raises(ValueError, match=r"use near\(\)"):
             pose(steady(1.8), 1.1)
     assert judged(ratio_claim.near(steady(1.8), 1.1, 1.15, 0.03)).outcome == MISSED
     assert judged(ratio_claim.shape(steady(1.8), 1.0, UP)).outcome == MET  # who is faster
@@ -106,7 +106,9 @@ def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
     found = judged(asked.shape(cell_median([1.3, 1.4]), 1.0, UP, "x"))
     assert (found.outcome, found.indicates, found.repetitions) == (INCONCLUSIVE, MET, 2)
     assert (found.low, found.high) == (None, None)
-    assert found.reason.startswith("at least 1 x; 2 repetitions: no interval; 3 give a first one")
+    assert found.reason.startswith(
+        "at least 1 x; 2 repetitions: no interval; an interval needs at least 3"
+    )
 
 
 def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
