@@ -99,8 +99,8 @@ def kinds(cells: Sequence[Cell]) -> int:
 def _kinds(cells: Sequence[Cell]) -> str:
     n = kinds(cells)
     return (
-        f" Its rates are of {n} kinds, by unit of hand-over, origin of the input and what "
-        "else is timed; ratios stand within a kind only."
+        f" Its rates are of {n} kinds, by unit of hand-over, origin of the input and other "
+        "timed work; only rates of one kind have a ratio."
         if n > 1
         else ""
     )
