@@ -19,7 +19,7 @@ from streamlab.lab.figures.verdict import Claim
 from streamlab.lab.matrix.cells import CELL
 from streamlab.reports.searches import LEVEL
 from streamlab.results.schema import INVALID, NAMES, VERIFIED
-from streamlab.results.stats.estimates import Combined, Estimate, Product, one
+from streamlab.results.stats.estimates import Combined, Estimate, Product, cell_median
 from streamlab.results.store import Row
 
 LISTS = "lists."
@@ -163,7 +163,7 @@ def _measured(quantity: Quantity, evidence: Evidence) -> Product | None:
     if not values or None in values:
         return None
     numbers = [float(value) for value in values if value is not None]
-    return one([min(numbers)] if quantity.name == SLOWEST else numbers)
+    return cell_median([min(numbers)] if quantity.name == SLOWEST else numbers)
 
 
 def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:

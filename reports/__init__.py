@@ -1,1 +1,1 @@
-"""Figures and pages made from the results of a run; reads only `results` of the lab."""
+"""Makes figures and pages from the results of a run; depends only on `results`."""

@@ -1,7 +1,7 @@
-"""Chooses what ratios refer to: a baseline among rows that were measured under equal conditions.
+"""Chooses the baseline of ratios among cells that were measured under equal conditions.
 
-A ratio of rates says something only where both rows handed events over in the same unit, took their
-input from the same place, and had the same things inside the clock. Elsewhere there is none.
+A ratio of rates is meaningful only if both cells have the same unit of hand-over, the same origin of
+the input, and the same work inside the clock. Other cells get no ratio.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from streamlab.reports.numbers import counted_workers
 from streamlab.reports.summary import Cell
 
 SIMPLE, SPARK = "dataframe", "spark"
-"""Engines that others are measured by, the first that a class has: what a user would write in a few
-lines with a data-frame library, then what is commonly used."""
+"""Engines that serve as baseline, the first that a class has: a few lines with a data-frame library,
+then the system in common use."""
 
 ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
 
 SHORTEST_S = 1e-3
-"""A shorter timed part is mostly threads that begin: `lab run` calls its rate doubtful."""
+"""A shorter timed part is mostly the start of threads: `lab run` calls its rate doubtful."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +26,11 @@ class Baseline:
     """The cell that the ratios of a class refer to.
 
     Attributes:
-        letter: names the class within its workload and input.
-        cell: its id.
-        label: its engine, variant, batch and workers in words.
-        eps: its median rate.
-        why: how it was chosen, as a phrase.
+        letter: name of the class within its workload and input.
+        cell: the cell's id.
+        label: the cell's engine, variant, batch and workers in words.
+        eps: the cell's median rate, events/s.
+        why: reason of the choice, as a phrase.
     """
 
     letter: str
@@ -41,28 +41,29 @@ class Baseline:
 
 
 def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
-    """Return the baseline of each class with at least two rates, of one workload and input.
+    """Return the baseline of each class with at least two rates.
 
-    Rates of timed parts below a millisecond are none to compare.
+    It is the fastest cell of the data-frame engine if the class has one, since a weak opponent proves
+    nothing; else the fastest of Spark; else the slowest of the cells with the fewest workers.
+    Rates of timed parts below a millisecond are not compared.
 
-    It is the fastest cell of the data-frame engine where the class has one, since a weak opponent
-    proves nothing; else the fastest of Spark; else, among the cells with the fewest workers, the
-    slowest.
+    Args:
+        cells: cells of one workload and input.
     """
     classes: dict[Conditions, list[tuple[float, Cell]]] = {}
     for cell in cells:
         if cell.conditions is not None and cell.throughput_eps and not too_short(cell):
             rated = classes.setdefault(cell.conditions, [])
             rated.append((cell.throughput_eps.median, cell))
-    several = {found: rated for found, rated in classes.items() if len(rated) > 1}
+    several = {conditions: rated for conditions, rated in classes.items() if len(rated) > 1}
     return {
-        found: _baseline(_letter(index), rated)
-        for index, (found, rated) in enumerate(several.items())
+        conditions: _baseline(_letter(index), rated)
+        for index, (conditions, rated) in enumerate(several.items())
     }
 
 
-def why_none(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
-    """Return why a cell with a rate has no ratio, in a word, or empty: it has one."""
+def missing_ratio_reason(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
+    """Return in a word why a cell with a rate has no ratio; empty if it has one."""
     if cell.throughput_eps is None:
         return ""
     if cell.conditions is None:
@@ -73,7 +74,7 @@ def why_none(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
 
 
 def too_short(cell: Cell) -> bool:
-    """Return whether a cell's rate is doubtful, as its timed part took less than a millisecond."""
+    """Return whether a cell's rate is doubtful because its timed part took under a millisecond."""
     if not cell.events or cell.throughput_eps is None:
         return False
     return cell.events / cell.throughput_eps.median < SHORTEST_S
@@ -90,19 +91,19 @@ def label(cell: Cell) -> str:
 
 def _baseline(letter: str, rated: Sequence[tuple[float, Cell]]) -> Baseline:
     for engine in (SIMPLE, SPARK):
-        own = [(eps, cell) for eps, cell in rated if cell.engine == engine]
-        if own:
-            eps, cell = max(own, key=lambda item: item[0])
-            why = f"the fastest of {engine}" if len(own) > 1 else f"the only one of {engine}"
-            return _named(letter, eps, cell, why)
+        candidates = [(eps, cell) for eps, cell in rated if cell.engine == engine]
+        if candidates:
+            eps, cell = max(candidates, key=lambda item: item[0])
+            why = f"the fastest of {engine}" if len(candidates) > 1 else f"the only one of {engine}"
+            return _make(letter, eps, cell, why)
     fewest = min(cell.workers for _, cell in rated)
     least = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
     eps, cell = min(least, key=lambda item: item[0])
     why = "the fewest workers" if len(least) == 1 else "the slowest of those with fewest workers"
-    return _named(letter, eps, cell, why)
+    return _make(letter, eps, cell, why)
 
 
-def _named(letter: str, eps: float, cell: Cell, why: str) -> Baseline:
+def _make(letter: str, eps: float, cell: Cell, why: str) -> Baseline:
     return Baseline(letter=letter, cell=cell.name, label=label(cell), eps=eps, why=why)
 
 

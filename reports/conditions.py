@@ -1,4 +1,4 @@
-"""Reads from a trial what its rate includes; only rates under equal conditions have a ratio."""
+"""Reads the conditions of a trial's rate; only rates under equal conditions have a ratio."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from streamlab.results.store import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a rate includes, as the engine declared it (`streamlab.engines.conditions`).
+    """The conditions of a rate, as the engine declares them (`streamlab.engines.conditions`).
 
     Attributes:
-        unit: of hand-over, with its size: `block of 4,096`.
-        origin: where the input was when the clock started.
-        also_timed: what the clock covers besides the work.
+        unit: unit of hand-over with its size: `block of 4,096`.
+        origin: place of the input when the clock started.
+        also_timed: work besides the program that the clock covers.
     """
 
     unit: str
@@ -24,7 +24,7 @@ class Conditions:
 
 
 def conditions_of(row: Row) -> Conditions | None:
-    """Return the conditions of a trial; None where its engine, or an older lab, declared none."""
+    """Return the conditions of a trial; None if its engine, or an older lab, declared none."""
     unit, origin, also_timed = (row.get(name) for name in ("unit", "origin", "also_timed"))
     if unit is None or origin is None or also_timed is None:
         return None

@@ -1,4 +1,4 @@
-"""What engines count about themselves; docs/engines says what each of them means."""
+"""Arranges the engines' own counters in tables; docs/engines explains each counter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from streamlab.results.query import Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """All counters of the cells of one engine variant on one workload and input.
+class CounterTable:
+    """The counters of the cells of an engine variant on a workload and input.
 
     Attributes:
         name: engine, variant and workload.
         cells: the columns.
-        rows: (counter, its values by column; None: not counted there), by name.
+        rows: (counter, its values by column; None: not counted).
     """
 
     name: str
@@ -23,8 +23,8 @@ class Counted:
     rows: Sequence[tuple[str, Sequence[Spread | None]]]
 
 
-def counted(cells: Sequence[Cell]) -> list[Counted]:
-    """Return the counters of all cells that have some, a table for each variant and input."""
+def counter_tables(cells: Sequence[Cell]) -> list[CounterTable]:
+    """Return the counters of all cells, a table for each variant and input."""
     tables: dict[tuple[str, str], list[Cell]] = {}
     for group, members in in_groups(cells):
         for cell in members:
@@ -32,8 +32,8 @@ def counted(cells: Sequence[Cell]) -> list[Counted]:
                 name = f"{cell.engine} {cell.variant}".strip()
                 tables.setdefault((title(group), name), []).append(cell)
     return [
-        Counted(name=f"{who} on {workload}", cells=columns, rows=_rows(columns))
-        for (workload, who), columns in tables.items()
+        CounterTable(name=f"{engine} on {workload}", cells=columns, rows=_rows(columns))
+        for (workload, engine), columns in tables.items()
     ]
 
 

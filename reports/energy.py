@@ -1,6 +1,6 @@
-"""Sorts the energy of a run by what may be compared: equal work at one offered rate.
+"""Reads the energy of a run, sorted by comparable cells: equal work at one offered rate.
 
-A value that could not be read is absent, with the reason.
+A value that could not be read is None, with the reason.
 """
 
 import json
@@ -19,17 +19,17 @@ CATCH_UP = "catch-up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class EnergyUse:
     """The energy of one cell at one load.
 
     Attributes:
-        workload: in words.
+        workload: workload and input in words.
         at: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up.
-        cell: whose; its status may call for a mark.
+        cell: the cell; its status may need a mark.
         gross_j, net_j: joules per 1,000 input events.
         power_w, idle_w: watts.
-        source: where they were read; empty: nowhere.
-        reason: why something is absent, or what was lost.
+        source: the counters that were read; empty: none.
+        reason: why a value is missing, or which readings were lost.
     """
 
     workload: str
@@ -43,61 +43,72 @@ class Used:
     reason: str
 
 
-def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) -> list[Used]:
+def energy(
+    rows: Iterable[Row], cells: Sequence[Cell], searches: Sequence[Search]
+) -> list[EnergyUse]:
     """Return the energy of every cell with verified numbers, in the order of comparison.
 
-    At the sustainable rate, the trials that confirmed it are taken.
+    Also returns the energy at sustainable rates, of the trials that confirmed them.
+
+    Args:
+        rows: the run's trials.
+        cells: the run's cells.
+        searches: the run's searches.
     """
     by_cell: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
         by_cell.setdefault((row["cell"], row["probe"] is None), []).append(row)
     used = [_used(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
-    for search in found:
+    for search in searches:
         if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
             trials = [
                 row
                 for row in by_cell[search.name, False]
-                if row["purpose"] == "confirm" and _asked(row) == search.pass_eps
+                if row["purpose"] == "confirm" and _requested_eps(row) == search.pass_eps
             ]
             at = f"sustainable rate, {rate(search.pass_eps).text}"
             used.append(_used(trials, search.at_rate, at))
-    places = [group for group, _ in in_groups([one.cell for one in used])]
+    places = [group for group, _ in in_groups([use.cell for use in used])]
     order = {title(group): place for place, group in enumerate(places)}
-    return sorted(used, key=lambda one: (order[one.workload], _rank(one), one.cell.name))
+    return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
 
 
 def reasons(rows: Iterable[Row]) -> list[str]:
-    """Return the distinct reasons for which trials have no energy."""
-    found = [row["energy_reason"] for row in rows if row["energy_gross_j"] is None]
-    return list(dict.fromkeys(text for text in found if text))
+    """Return the distinct reasons why trials have no energy."""
+    texts = [row["energy_reason"] for row in rows if row["energy_gross_j"] is None]
+    return list(dict.fromkeys(text for text in texts if text))
 
 
-def _rank(one: Used) -> tuple[int, float]:
-    load = one.cell.load
+def _rank(use: EnergyUse) -> tuple[int, float]:
+    load = use.cell.load
     if load is None:
         return (2, 0.0)
-    return (0 if one.at.startswith("offered") else 1, load.asked_eps or 0.0)
+    return (0 if use.at.startswith("offered") else 1, load.requested_eps or 0.0)
 
 
 def _load(cell: Cell) -> str:
     if cell.load is None:
         return CATCH_UP
     offered = cell.load.offered_eps
-    asked = cell.load.asked_eps or (offered.median if offered else None)
-    name = cell.load.arrival if asked is None else f"{rate(asked).text}, {cell.load.arrival}"
+    requested_eps = cell.load.requested_eps or (offered.median if offered else None)
+    name = (
+        cell.load.arrival
+        if requested_eps is None
+        else f"{rate(requested_eps).text}, {cell.load.arrival}"
+    )
     return f"offered {name}"
 
 
-def _asked(row: Row) -> Any:
+def _requested_eps(row: Row) -> Any:
     return json.loads(row["load"]).get("rate_eps")
 
 
-def _used(rows: Sequence[Row], cell: Cell, at: str) -> Used:
+def _used(rows: Sequence[Row], cell: Cell, at: str) -> EnergyUse:
     sources = dict.fromkeys(
         str(row["energy_source"]) for row in rows if row["energy_gross_j"] is not None
     )
     why = dict.fromkeys(row["energy_reason"] for row in rows if row["energy_reason"])
-    return Used(
+    return EnergyUse(
         workload=title((cell.workload, cell.label)),
         at=at,
         cell=cell,

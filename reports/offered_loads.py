@@ -1,4 +1,4 @@
-"""Reads what was offered to a cell, and how it went: what was asked of all, numbers of verified."""
+"""Reads a cell's offered load: the request of every cell, the measured numbers of verified cells."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,21 +13,21 @@ PUBLISHABLE_WINDOW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class OfferedLoad:
     """The load of a cell.
 
     Attributes:
         label: last part of the cell's id.
-        asked_eps: the rate that was asked for; None where the arrivals have one of their own.
+        requested_eps: the requested rate; None if the arrival process defines the rate.
         arrival: the arrival process, with its parameters in words.
-        warm_up_s, window_s: as asked.
+        warm_up_s, window_s: the requested lengths.
         objective: the condition on the latency; empty: none.
-        offered_eps: of the due times; like all that follow, None unless the cell is verified.
-        ceiling_eps: what the generator can do; None for a virtual source.
+        offered_eps: rate of the due times; it and all following are None unless the cell is verified.
+        ceiling_eps: highest rate of the generator; None for a virtual source.
     """
 
     label: str
-    asked_eps: float | None
+    requested_eps: float | None
     arrival: str
     warm_up_s: float
     window_s: float
@@ -46,37 +46,37 @@ class Offered:
 
     @property
     def criteria(self) -> str:
-        """Return window and objective in words."""
+        """The window and the objective in words."""
         text = f"{self.window_s:g} s window after {self.warm_up_s:g} s"
         return f"{text}, objective {self.objective}" if self.objective else text
 
     @property
     def quick(self) -> bool:
-        """Tell whether the window is too short for the verdict to be published."""
+        """Whether the window is too short for a publishable verdict."""
         return self.window_s < PUBLISHABLE_WINDOW_S
 
     @property
     def is_near_ceiling(self) -> bool:
-        """Tell whether the rate is above half of what the generator can do."""
+        """Whether the rate is above half of the generator's highest rate."""
         if self.offered_eps is None or self.ceiling_eps is None:
             return False
         return self.offered_eps.median > self.ceiling_eps.median / 2
 
 
-def offered(rows: Sequence[Row], *, verified: bool) -> Offered | None:
+def offered(rows: Sequence[Row], *, verified: bool) -> OfferedLoad | None:
     """Return the load of a cell's trials; None for catch-up."""
     first = next((row for row in rows if row["load"]), None)
     if first is None:
         return None
-    asked = json.loads(first["load"])
+    request = json.loads(first["load"])
     shown = rows if verified else []
-    return Offered(
+    return OfferedLoad(
         label=first["load_label"] or "",
-        asked_eps=asked.get("rate_eps"),
-        arrival=_arrival(asked),
-        warm_up_s=float(asked.get("warm_up_s") or 0.0),
-        window_s=float(asked.get("window_s") or 0.0),
-        objective=asked.get("objective") or "",
+        requested_eps=request.get("rate_eps"),
+        arrival=_arrival(request),
+        warm_up_s=float(request.get("warm_up_s") or 0.0),
+        window_s=float(request.get("window_s") or 0.0),
+        objective=request.get("objective") or "",
         offered_eps=spread_of(shown, "offered_eps"),
         emitted_share=spread_of(shown, "emitted_share"),
         send_lag_p99_ns=spread_of(shown, "send_lag_p99_ns"),
@@ -92,15 +92,15 @@ def offered(rows: Sequence[Row], *, verified: bool) -> Offered | None:
 
 
 def remarks(reasons: Iterable[str]) -> list[str]:
-    """Return what is to be said beside a verdict, without what the mark `quick` says already."""
-    said = (
+    """Return the distinct reasons without those that the mark `quick` states already."""
+    texts = (
         "; ".join(part for part in reason.split("; ") if not part.startswith("quick:"))
         for reason in reasons
     )
-    return list(dict.fromkeys(text for text in said if text))
+    return list(dict.fromkeys(text for text in texts if text))
 
 
-def _arrival(asked: Mapping[str, Any]) -> str:
-    params = ", ".join(f"{name} {value:g}" for name, value in (asked.get("params") or {}).items())
-    name = str(asked.get("arrival", "constant"))
+def _arrival(request: Mapping[str, Any]) -> str:
+    params = ", ".join(f"{name} {value:g}" for name, value in (request.get("params") or {}).items())
+    name = str(request.get("arrival", "constant"))
     return f"{name} ({params})" if params else name

@@ -1,8 +1,8 @@
-"""Gives every engine one colour, the same in all figures and tables of all reports.
+"""Assigns every engine a colour, the same in all figures and tables of all reports.
 
-The colours start from those of Okabe and Ito ("Color Universal Design", 2008), which people with
-the common forms of colour blindness can tell apart; some are darkened to be readable as text, and
-the second of each pair is lightened for dark backgrounds.
+The colours are based on Okabe and Ito ("Color Universal Design", 2008), which common forms of colour
+blindness can distinguish. Some are darkened to be readable as text; the second of each pair is
+lightened for dark backgrounds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Colour:
-    """A colour on light and on dark paper; `light` is also what figure files on disk use."""
+    """A colour for light and for dark backgrounds; figure files on disk use `light`."""
 
     light: str
     dark: str
@@ -35,15 +35,15 @@ _FIXED = {"multicore": 0, "spark": 1, "reference": 2, "fake": 3}
 
 
 def slot(number: int) -> Colour:
-    """Return one of the colours by number, for series that are not engines; grey past the last."""
+    """Return a colour by number, for series that are not engines; grey past the last."""
     return _SLOTS[number] if number < len(_SLOTS) else _OTHER
 
 
 def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
     """Return a colour for each engine.
 
-    The engines that ship with the lab always have the same one; further engines take the free
-    colours in alphabetical order, and grey when there are none left.
+    Some engines of the lab have fixed colours. Other engines take the free colours in alphabetical
+    order, and grey when none is left.
     """
     free = [slot for slot in range(len(_SLOTS)) if slot not in _FIXED.values()]
     colours: dict[str, Colour] = {}

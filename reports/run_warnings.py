@@ -1,4 +1,4 @@
-"""Counts the warnings of a run: what was doubtful, how often, and in trials of which engines."""
+"""Counts the warnings of a run: their texts, how often each occurs, and in which engines' trials."""
 
 import json
 import re
@@ -11,20 +11,20 @@ from streamlab.reports.unequal_trials import unequal_trials
 from streamlab.results.store import Row
 
 MOST_NAMED = 6
-"""Engine variants that are named beside a warning; further ones are counted."""
+"""Most engine variants that a warning names; it counts the others."""
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunWarning:
-    """A warning.
+    """A warning of one or more trials.
 
     Attributes:
-        text: as it was first given.
-        alike: further texts that differ in their numbers alone.
-        trials: how many trials it concerns.
-        where: engine variants and how many trials of each it concerns, the larger shares first;
-            empty where that tells nothing: it concerns all trials, or there is one variant.
+        text: the first text.
+        alike: further texts that differ only in numbers.
+        trials: number of affected trials.
+        where: engine variants with their numbers of affected trials, larger shares first; empty if
+            all trials are affected or the run has one variant.
     """
 
     text: str
@@ -35,7 +35,7 @@ class RunWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """What a kind of generator can do; `eps` None: unknown for `reason`, or a virtual source."""
+    """The highest rate of a kind of generator; `eps` is None if unknown, or for a virtual source."""
 
     source: str
     eps: float | None
@@ -43,9 +43,9 @@ class Ceiling:
 
 
 def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
-    """Return cells with unequal trials, then the distinct warnings of trials by frequency.
+    """Return warnings of cells with unequal trials, then the trials' own warnings by frequency.
 
-    Texts that differ in numbers alone count as one: a load average is never twice the same.
+    Texts that differ only in numbers count as one: load averages differ every time.
     """
     rows = tuple(rows)
     texts: dict[str, dict[str, None]] = {}
@@ -54,10 +54,10 @@ def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
     for row in rows:
         variant = f"{row['engine']} {row['variant'] or ''}".strip()
         every[variant] += 1
-        found = json.loads(row["warnings"]) if row["warnings"] else []
-        for kind in dict.fromkeys(map(_kind, found)):
+        texts_of_row = json.loads(row["warnings"]) if row["warnings"] else []
+        for kind in dict.fromkeys(map(_kind, texts_of_row)):
             trials.setdefault(kind, Counter())[variant] += 1
-        for text in found:
+        for text in texts_of_row:
             texts.setdefault(_kind(text), {})[str(text)] = None
     ordered = sorted(texts, key=lambda kind: -trials[kind].total())
     unequal = (
@@ -79,18 +79,18 @@ def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
 
 
 def ceilings(meta: Mapping[str, Any]) -> tuple[Ceiling, ...]:
-    """Return the ceilings of generators that run.json holds."""
+    """Return the generators' ceilings in run.json."""
     return tuple(
-        Ceiling(source=name, eps=one.get("ceiling_eps"), reason=one.get("reason") or "")
-        for name, one in (meta.get("generators") or {}).items()
+        Ceiling(source=name, eps=ceiling.get("ceiling_eps"), reason=ceiling.get("reason") or "")
+        for name, ceiling in (meta.get("generators") or {}).items()
     )
 
 
-def _where(concerned: Counter[str], every: Counter[str]) -> str:
-    if len(every) == 1 or concerned == every:
+def _where(affected: Counter[str], every: Counter[str]) -> str:
+    if len(every) == 1 or affected == every:
         return ""
-    names = sorted(concerned, key=lambda name: (-concerned[name] / every[name], -concerned[name]))
-    shown = [f"{name} {concerned[name]} of {every[name]}" for name in names[:MOST_NAMED]]
+    names = sorted(affected, key=lambda name: (-affected[name] / every[name], -affected[name]))
+    shown = [f"{name} {affected[name]} of {every[name]}" for name in names[:MOST_NAMED]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f", {more} more variant{'s' * (more > 1)}" if more else "")
 

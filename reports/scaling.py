@@ -1,7 +1,7 @@
-"""Says where more workers were slower than fewer, and which stored numbers may explain it.
+"""Reports cells where more workers were slower, with the stored numbers that may explain it.
 
-Each sentence states what was recorded with the trials. That it is the cause is not shown by it:
-only another run, with that one thing changed, could.
+Each sentence states a recorded fact. It does not prove the cause: only another run, with that one thing
+changed, could.
 """
 
 import json
@@ -17,7 +17,7 @@ from streamlab.results.stats.mann_whitney import smallest_p
 from streamlab.results.store import Row
 
 LEAST = 0.05
-"""A median that is lower by less is not called slower unless the ranges are apart."""
+"""Least share by which a median must be lower to count as slower, unless the ranges are apart."""
 
 FAR_NS = 100.0
 """A cache line takes 20 to 50 ns within a cluster of cores, 100 to 300 between two."""
@@ -32,14 +32,14 @@ _MORE = 1.2  # a quotient of CPU times that is worth a sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slower:
-    """A cell that was slower than one of the same engine, input and settings with fewer workers.
+    """A cell that was slower than a cell of the same engine, input and settings with fewer workers.
 
     Attributes:
         place: workload and input.
-        fewer, more: the fastest cell with fewer workers, and this one.
-        ratio: of their median rates, below 1.
-        apart: whether its fastest process was slower than the slowest of the other cell.
-        because: what the stored numbers say; may be empty.
+        fewer, more: the fastest cell with fewer workers, and this cell.
+        ratio: ratio of their median rates, below 1.
+        apart: whether this cell's fastest process was slower than the other's slowest.
+        reasons: possible reasons from the stored numbers; may be empty.
     """
 
     place: str
@@ -47,14 +47,14 @@ class Slower:
     more: Cell
     ratio: float
     apart: bool
-    because: tuple[str, ...]
+    reasons: tuple[str, ...]
 
     @property
     def doubt(self) -> str:
-        """Return why the difference may be chance; empty where the ranges are apart.
+        """Why the difference may be chance; empty if the ranges are apart.
 
-        With too few processes even ranges that are apart are no wonder: of two and two they are in
-        one case of six.
+        With few processes even ranges that are apart may be chance: with two and two, in one case
+        of six.
         """
         assert self.fewer.throughput_eps and self.more.throughput_eps
         n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
@@ -67,20 +67,20 @@ def slower(cells: Sequence[Cell], rows: Iterable[Row]) -> list[Slower]:
     """Return the catch-up cells that are slower than a like cell with fewer workers.
 
     Args:
-        cells: of a run.
-        rows: its trials.
+        cells: the cells of a run.
+        rows: the run's trials.
     """
     trials: dict[str, list[Row]] = {}
     for row in rows:
         trials.setdefault(row["cell"], []).append(row)
-    found = []
+    results = []
     for group, members in in_groups([cell for cell in cells if cell.load is None]):
         for more in members:
             fewer = _fastest_with_fewer(more, members)
-            one = fewer and _compared(title(group), fewer, more, trials)
-            if one:
-                found.append(one)
-    return found
+            result = fewer and _compare(title(group), fewer, more, trials)
+            if result:
+                results.append(result)
+    return results
 
 
 def _fastest_with_fewer(more: Cell, members: Sequence[Cell]) -> Cell | None:
@@ -94,7 +94,7 @@ def _fastest_with_fewer(more: Cell, members: Sequence[Cell]) -> Cell | None:
     return max(like, key=lambda pair: pair[0])[1] if like else None
 
 
-def _compared(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]]) -> Slower | None:
+def _compare(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]]) -> Slower | None:
     before, after = fewer.throughput_eps, more.throughput_eps
     if not before or not after or before.median <= 0:
         return None
@@ -103,7 +103,7 @@ def _compared(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]])
     if ratio >= 1 or (ratio > 1 - LEAST and not apart):
         return None
     rows = trials[more.name]
-    reasons = (
+    candidates = (
         _too_short(more),
         _too_many(more),
         *_machine(rows),
@@ -116,8 +116,8 @@ def _compared(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]])
         _dearer(fewer, more),
         _idle(more),
     )
-    because = tuple(text for text in reasons if text)
-    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, because=because)
+    reasons = tuple(text for text in candidates if text)
+    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, reasons=reasons)
 
 
 def _too_short(more: Cell) -> str:
@@ -132,22 +132,22 @@ def _too_many(more: Cell) -> str:
 
 
 def _machine(rows: Sequence[Row]) -> list[str]:
-    """Return what was seen of other programs and guests around its trials."""
-    said = [json.loads(row["warnings"] or "[]") for row in rows]
+    """Return sentences on other programs and guests that the trials' warnings mention."""
+    warnings = [json.loads(row["warnings"] or "[]") for row in rows]
     loads = [row["loadavg_before"] for row in rows if row["loadavg_before"] is not None]
-    found = []
-    for sign, what in (
+    sentences = []
+    for sign, event in (
         (_BUSY, "other programs were on the cores"),
         (_STOLEN, "the hypervisor gave the cores to other guests"),
         (_QUOTA, "a control group throttled it"),
     ):
-        n = sum(any(sign in str(text) for text in texts) for texts in said)
+        n = sum(any(sign in str(text) for text in texts) for texts in warnings)
         if n:
             load = ""
             if sign == _BUSY and loads:
                 load = f" (load average {digits(min(loads))} to {digits(max(loads))})"
-            found.append(f"{what} around {n} of its {len(rows)} trials{load}")
-    return found
+            sentences.append(f"{event} around {n} of its {len(rows)} trials{load}")
+    return sentences
 
 
 def _far(rows: Sequence[Row]) -> str:
@@ -183,13 +183,13 @@ def _gathered(more: Cell) -> str:
         return ""
     times = f"{count(gatherings.median).text} time{'' if gatherings.median == 1 else 's'}"
     return (
-        f"the engine gathered the work of all at one worker {times}, having found that quicker "
-        "than to synchronize"
+        f"the engine gathered all work at one worker {times}, because it measured that as quicker "
+        "than synchronizing"
     )
 
 
 def _little_work(fewer: Cell, more: Cell) -> str:
-    """Compare the work between two synchronizations with what one takes, where both are known."""
+    """Compare the work between two synchronizations with the time of one, if both are known."""
     every, took = more.counters.get("synchronizations"), more.counters.get("sync_median_ns")
     cpu = fewer.cpu_s_per_million
     if not (every and every.median and took and cpu and more.events):

@@ -1,4 +1,4 @@
-"""A search for a sustainable rate as it is shown."""
+"""Defines a search for a sustainable rate in the form that reports show."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ CRASH = "crash"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """One trial of a probe: its verdict, the status of its trial (empty if unknown), and why."""
+    """A trial of a probe: its verdict, status (empty if unknown), and reason."""
 
     verdict: str
     status: str
@@ -21,7 +21,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A question about one rate; `outcome` is empty where it is undecided, and for a level."""
+    """A test of one rate; `outcome` is empty if undecided, and for a level."""
 
     number: int
     purpose: str
@@ -32,7 +32,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """What was measured at a share of the rate that was found; `cell` has its trials."""
+    """The measurement at a share of the sustainable rate; `cell` has its trials."""
 
     share: float
     rate_eps: float
@@ -41,22 +41,22 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """One search.
+    """A search for a sustainable rate.
 
     Attributes:
         name: the cell's id.
-        place: the cell as the others see it; it has no numbers of its own.
-        over: whether the search came to its end.
-        pass_eps, fail_eps: the bracket; None: there is no such end, or an answer was wrong.
+        place: the cell's place in the matrix, without numbers.
+        over: whether the search is finished.
+        pass_eps, fail_eps: the bracket; None: no such end, or an answer was wrong.
         confirmed, refuted: whether the ends held in every confirming process.
-        reason: what bounds it, or why there is nothing; may be empty.
+        reason: the limit of the bracket, or why there is no bracket; may be empty.
         wrong: whether an answer was wrong.
-        arrival, warm_up_s, window_s, objective: of the load.
-        tolerance, votes, confirmations: of the search.
-        probes: all that was asked, in order.
+        arrival, warm_up_s, window_s, objective: settings of the load.
+        tolerance, votes, confirmations: settings of the search.
+        probes: all probes, in order.
         levels: latency at shares of `pass_eps`.
-        at_rate: the trials that confirmed `pass_eps`; None where there are none.
-        catch_up_eps: of the cell that differs in its load alone; None where the run has none.
+        at_rate: the trials that confirmed `pass_eps`; None without any.
+        catch_up_eps: catch-up rate of the cell that differs only in its load; None without one.
     """
 
     name: str
@@ -82,29 +82,29 @@ class Search:
 
     @property
     def quick(self) -> bool:
-        """Tell whether the window is too short for the bracket to be published."""
+        """Whether the window is too short for a publishable bracket."""
         return self.window_s < PUBLISHABLE_WINDOW_S
 
     @property
     def is_wide(self) -> bool:
-        """Tell whether the bracket is clearly wider than the search was asked for."""
+        """Whether the bracket is clearly wider than the requested tolerance."""
         if self.pass_eps is None or self.fail_eps is None or self.tolerance is None:
             return False
         return self.fail_eps / self.pass_eps - 1 > 2 * self.tolerance
 
     @property
     def why_fails(self) -> str:
-        """Return why trials at the lowest failing rate failed; empty where there is none."""
-        found = [
+        """The last reason why a trial at the lowest failing rate failed; empty without one."""
+        reasons = [
             vote.reason
             for probe in self.probes
             if probe.rate_eps == self.fail_eps
             for vote in probe.votes
             if vote.verdict in (FAIL, CRASH) and vote.reason
         ]
-        return found[-1] if found else ""
+        return reasons[-1] if reasons else ""
 
     @property
     def trials(self) -> int:
-        """Return how many processes it took."""
+        """The number of processes of the search."""
         return sum(len(probe.votes) for probe in self.probes)

@@ -1,8 +1,7 @@
-"""Reads the searches for a sustainable rate: what was asked, what was answered, what came of it.
+"""Reads a run's searches for a sustainable rate: their settings, probes and results.
 
-The answers stand in the trials' rows; the bracket and the outcomes of probes in
-`searches/<cell>.json` of the run directory, or else in run.json. A search in which an answer was
-wrong has no number, whatever these say.
+The trials' rows have the votes. `searches/<cell>.json` of the run directory, or else run.json, has the
+bracket and the outcomes of probes. A search with a wrong answer has no number.
 """
 
 import json
@@ -22,33 +21,33 @@ LEVEL = "level"
 CONFIRM = "confirm"
 
 
-def searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
-    """Return the searches of a run, in the order in which their first trials were run.
+def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
+    """Return the searches of a run, in the order of their first trials.
 
     Args:
         run: the run.
-        cells: those with a rate of their own, for the catch-up rates.
+        cells: the run's other cells, for the catch-up rates.
 
     Raises:
         ResultsError: a record of a search is damaged.
     """
-    noted = dict(run.meta.get("searches") or {}) | _recorded(run.path)
+    records = dict(run.meta.get("searches") or {}) | _read_records(run.path)
     free = [cell for cell in cells if cell.load is None]
     return tuple(
-        _search(name, rows, noted.get(name) or {}, _settings(run, name), free)
+        _search(name, rows, records.get(name) or {}, _settings(run, name), free)
         for name, rows in by_search(run.rows).items()
     )
 
 
-def _recorded(run_dir: Path) -> dict[str, Any]:
-    found = {}
+def _read_records(run_dir: Path) -> dict[str, Any]:
+    records = {}
     for path in sorted((run_dir / "searches").glob("*.json")):
         try:
             content = json.loads(read_sealed(run_dir, path))
-            found[content["cell"]] = content
+            records[content["cell"]] = content
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ResultsError(f"{path} is damaged ({error!r}); {remedy(run_dir, path)}") from error
-    return found
+    return records
 
 
 def _settings(run: Run, name: str) -> Mapping[str, Any]:
@@ -59,25 +58,25 @@ def _settings(run: Run, name: str) -> Mapping[str, Any]:
 def _search(
     name: str,
     rows: Sequence[Row],
-    noted: Mapping[str, Any],
+    record: Mapping[str, Any],
     settings: Mapping[str, Any],
     free: Sequence[Cell],
 ) -> Search:
     place = _as_cell(rows)
     wrong = any(row["status"] == WRONG_OUTPUT for row in rows)
-    bracket = {} if wrong else noted.get("bracket") or {}
+    bracket = {} if wrong else record.get("bracket") or {}
     load = place.load
     assert load is not None, f"{name}: the trials of a search have a load"
     low = bracket.get("r_pass_eps")
     return Search(
         name=name,
         place=place,
-        over=bool(noted.get("over")),
+        over=bool(record.get("over")),
         pass_eps=low,
         fail_eps=bracket.get("r_fail_eps"),
         confirmed=bool(bracket.get("confirmed")),
         refuted=bool(bracket.get("refuted")),
-        reason=_reason(rows, noted, wrong=wrong),
+        reason=_reason(rows, record, wrong=wrong),
         wrong=wrong,
         arrival=load.arrival,
         warm_up_s=load.warm_up_s,
@@ -86,33 +85,33 @@ def _search(
         tolerance=settings.get("tolerance"),
         votes=settings.get("votes"),
         confirmations=settings.get("confirmations"),
-        probes=_probes(rows, noted),
+        probes=_probes(rows, record),
         levels=() if wrong else _levels(rows, settings.get("levels") or (), low),
         at_rate=None if wrong else _at_rate(rows, low),
         catch_up_eps=_catch_up(place, free),
     )
 
 
-def _reason(rows: Sequence[Row], noted: Mapping[str, Any], *, wrong: bool) -> str:
+def _reason(rows: Sequence[Row], record: Mapping[str, Any], *, wrong: bool) -> str:
     if wrong:
         row = next(row for row in rows if row["status"] == WRONG_OUTPUT)
         return f"an answer was wrong, so no rate means anything: {row['reason'] or ''}"
-    if not noted:
-        return "the run was stopped before the search was recorded; lab run --resume goes on"
-    return str((noted.get("bracket") or {}).get("reason") or "")
+    if not record:
+        return "the run stopped before it recorded the search; lab run --resume continues it"
+    return str((record.get("bracket") or {}).get("reason") or "")
 
 
-def _probes(rows: Sequence[Row], noted: Mapping[str, Any]) -> tuple[Probe, ...]:
-    """Return the probes as recorded, or as the rows have them where they are not."""
+def _probes(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Probe, ...]:
+    """Return the recorded probes, or derive them from the rows if there is no record."""
     by_number: dict[int, list[Row]] = {}
     for row in rows:
         by_number.setdefault(row["probe"], []).append(row)
-    if not noted:
+    if not record:
         return tuple(
             Probe(
                 number=number,
                 purpose=trials[0]["purpose"],
-                rate_eps=_asked_eps(trials[0]),
+                rate_eps=_requested_eps(trials[0]),
                 outcome="",
                 votes=tuple(
                     Vote(verdict="", status=row["status"], reason=row["reason"] or "")
@@ -136,7 +135,7 @@ def _probes(rows: Sequence[Row], noted: Mapping[str, Any]) -> tuple[Probe, ...]:
                 for place, vote in enumerate(probe["votes"], 1)
             ),
         )
-        for probe in noted.get("probes") or ()
+        for probe in record.get("probes") or ()
     )
 
 
@@ -147,14 +146,14 @@ def _status(trials: Iterable[Row], vote: int) -> str:
 def _levels(
     rows: Sequence[Row], shares: Sequence[float], found_eps: float | None
 ) -> tuple[Level, ...]:
-    """Return the levels, lowest first; they were asked in the order of the settings."""
+    """Return the levels, lowest first; their probes are in the order of the settings."""
     by_probe: dict[int, list[Row]] = {}
     for row in rows:
         if row["purpose"] == LEVEL:
             by_probe.setdefault(row["probe"], []).append(row)
     levels = []
     for place, trials in enumerate(by_probe.values()):
-        rate_eps = _asked_eps(trials[0])
+        rate_eps = _requested_eps(trials[0])
         if place < len(shares):
             share = shares[place]
         elif found_eps:
@@ -166,22 +165,22 @@ def _levels(
 
 
 def _at_rate(rows: Sequence[Row], found_eps: float | None) -> Cell | None:
-    held = [row for row in rows if row["purpose"] == CONFIRM and _asked_eps(row) == found_eps]
+    held = [row for row in rows if row["purpose"] == CONFIRM and _requested_eps(row) == found_eps]
     return _as_cell(held) if held else None
 
 
 def _catch_up(place: Cell, free: Sequence[Cell]) -> Spread | None:
-    """Return the catch-up rate of the cell whose id is this one's without the label of the load."""
+    """Return the catch-up rate of the cell that has this id without the label of the load."""
     label = f"/{place.load.label}" if place.load and place.load.label else ""
     name = place.name.removesuffix(label)
     return next((cell.throughput_eps for cell in free if cell.name == name), None)
 
 
-def _asked_eps(row: Row) -> float:
+def _requested_eps(row: Row) -> float:
     return float(json.loads(row["load"])["rate_eps"])
 
 
 def _as_cell(rows: Sequence[Row]) -> Cell:
-    """Summarise trials of a search as if they were a cell of their own."""
+    """Summarise trials of a search as a cell."""
     (cell,) = summarise({**row, "probe": None} for row in rows)
     return cell

@@ -1,7 +1,7 @@
-"""Sets the cells of several runs side by side, each run against the first, and says what differs.
+"""Compares the cells of several runs with the first run, and lists what differs between the runs.
 
-Ratios and intervals are those of `lab compare`: the first run is A, each other one B. Where runs
-differ in what must be equal for a fair comparison, values stand and ratios do not.
+Ratios and intervals are those of `lab compare`: the first run is A, each other run is B. If runs differ
+in what must be equal for a fair comparison, they have values but no ratios.
 """
 
 import re
@@ -24,37 +24,37 @@ from streamlab.results.compare import (
     sustainable,
     values_of,
 )
-from streamlab.results.differences import by_cell, told
+from streamlab.results.differences import by_cell, describe_differences
 from streamlab.results.store import Row, Run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""Names of the runs; more runs than letters are a history."""
+"""Names of the runs; for more runs than letters use a history."""
 
 _IN_B = re.compile(r" in B(?=$| \()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """What a run has for a cell and metric.
+    """A run's value of a cell and metric.
 
     Attributes:
-        median: over fresh processes; None where there is none.
-        n: how many processes.
-        lacking: why there is no median: `not run`, or a status; or empty.
-        ratio: against the first run; None where there is none.
-        why_none: why there is no ratio where both runs have a value.
+        median: median over fresh processes; None without one.
+        n: number of processes.
+        no_median: why there is no median: `not run` or a status; else empty.
+        ratio: ratio to the first run; None without one.
+        no_ratio: why there is no ratio although both runs have a value; else empty.
     """
 
     median: Quantity | None
     n: int
-    lacking: str
+    no_median: str
     ratio: Ratio | None
-    why_none: str
+    no_ratio: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A cell: a value a run."""
+    """A cell with a value for each run."""
 
     cell: str
     values: tuple[Value, ...]
@@ -62,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A metric: a line a cell. Cells without this metric in every run are left out."""
+    """A metric with a line for each cell that has a value in any run."""
 
     metric: Metric
     lines: tuple[Line, ...]
@@ -70,11 +70,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideBySide:
-    """Several runs.
+    """Several runs side by side.
 
     Attributes:
-        tables: by metric.
-        unlike: of each run but the first, what must be equal and is not; mostly empty.
+        tables: a table for each metric.
+        unlike: for each run but the first, differences that forbid a comparison; mostly empty.
     """
 
     tables: tuple[Table, ...]
@@ -86,30 +86,35 @@ def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
 
     Args:
         runs: at least two.
-        seed: of the intervals; the same as that of `lab compare` gives the same ones.
+        seed: seed of the intervals; the seed of `lab compare` gives the same intervals.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
     """
-    found = [compare(runs[0], run, np.random.default_rng(seed), force=True) for run in runs[1:]]
+    comparisons = [
+        compare(runs[0], run, np.random.default_rng(seed), force=True) for run in runs[1:]
+    ]
     trials = [by_cell(run) for run in runs]
-    cells = list(dict.fromkeys(cell for one in trials for cell in one))
+    cells = list(dict.fromkeys(cell for rows in trials for cell in rows))
     tables = [
         Table(metric=metric, lines=lines)
         for metric in METRICS.values()
-        if (lines := _lines(metric, cells, trials, found))
+        if (lines := _lines(metric, cells, trials, comparisons))
     ]
     return SideBySide(
         tables=tuple(tables),
         unlike=tuple(
-            tuple(_IN_B.sub(f" in {letter}", text) for text in told(one.differences))
-            for letter, one in zip(LETTERS[1:], found, strict=False)
+            tuple(
+                _IN_B.sub(f" in {letter}", text)
+                for text in describe_differences(comparison.differences)
+            )
+            for letter, comparison in zip(LETTERS[1:], comparisons, strict=False)
         ),
     )
 
 
 def write_value(metric: str, value: float) -> Quantity:
-    """Write a value of a metric of `streamlab.results.compare` with its unit."""
+    """Format a value of a metric of `streamlab.results.compare` with its unit."""
     if metric in ("throughput", SUSTAINABLE):
         return rate(value)
     if metric in ("p50", "p99"):
@@ -123,14 +128,14 @@ def _lines(
     metric: Metric,
     cells: Sequence[str],
     trials: Sequence[Mapping[str, Sequence[Row]]],
-    found: Sequence[Comparison],
+    comparisons: Sequence[Comparison],
 ) -> tuple[Line, ...]:
     lines = []
     for cell in cells:
         values = [_value(metric, cell, trials[0].get(cell), None)]
         values += [
             _value(metric, cell, rows.get(cell), against)
-            for rows, against in zip(trials[1:], found, strict=True)
+            for rows, against in zip(trials[1:], comparisons, strict=True)
         ]
         if any(value.median for value in values):
             lines.append(Line(cell=cell, values=tuple(values)))
@@ -142,14 +147,14 @@ def _value(
 ) -> Value:
     status = first_failure(rows) if rows else None
     values = _values(metric, rows) if rows and status is None else []
-    lacking = "not run" if rows is None else status or ""
+    no_median = "not run" if rows is None else status or ""
     ratio, why = _ratio(metric, cell, against) if against and values else (None, "")
     return Value(
         median=write_value(metric.name, median(values)) if values else None,
         n=len(values),
-        lacking="" if values else lacking,
+        no_median="" if values else no_median,
         ratio=ratio,
-        why_none=why,
+        no_ratio=why,
     )
 
 
@@ -161,7 +166,7 @@ def _values(metric: Metric, rows: Sequence[Row]) -> list[float]:
 
 
 def _ratio(metric: Metric, cell: str, against: Comparison) -> tuple[Ratio | None, str]:
-    """Return the ratio of a cell, or why there is none."""
+    """Return the ratio of a cell, or the reason why it has none."""
     unlike = [item for item in against.differences if item.cell in ("", cell)]
     if unlike:
         return None, ", ".join(dict.fromkeys(item.field for item in unlike))
@@ -172,7 +177,7 @@ def _ratio(metric: Metric, cell: str, against: Comparison) -> tuple[Ratio | None
 
 
 def code_of(run: Run) -> str:
-    """Return of which code a run is, and whether the lab planted busy work in it to try a gate."""
+    """Return the commit of a run, with its changes and any busy work planted to test a gate."""
     vcs = run.meta["vcs"]
     dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
     planted = max((row["planted_slowdown"] or 0 for row in run.rows), default=0)
@@ -181,18 +186,18 @@ def code_of(run: Run) -> str:
 
 
 def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the facts that are not the same in all runs, with the text of each run.
+    """Return the facts that differ between runs, with the text of each run.
 
     Args:
-        facts: of each run, what is known by name.
+        facts: the facts of each run, by name.
     """
-    names = dict.fromkeys(name for one in facts for name in one)
-    rows = [(name, tuple(one.get(name, "") for one in facts)) for name in names]
+    names = dict.fromkeys(name for run in facts for name in run)
+    rows = [(name, tuple(run.get(name, "") for run in facts)) for name in names]
     return [(name, texts) for name, texts in rows if len(set(texts)) > 1]
 
 
-def noted(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of run.json that say on what, with what and of what a run is."""
+def recorded_facts(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of run.json on a run's machine, software, settings and code."""
     parts = (
         "lab_version",
         "started_at",

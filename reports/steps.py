@@ -1,10 +1,10 @@
-"""Follows each cell over the runs of a machine, and finds where it made a step.
+"""Follows each cell over the runs of a machine, and finds its steps.
 
-A run is compared with the one before it that has the cell, as `lab gate` compares with a stored
-run: exact one-sided Mann-Whitney tests over fresh processes, Benjamini-Hochberg over the cells of
-the run, an effect above the floor (`streamlab.results.stats.decision.ONE_STAGE`). A step is marked only where
-that calls a change and the two intervals do not meet. So a slow drift has no step, and neither have
-runs with few processes: it errs towards saying nothing.
+Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run:
+exact one-sided Mann-Whitney tests over fresh processes, Benjamini-Hochberg over the run's cells, and an
+effect above the floor (`streamlab.results.stats.decision.ONE_STAGE`).
+A step needs a change by this rule, and intervals that do not overlap. So slow drifts and runs with few
+processes show no step: the rule errs towards silence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,14 +33,14 @@ from streamlab.results.store import Row, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What one run measured of a cell.
+    """A run's measurement of a cell.
 
     Attributes:
-        run: its place among the runs.
-        median, n: over fresh processes.
-        low, high: the 95 % order-statistic interval of the median; with fewer than six processes,
-            which have none, the smallest and largest value.
-        is_interval: which of both.
+        run: index of the run.
+        median, n: median over fresh processes, and their number.
+        low, high: the 95 % order-statistic interval of the median; with fewer than six processes
+            the smallest and largest value.
+        is_interval: whether `low` and `high` are the interval.
     """
 
     run: int
@@ -53,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A change from one run to the next: the places of both, new over old, and which way."""
+    """A change from one run to the next: the indices of both, new over old, and the direction."""
 
     before: int
     after: int
@@ -63,13 +63,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """A cell over the runs: only what may be compared, so one fingerprint.
+    """A cell over the runs that are comparable: those with one fingerprint.
 
     Attributes:
-        cell: its id.
-        fingerprint: tells apart cells of one id whose input or settings changed.
-        points: in order of time, of the runs that have a verified number.
-        failed: (place of a run, its status) where the cell has no number.
+        cell: the cell's id.
+        fingerprint: distinguishes cells of one id whose input or settings changed.
+        points: in order of time, for the runs with a verified number.
+        failed: (index of a run, status) for the runs without a number.
         steps: in order of time.
     """
 
@@ -86,8 +86,8 @@ class History:
 
     Attributes:
         tracks: in the order in which the cells first appear.
-        blind: comparisons of two runs in which too few processes hide even the clearest step.
-        needed: processes a cell and run that would not, for the largest number of cells compared.
+        blind: number of comparisons with too few processes for even the clearest step.
+        needed: processes a cell and run that suffice, for the largest number of cells compared.
     """
 
     tracks: tuple[Track, ...]
@@ -95,13 +95,13 @@ class History:
     needed: int
 
 
-def in_time(runs: Sequence[Run]) -> list[Run]:
-    """Return runs in the order in which they were begun."""
-    return sorted(runs, key=lambda run: (began(run), run.path.name))
+def sort_by_time(runs: Sequence[Run]) -> list[Run]:
+    """Return runs in the order of their starts."""
+    return sorted(runs, key=lambda run: (start_time(run), run.path.name))
 
 
-def began(run: Run) -> str:
-    """Return when a run was begun, UTC, ISO 8601; its name's time where run.json does not say."""
+def start_time(run: Run) -> str:
+    """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
     sessions: Sequence[Mapping[str, Any]] = run.meta.get("sessions") or [{}]
     return str(run.meta.get("started_at") or sessions[0].get("started_at") or run.path.name)
 
@@ -110,22 +110,22 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
     """Return each cell's track over runs.
 
     Args:
-        runs: of one machine, in order of time.
-        metric: what is followed; not the bracket of a search.
-        seed: of the noise that the floor is made of.
+        runs: runs of one machine, in order of time.
+        metric: the metric to follow; not the bracket of a search.
+        seed: seed of the noise that determines the floor.
     """
     cells: dict[tuple[str, str], dict[int, list[Row]]] = {}
     for place, run in enumerate(runs):
         for cell, rows in by_cell(run).items():
-            own = [row for row in rows if row["purpose"] in (None, CELL)]
-            if own:
-                key = (cell, fingerprint_of(run, own[0]))
-                cells.setdefault(key, {})[place] = own
+            trials = [row for row in rows if row["purpose"] in (None, CELL)]
+            if trials:
+                key = (cell, fingerprint_of(run, trials[0]))
+                cells.setdefault(key, {})[place] = trials
     values = {
         key: {
-            place: found
+            place: numbers
             for place, rows in by_run.items()
-            if first_failure(rows) is None and (found := values_of(metric, rows))
+            if first_failure(rows) is None and (numbers := values_of(metric, rows))
         }
         for key, by_run in cells.items()
     }
@@ -135,7 +135,7 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
             cell=cell,
             fingerprint=fingerprint,
             points=tuple(
-                _point(place, found) for place, found in values[cell, fingerprint].items()
+                _point(place, numbers) for place, numbers in values[cell, fingerprint].items()
             ),
             failed=tuple(
                 (place, status)
@@ -153,29 +153,29 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
     )
 
 
-def one_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
-    """Split runs into those of the last run's machine and others, each with a difference."""
-    own, others = [], []
+def split_by_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
+    """Split runs into those of the last run's machine, and others with a difference each."""
+    same, others = [], []
     for run in runs:
-        found = compare_machines(run.meta["host"], runs[-1].meta["host"]).decisive
-        if found:
-            said = f"host.{found[0].name} is {found[0].old!r}, not {found[0].new!r}"
-            others.append((run, said))
+        fields = compare_machines(run.meta["host"], runs[-1].meta["host"]).decisive
+        if fields:
+            first = fields[0]
+            others.append((run, f"host.{first.name} is {first.old!r}, not {first.new!r}"))
         else:
-            own.append(run)
-    return own, others
+            same.append(run)
+    return same, others
 
 
 def refuse_other_machines(runs: Sequence[Run]) -> None:
-    """Check that runs are all of one machine.
+    """Check that all runs are of one machine.
 
     Raises:
-        ResultsError: one is not; names it and a field that differs.
+        ResultsError: a run is of another machine; the message names it and a differing field.
     """
-    for run, said in one_machine(runs)[1]:
+    for run, difference in split_by_machine(runs)[1]:
         raise ResultsError(
-            f"{run.path.name} was made on another machine than {runs[-1].path.name}: {said}; a "
-            "history is of one machine, so leave one of them out"
+            f"{run.path.name} was made on another machine than {runs[-1].path.name}: {difference}; "
+            "a history is of one machine, so leave one of them out"
         )
 
 
@@ -187,8 +187,8 @@ def _point(place: int, values: Sequence[float]) -> Point:
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float, bool]:
-    found = median_interval(values)
-    return (found.low, found.high, True) if found else (min(values), max(values), False)
+    interval = median_interval(values)
+    return (interval.low, interval.high, True) if interval else (min(values), max(values), False)
 
 
 def _steps(
@@ -197,8 +197,8 @@ def _steps(
     runs: int,
     seed: int,
 ) -> tuple[dict[tuple[str, str], list[Step]], int, int]:
-    """Return the steps by cell, how many comparisons were blind, and the most cells of a run."""
-    found: dict[tuple[str, str], list[Step]] = {}
+    """Return the steps by cell, the number of blind comparisons, and the most cells of a run."""
+    steps: dict[tuple[str, str], list[Step]] = {}
     blind = most = 0
     rng = np.random.default_rng(seed)
     for after in range(1, runs):
@@ -212,24 +212,26 @@ def _steps(
         if not pairs:
             continue
         most = max(most, len(pairs))
-        for one in decide_once({key: arms for key, (_, arms) in pairs.items()}, ONE_STAGE, rng):
-            before = pairs[one.key][0]
-            old, new = values[one.key][before], values[one.key][after]
-            blind += one.verdict is GateVerdict.TOO_FEW
-            changed = one.verdict in (GateVerdict.REGRESSION, GateVerdict.IMPROVED)
+        for decision in decide_once(
+            {key: arms for key, (_, arms) in pairs.items()}, ONE_STAGE, rng
+        ):
+            before = pairs[decision.key][0]
+            old, new = values[decision.key][before], values[decision.key][after]
+            blind += decision.verdict is GateVerdict.TOO_FEW
+            changed = decision.verdict in (GateVerdict.REGRESSION, GateVerdict.IMPROVED)
             if changed and _apart(_ends(old), _ends(new)):
                 step = Step(
                     before=before,
                     after=after,
                     ratio=median(new) / median(old),
-                    better=one.verdict is GateVerdict.IMPROVED,
+                    better=decision.verdict is GateVerdict.IMPROVED,
                 )
-                found.setdefault(one.key, []).append(step)
-    return found, blind, most
+                steps.setdefault(decision.key, []).append(step)
+    return steps, blind, most
 
 
 def _costs(old: Sequence[float], new: Sequence[float], metric: Metric) -> Arms | None:
-    """Return both arms as costs, of which larger is worse; None where one is not above 0."""
+    """Return both arms as costs, where larger is worse; None if a value is not above 0."""
     if min(*old, *new) <= 0:
         return None
     if metric.higher_is_better:

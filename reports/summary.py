@@ -1,4 +1,4 @@
-"""Reads the cells of a run for tables and figures: numbers of verified cells, texts of all."""
+"""Summarizes the cells of a run for tables and figures: texts of all, numbers of verified cells."""
 
 import json
 import math
@@ -8,50 +8,49 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.reports.conditions import Conditions, conditions_of
-from streamlab.reports.offered_loads import Offered, offered
+from streamlab.reports.offered_loads import OfferedLoad, offered
 from streamlab.results.query import CellSummary, Spread, by_cell, spread_of
 from streamlab.results.schema import OK, VERIFIED
 from streamlab.results.store import Row
 
 ORACLE, REFERENCE = "oracle", "reference engine"
-"""What an answer was compared with; a run of an older lab, which does not say, had an oracle."""
+"""Origins of the right answer; runs of older labs, which do not record it, had an oracle."""
 
 BY_REFERENCE = "checked against the reference engine, not an independent oracle"
 
 LONGEST_LABEL = 40
-"""Characters beside a workload's name; more than that is in the stored rows only."""
+"""Most characters of a label; longer query parameters are only in the stored rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One cell of the matrix with all its repetitions.
+    """A cell of the matrix with all its repetitions.
 
-    A quantity is None where the cell has none. One repetition without a verified number voids the
-    numbers of the whole cell (`streamlab.results.query`): what sometimes fails or is wrong has no speed.
+    Missing quantities are None. One repetition without a verified number voids the numbers of the
+    whole cell (`streamlab.results.query`): a cell that sometimes fails or is wrong has no speed.
 
     Attributes:
         name: the cell's id.
-        engine, variant, workload, label, dataset, workers, batch: its place in the matrix; `label`
-            tells apart several inputs of one workload, and has its query parameters; it may be
-            empty; `batch` is None for variants without the notion.
-        tag: the label of the engine's table, which tells apart cells that differ in options only;
+        engine, variant, workload, label, dataset, workers, batch: its place in the matrix. `label`
+            distinguishes inputs of one workload and has its query parameters; it may be empty.
+            `batch` is None for variants without batches.
+        tag: label of the engine's table, which distinguishes cells that differ only in options;
             mostly empty.
-        conditions: what its rate includes; None where its engine declares none, or where its trials
+        conditions: the conditions of its rate; None if its engine declares none, or its trials
             differ.
-        status: the worst of its trials.
-        checked_by: what its answers were compared with: `REFERENCE` where one of them was.
-        statuses: how many trials ended with which status.
-        load: what was offered, and how it went; None for catch-up.
+        status: the worst status of its trials.
+        checked_by: origin of the right answers: `REFERENCE` if any came from the reference engine.
+        statuses: number of trials by status.
+        load: the offered load with its measurements; None for catch-up.
         reasons: the distinct reasons of trials that are not ok.
         notes: the distinct remarks on trials that are ok.
-        untimed_s: time for which the engine worked outside the clock: preparation, and taking the
-            answer.
+        untimed_s: the engine's work outside the clock: preparation, and taking the answer.
         cpu_s_per_million: CPU seconds of the process tree per million input events.
-        latency_definition: from what to what latencies were measured.
-        plan: the synchronization plan, or the engine's own, as text.
+        latency_definition: where latencies begin and end.
+        plan: the synchronization plan, or the engine's own plan, as text.
         properties: `{"PIP1": {"holds": bool, "why": str}, ...}`.
         expected_outputs: records of the oracle's answer, the fewest of any trial; None: unknown.
-        counters: the engine's own, by name (`streamlab.reports.counters`).
+        counters: the engine's own counters by name (`streamlab.reports.counters`).
     """
 
     name: str
@@ -68,7 +67,7 @@ class Cell:
     status: str
     checked_by: str
     statuses: Mapping[str, int]
-    load: Offered | None
+    load: OfferedLoad | None
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
     events: int | None
@@ -90,17 +89,17 @@ class Cell:
 
     @property
     def verified(self) -> bool:
-        """Tell whether the cell has numbers: every answer was right and every clock honest."""
+        """Whether the cell has numbers: every answer was right and every clock consistent."""
         return self.status in VERIFIED
 
     @property
     def series(self) -> tuple[str, str, int | None, str]:
-        """Return what a line in a figure joins: the same engine, variant, batch and tag."""
+        """The key of a line in a figure: engine, variant, batch and tag."""
         return (self.engine, self.variant, self.batch, self.tag)
 
 
 def summarise(rows: Iterable[Row]) -> tuple[Cell, ...]:
-    """Group trials by cell, in the order in which the cells appear first."""
+    """Group trials by cell, in the order in which the cells first appear."""
     return tuple(_cell(summary) for summary in by_cell(rows))
 
 
@@ -145,29 +144,29 @@ def _cell(summary: CellSummary) -> Cell:
 
 
 def checked_by(rows: Iterable[Row]) -> str:
-    """Return the weaker of what the answers of trials were compared with."""
+    """Return REFERENCE if the reference engine gave any right answer, else ORACLE."""
     return REFERENCE if any(row.get("checked_by") == REFERENCE for row in rows) else ORACLE
 
 
 def cells_by_reference(rows: Iterable[Row]) -> list[str]:
-    """Return the cells that have an answer which the reference engine alone vouches for."""
+    """Return the cells with an answer that was compared only with the reference engine's."""
     return list(dict.fromkeys(row["cell"] for row in rows if checked_by([row]) == REFERENCE))
 
 
 def rounded_answers(rows: Iterable[Row]) -> dict[str, str]:
-    """Return by workload how floats that may differ were compared, in the furthest trial."""
-    found = [row for row in rows if row.get("float_deviation") is not None]
-    found.sort(key=lambda row: float(row["float_deviation"]))
-    return {str(row["workload"]): str(row["floats"]) for row in found}
+    """Return by workload how inexact floats were compared, from the trial that deviates most."""
+    inexact = [row for row in rows if row.get("float_deviation") is not None]
+    inexact.sort(key=lambda row: float(row["float_deviation"]))
+    return {str(row["workload"]): str(row["floats"]) for row in inexact}
 
 
 def _conditions(rows: list[Row]) -> Conditions | None:
-    found = {conditions_of(row) for row in rows}
-    return found.pop() if len(found) == 1 else None
+    distinct = {conditions_of(row) for row in rows}
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _reason(row: Row) -> str:
-    """Return why a trial has no number, with the difference from the oracle where there is one."""
+    """Return why a trial has no number, with any difference from the oracle's answer."""
     reason, difference = (str(row[column] or "") for column in ("reason", "difference"))
     if reason in difference:
         return difference
@@ -198,7 +197,7 @@ def _counters(rows: list[Row]) -> dict[str, Spread]:
         for name, value in _json(row.get("counters") or "").items():
             if isinstance(value, int | float) and math.isfinite(value):  # older labs stored nan
                 values.setdefault(name, []).append(float(value))
-    return {name: Spread(values=tuple(found)) for name, found in values.items()}
+    return {name: Spread(values=tuple(numbers)) for name, numbers in values.items()}
 
 
 def _fewest(counts: Iterable[int | None]) -> int | None:
@@ -219,7 +218,7 @@ def _json(text: str) -> Mapping[str, Any]:
 
 
 def _tag(summary: CellSummary) -> str:
-    """Return the label of the engine's table: what of the id is neither place nor load."""
+    """Return the label of the engine's table: the part of the id that is neither place nor load."""
     places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
     rest = summary.cell.split("/")[places:]
     load = summary.rows[0].get("load_label")
@@ -227,7 +226,7 @@ def _tag(summary: CellSummary) -> str:
 
 
 def _label(summary: CellSummary) -> str:
-    """Return what tells the cell's input apart, and its query parameters where there is room."""
+    """Return the label of the cell's input, with its query parameters if there is room."""
     query = json.loads(summary.rows[0].get("workload_query") or "{}")
     parts = [summary.label or "", *(f"{name} {value}" for name, value in query.items())]
     text = ", ".join(filter(None, parts))

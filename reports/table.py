@@ -1,41 +1,40 @@
-"""Builds the headline table of a run as plain data, for the page and for the terminal."""
+"""Builds the headline table of a run as plain data, for the page and the terminal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from streamlab.reports.baseline import Baseline, baselines, too_short, why_none
+from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason, too_short
 from streamlab.reports.conditions import Conditions
 from streamlab.reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
 from streamlab.reports.summary import Cell, summarise
 from streamlab.results.store import Row
 
 LEAST_UNTIMED = 0.1
-"""Share of the timed part above which work outside the clock is shown."""
+"""Share of the timed part above which the table shows work outside the clock."""
 
 Group = tuple[str, str]
-"""What rows must share to be compared: a workload, and its input's label (or none)."""
+"""A workload, and its input's label (or empty); rows must share both to be comparable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadlineRow:
-    """One cell of the matrix as it is shown. A quantity is None where the cell has none.
+    """A cell of the matrix, formatted; missing quantities are None.
 
     Attributes:
-        unit: of hand-over, with its size; like `origin` and `also_timed` empty where the engine
+        unit: unit of hand-over with its size; like `origin` and `also_timed` empty if the engine
             declares no conditions.
-        origin: where the input was when the clock started.
-        also_timed: what the clock covers besides the work.
+        origin: place of the input when the clock started.
+        also_timed: work besides the program that the clock covers.
         ratio: median throughput over that of the baseline of its class: cells of the same workload
             and input under equal conditions.
-        base: letter of that class; empty where there is none.
-        no_ratio: why a cell with a rate has none: `alone` in its class, `undeclared`, or `short`.
+        base: letter of that class; empty without one.
+        no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
         is_baseline: whether this cell is that baseline.
-        checked_by: `oracle`, or `reference engine` (`streamlab.reports.summary`).
+        checked_by: `oracle` or `reference engine` (`streamlab.reports.summary`).
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
-        reason: why there is no number, or what is doubtful about it; may be long.
-        untimed: time that the engine worked before and after the clock, where that is more than a
-            tenth of the timed part.
+        reason: why there is no number, or why it is doubtful; may be long.
+        untimed: the engine's work outside the clock, if above a tenth of the timed part.
     """
 
     cell: str
@@ -75,7 +74,7 @@ def headline_table(rows: Iterable[Row]) -> list[HeadlineRow]:
     """Return one row per cell, grouped by workload and input.
 
     Args:
-        rows: trials, as `streamlab.results.store.read_run(run_dir).rows` has them.
+        rows: trials, from `streamlab.results.store.read_run(run_dir).rows`.
     """
     return rows_of(summarise(rows))
 
@@ -99,7 +98,7 @@ def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
 
     def place(c: Cell) -> tuple[object, ...]:
         engine = engines.index((c.engine, c.variant))
-        offered = (c.load.asked_eps or 0.0) if c.load else 0.0
+        offered = (c.load.requested_eps or 0.0) if c.load else 0.0
         return (groups.index(group_of(c)), engine, c.batch or 0, c.workers, offered, c.name)
 
     ordered = sorted(cells, key=place)
@@ -107,18 +106,18 @@ def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
 
 
 def title(group: Group) -> str:
-    """Return a group's name for people."""
+    """Return a group's title."""
     workload, input_label = group
     return f"{workload} ({input_label})" if input_label else workload
 
 
 def group_of(cell: Cell) -> Group:
-    """Return the workload and input that a cell shares with others."""
+    """Return the workload and input of a cell."""
     return (cell.workload, cell.label)
 
 
 def status_text(statuses: Mapping[str, int]) -> str:
-    """Write the statuses of a cell's trials, for example `ok 2 of 3, crash 1`."""
+    """Format the statuses of a cell's trials, for example `ok 2 of 3, crash 1`."""
     if len(statuses) == 1:
         return next(iter(statuses))
     total = sum(statuses.values())
@@ -127,9 +126,9 @@ def status_text(statuses: Mapping[str, int]) -> str:
 
 
 def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
-    eps, told = cell.throughput_eps, cell.conditions
-    compared = told is not None and eps is not None and not too_short(cell)
-    base = bases.get(told) if told is not None and compared else None
+    eps, conditions = cell.throughput_eps, cell.conditions
+    compared = conditions is not None and eps is not None and not too_short(cell)
+    base = bases.get(conditions) if conditions is not None and compared else None
     p50, p99, cpu, rss = (
         cell.latency_p50_ns,
         cell.latency_p99_ns,
@@ -146,9 +145,9 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         tag=cell.tag,
         workers=cell.workers,
         batch=cell.batch,
-        unit=told.unit if told else "",
-        origin=told.origin if told else "",
-        also_timed=told.also_timed if told else "",
+        unit=conditions.unit if conditions else "",
+        origin=conditions.origin if conditions else "",
+        also_timed=conditions.also_timed if conditions else "",
         oversubscribed=cell.oversubscribed,
         events=None if cell.events is None else count(cell.events),
         throughput=rate(eps.median) if eps else None,
@@ -157,7 +156,7 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         n=eps.n if eps else 0,
         ratio=ratio(eps.median / base.eps) if eps and base and base.eps > 0 else None,
         base=base.letter if base else "",
-        no_ratio=why_none(cell, bases),
+        no_ratio=missing_ratio_reason(cell, bases),
         is_baseline=base is not None and base.cell == cell.name,
         p50=latency(p50.median) if p50 else None,
         p99=latency(p99.median) if p99 else None,

@@ -13,7 +13,7 @@ from streamlab.results.table import table_of
 
 STEP_S = 0.1
 MOST_POINTS = 400
-"""More cannot be told apart in a figure of this width; several rows then make a point."""
+"""Most points of a drawing of this width; more rows are merged into points."""
 FEWEST_ROWS = 3
 
 Values = Sequence[float | None]
@@ -30,17 +30,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTimeline:
-    """A trial over time, from the start of its timed part; None where a point has no value.
+    """A trial over time, from the start of its timed part; None if a point has no value.
 
     Attributes:
         times_s: middle of each point.
-        phases: in order.
+        phases: phases in order.
         rates: events/s emitted and consumed; like `cores`, without the last row, which is partial.
-        backlog: largest of the point.
-        latency_ns: p50, p99 and max; the largest of the point.
+        backlog: largest backlog of each point.
+        latency_ns: p50, p99 and max; the largest of each point.
         cores: CPU-seconds per second.
-        memory_bytes: resident; the largest of the point.
-        power_w: by energy domain.
+        memory_bytes: resident memory; the largest of each point.
+        power_w: power by energy domain.
     """
 
     times_s: Sequence[float]
@@ -54,10 +54,10 @@ class TrialTimeline:
 
 
 def read_timeline(run_dir: Path, series: str) -> TrialTimeline | None:
-    """Return the timeline of a trial; None where it is too short.
+    """Read the timeline of a trial; None if it is too short.
 
     Raises:
-        ResultsError: its file is missing, cannot be read, or is not what the lab wrote.
+        ResultsError: the file is missing, unreadable, or has changed since the lab wrote it.
     """
     import pyarrow as pa
 
@@ -71,7 +71,7 @@ def read_timeline(run_dir: Path, series: str) -> TrialTimeline | None:
 
 
 def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None:
-    """Return the timeline of a table's rows from `first` on; None where these are too few."""
+    """Return the timeline of a table's rows from `first` on; None if they are too few."""
     rows = len(table["t_ns"])
     if rows - first < FEWEST_ROWS:
         return None
@@ -79,16 +79,16 @@ def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None
 
     def points(values: Sequence[float | None], pick: Callable[[list[float]], float]) -> Values:
         groups = (values[at : at + width] for at in range(first, rows, width))
-        known = ([value for value in group if value is not None] for group in groups)
-        return [pick(group) if group else None for group in known]
+        present = ([value for value in group if value is not None] for group in groups)
+        return [pick(group) if group else None for group in present]
 
     def column(name: str) -> list[float | None]:
         return table.get(name) or [None] * rows
 
     def rate_of(name: str) -> Values:
-        # The timed part ends within the last row: what is counted there is no rate.
-        whole = [*column(name)[:-1], None]
-        return [None if v is None else v / STEP_S for v in points(whole, _mean)]
+        # The timed part ends within the last row, so its count is no rate.
+        full_rows = [*column(name)[:-1], None]
+        return [None if v is None else v / STEP_S for v in points(full_rows, _mean)]
 
     energies = [match for name in table if (match := re.fullmatch(r"energy_(.+)_j", name))]
     return TrialTimeline(
@@ -113,17 +113,17 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _per_second(total: Sequence[float | None]) -> list[float | None]:
-    """Return what a growing total grew by a second, since the last row that had a value."""
-    found: list[float | None] = []
+    """Return the growth of a total per second, since the last row with a value."""
+    growth: list[float | None] = []
     before: tuple[int, float] | None = None
     for row, value in enumerate(total):
         if value is None:
-            found.append(None)
+            growth.append(None)
             continue
-        grown = None if before is None else (value - before[1]) / ((row - before[0]) * STEP_S)
-        found.append(grown)
+        increase = None if before is None else (value - before[1]) / ((row - before[0]) * STEP_S)
+        growth.append(increase)
         before = (row, value)
-    return found
+    return growth
 
 
 def _phases(table: Mapping[str, list[Any]], first: int) -> list[Span]:

@@ -9,18 +9,18 @@ from streamlab.results.store import Row
 
 FEWEST_TRIALS = 3
 LEAST_DIFFERENCE = 0.3
-"""Of the slowest trial to the fastest: shared machines show this much now and then."""
+"""Least difference between the slowest and the fastest trial; shared machines sometimes show less."""
 TIMES_NOISE = 4.0
-"""As often as the usual difference of the run's other cells."""
+"""Least ratio of that difference to the usual difference in the run's other cells."""
 NOISE_ALONE = 0.125
-"""For a run with fewer than two other cells, which show no usual difference."""
+"""Assumed usual difference in a run with fewer than two other cells."""
 
 
 def unequal_trials(rows: Iterable[Row]) -> dict[str, int]:
-    """Return a warning for each cell whose verified trials are too far apart, and their number.
+    """Return a warning for each cell whose verified trials differ too much, and their number.
 
-    The noise of a run is the median, over its other cells, of how much longer the slowest trial
-    took than the fastest. Trials under a load last as long as the load and are left out.
+    The noise of a run is the median difference between slowest and fastest trial over its other cells.
+    Excludes trials under a load, which last as long as the load.
     """
     cells = {
         summary.cell: Spread(values=tuple(float(row["duration_s"]) for row in summary.rows))
@@ -29,7 +29,7 @@ def unequal_trials(rows: Iterable[Row]) -> dict[str, int]:
         and all(row["status"] == OK and row["duration_s"] for row in summary.rows)
     }
     apart = {name: spread.high / spread.low - 1 for name, spread in cells.items()}
-    found = {}
+    warnings = {}
     for name, spread in cells.items():
         others = [share for other, share in apart.items() if other != name]
         noise = median(others) if len(others) > 1 else NOISE_ALONE
@@ -37,8 +37,8 @@ def unequal_trials(rows: Iterable[Row]) -> dict[str, int]:
             usual = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
             text = (
                 f"{name}: its {spread.n} trials took {spread.low:.3g} to {spread.high:.3g} s and "
-                f"differ by {apart[name]:.0%}{usual}: look for work that is kept from trial to "
-                "trial, and for what disturbed the machine"
+                f"differ by {apart[name]:.0%}{usual}: look for state that persists from trial to "
+                "trial, and for other load on the machine"
             )
-            found[text] = spread.n
-    return found
+            warnings[text] = spread.n
+    return warnings

@@ -1,7 +1,7 @@
-"""Marks cells whose numbers are verified and yet not to be taken without their verdict.
+"""Defines marks for cells whose verified numbers must be shown with their verdict.
 
-An engine that did not keep up with an offered rate, or was never steady, gave right answers and has
-an honest clock: its numbers are shown, always with the mark.
+An engine that did not keep up with an offered rate, or was never steady, gave right answers with a
+consistent clock. Its numbers are shown, always with the mark.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from streamlab.results.schema import OK, UNSTEADY, UNSUSTAINED, VERIFIED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A sign of one character, and what it means."""
+    """A sign of one character with its meaning."""
 
     sign: str
     meaning: str
@@ -33,10 +33,10 @@ assert frozenset(MARKS) | {OK} == VERIFIED
 
 
 def sign(status: str) -> str:
-    """Return the mark of a status; empty where it needs none."""
+    """Return the mark of a status; empty if it needs none."""
     return MARKS[status].sign if status in MARKS else ""
 
 
-def marked(text: str, status: str) -> str:
-    """Return a text with the mark of a status after it, where there is one."""
+def with_mark(text: str, status: str) -> str:
+    """Append the mark of a status, if any, to a text."""
     return f"{text} {sign(status)}".strip()

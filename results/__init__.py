@@ -1,1 +1,1 @@
-"""Results of runs: their schema, how they are stored, and what is asked of them."""
+"""Stores the results of runs, and reads, compares and summarizes them."""

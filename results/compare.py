@@ -1,8 +1,8 @@
-"""Compares two runs: which cells may be compared, whether answers are right, ratios of medians.
+"""Compares two runs: matches their cells, checks their answers and computes ratios of medians.
 
-Cells are matched by fingerprint, which covers everything that must be equal, except the source
-revision and the machine; `streamlab.results.machines` compares machines.
-Only trials whose answer was verified have numbers.
+Cells match by fingerprint. It covers everything that must be equal except the source revision and
+the machine; `streamlab.results.machines` compares machines.
+Only trials with a verified answer have numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,13 @@ from statistics import median
 
 import numpy as np
 
-from streamlab.results.differences import Difference, by_cell, cell_fingerprints, differences, told
+from streamlab.results.differences import (
+    Difference,
+    by_cell,
+    cell_fingerprints,
+    describe_differences,
+    differences,
+)
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import Field, compare_machines
 from streamlab.results.schema import VERIFIED
@@ -20,27 +26,27 @@ from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
 from streamlab.results.store import Row, Run
 
 LEVEL = 0.05
-"""Of the two-sided test, after Benjamini-Hochberg over the cells of one metric."""
+"""Level of the two-sided test, after Benjamini-Hochberg over the cells of one metric."""
 
 CELL = "cell"
-"""Purpose of a trial that stands for its cell, where runs have trials of searches too."""
+"""Purpose of an ordinary trial, as opposed to a search's trial."""
 
 CONFIRM = "confirm"
 
 
 class IncomparableError(ResultsError):
-    """Two runs may not be compared; the message names the fields that differ."""
+    """Two runs are not comparable; the message names the fields that differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What is compared.
+    """A metric to compare.
 
     Attributes:
-        name: as typed.
-        about: what it is, with its unit.
-        higher_is_better: of the value.
-        value: of one trial, None where it has none.
+        name: as users type it.
+        about: a description with the unit.
+        higher_is_better: whether higher values are better.
+        value: returns the value of a trial, None without one.
     """
 
     name: str
@@ -101,7 +107,7 @@ METRICS: Mapping[str, Metric] = {
         ),
     )
 }
-"""By name, in the order in which they are shown."""
+"""Metrics by name, in display order."""
 
 BETTER, WORSE, SAME, TOO_FEW, BRACKET = (
     "better",
@@ -115,15 +121,15 @@ BROKEN, FIXED, NO_NUMBER = "broken", "fixed", "no number"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """One cell and metric, new (B) over old (A).
+    """The ratio of one cell and metric, new (B) over old (A).
 
     Attributes:
         old, new: medians over fresh processes.
-        n_old, n_new: how many.
+        n_old, n_new: numbers of processes.
         ratio: new / old.
-        low, high: of the ratio's 95 % bootstrap interval; of `r_pass`, the smallest and largest
-            ratio that the brackets of both searches allow. None with fewer than three values.
-        p: two-sided, adjusted over the cells of the metric; None for `r_pass`.
+        low, high: ends of the ratio's 95 % bootstrap interval; of `r_pass`, the smallest and
+            largest ratio within the brackets of both searches. None with fewer than three values.
+        p: two-sided p-value, adjusted over the cells of the metric; None for `r_pass`.
         word: the verdict.
     """
 
@@ -142,7 +148,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A cell whose answer was not verified in one of the runs, with the statuses of both."""
+    """A cell with an unverified answer in one of the runs, with the statuses of both."""
 
     cell: str
     word: str
@@ -152,15 +158,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The outcome.
+    """The comparison of two runs.
 
     Attributes:
-        differences: empty unless it was forced; then nothing here is a fair comparison.
-        unlike: the differing fields of the cells that are left out for them.
+        differences: differences that `force` ignored; if any, the comparison is not fair.
+        unlike: the differing fields of cells that were left out because of them.
         notes: the differing fields of the machines that do not decide speed.
-        answers: cells without a verified answer in a run; these have no ratios.
+        answers: cells without a verified answer in a run; they have no ratios.
         ratios: by metric, then cell.
-        only_old, only_new: cells that one run lacks.
+        only_old, only_new: cells that only one run has.
     """
 
     differences: tuple[Difference, ...]
@@ -186,22 +192,22 @@ def compare(
         old: run A.
         new: run B.
         rng: draws for the intervals.
-        metrics: what to compare.
-        force: compare machines and cells that differ, too; cells are then matched by id.
+        metrics: metrics to compare.
+        force: also compare machines and cells that differ; cells are then matched by id.
 
     Raises:
-        IncomparableError: the machines differ in what decides speed, or all cells of one id differ,
-            and it is not forced; or the runs have no cell in common.
+        IncomparableError: the machines differ in a field that decides speed, or all cells of equal
+            id differ, without `force`; or the runs have no cell in common.
     """
     old_cells, new_cells = by_cell(old), by_cell(new)
-    found = differences(old, new)
-    unlike = set() if force else {item.cell for item in found}
+    unequal = differences(old, new)
+    unlike = set() if force else {item.cell for item in unequal}
     pairs = [(a, b) for a, b in _pairs(old, new) if a not in unlike]
     if unlike and ("" in unlike or not pairs):
-        listed = "\n  ".join(told(found))
+        listed = "\n  ".join(describe_differences(unequal))
         raise IncomparableError(
             f"{old.path.name} (A) and {new.path.name} (B) may not be compared:\n  {listed}\n"
-            "--force goes on and marks the output"
+            "--force compares them anyway and marks the output"
         )
     if not pairs:
         raise IncomparableError(
@@ -214,8 +220,8 @@ def compare(
     unverified = {answer.cell for answer in answers}
     sound = [(a, old_cells[a], new_cells[b]) for a, b in pairs if a not in unverified]
     return Comparison(
-        differences=tuple(found) if force else (),
-        unlike=() if force else tuple(found),
+        differences=tuple(unequal) if force else (),
+        unlike=() if force else tuple(unequal),
         notes=compare_machines(old.meta["host"], new.meta["host"]).notes,
         answers=answers,
         ratios=tuple(ratio for metric in metrics for ratio in _ratios(metric, sound, rng)),
@@ -225,9 +231,9 @@ def compare(
 
 
 def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
-    """Return the bracket of a search: highest confirmed rate, lowest rate above it that failed.
+    """Return the bracket of a search: the highest confirmed rate, and the lowest failed one above it.
 
-    None when no rate was confirmed.
+    None without a confirmed rate.
     """
     passed, failed = [], []
     probes: dict[int, list[Row]] = {}
@@ -248,18 +254,18 @@ def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
 
 
 def _pairs(old: Run, new: Run) -> list[tuple[str, str]]:
-    """Return the cells that belong together: by fingerprint, else by id.
+    """Match the cells of both runs: by fingerprint, else by id.
 
-    Of several cells with one fingerprint that with the same id is taken.
+    Of several cells with one fingerprint, the cell with the same id matches.
     """
     ours, theirs = cell_fingerprints(old), cell_fingerprints(new)
     pairs = {cell: cell for cell in ours if ours[cell] & theirs.get(cell, frozenset())}
-    free = {one: cell for cell in theirs if cell not in pairs for one in theirs[cell]}
-    for cell, found in ours.items():
-        match = next((free[one] for one in found if one in free), None)
+    free = {digest: cell for cell in theirs if cell not in pairs for digest in theirs[cell]}
+    for cell, digests in ours.items():
+        match = next((free[digest] for digest in digests if digest in free), None)
         if cell not in pairs and match is not None:
             pairs[cell] = match
-            free = {one: other for one, other in free.items() if other != match}
+            free = {digest: other for digest, other in free.items() if other != match}
     taken = set(pairs.values())
     for cell in ours:
         if cell not in pairs and cell in theirs and cell not in taken:
@@ -276,7 +282,7 @@ def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:
 
 
 def first_failure(rows: Sequence[Row]) -> str | None:
-    """Return the first status without a right answer; in a search an invalid probe is normal."""
+    """Return the first status without a right answer; invalid probes of a search do not count."""
     for row in rows:
         if row["status"] not in VERIFIED and not (row["probe"] and row["status"] == "invalid"):
             return str(row["status"])
@@ -305,9 +311,9 @@ def _ratios(
 
 
 def values_of(metric: Metric, rows: Sequence[Row]) -> list[float]:
-    """Return a metric of the trials of a cell that were verified, one value a process."""
-    own = [row for row in rows if row["purpose"] in (None, CELL) and row["status"] in VERIFIED]
-    return [value for row in own if (value := metric.value(row)) is not None]
+    """Return a metric of a cell's verified trials, one value a process."""
+    verified = [row for row in rows if row["purpose"] in (None, CELL) and row["status"] in VERIFIED]
+    return [value for row in verified if (value := metric.value(row)) is not None]
 
 
 def _ratio(
@@ -344,7 +350,7 @@ def _ratio(
 
 
 def _bracket(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Ratio | None:
-    """Return the ratio of two searches. Brackets that overlap show no difference."""
+    """Return the ratio of two searches; overlapping brackets show no difference."""
     before, after = sustainable(old), sustainable(new)
     if before is None or after is None:
         return None

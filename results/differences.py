@@ -1,4 +1,4 @@
-"""Says in which fields two runs differ that must be equal for their results to be compared."""
+"""Finds differing fields of two runs that must be equal for a comparison of their results."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from streamlab.results.machines import compare_machines
 from streamlab.results.store import Row, Run
 
 CONDITIONS = ("unit", "origin", "also_timed")
-"""Columns that say what a rate includes; a run of an older lab has none, and is taken on trust."""
+"""Columns with a rate's conditions; a run of an older lab lacks them, and counts as equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A field in which a cell of both runs differs; `cell` is empty for the whole run."""
+    """A field in which a cell differs between runs; `cell` is empty for the whole run."""
 
     cell: str
     field: str
@@ -27,18 +27,18 @@ class Difference:
 
 
 def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
-    """Return what decides speed and differs: of the machines, then of the cells of one id.
+    """Return the differing fields that decide speed: of the machines, then of cells of equal id.
+
+    A cell whose fingerprint occurs in the other run matches that cell.
+    Then only its rate's conditions are compared: the engine declares them, so a revision may change them.
 
     Args:
-        old: one run.
-        new: the other.
-        by_id: whether cells of one id are to be compared, wherever else their fingerprints occur.
-
-    A cell whose fingerprint occurs in the other run has a match there, and only what its rate
-    includes is looked at: that is the engine's to declare, and may change with the revision.
+        old: run A.
+        new: run B.
+        by_id: whether to compare cells of equal id even if their fingerprints match other cells.
     """
     machines = compare_machines(old.meta["host"], new.meta["host"])
-    found = [
+    unequal = [
         Difference(cell="", field=f"host.{field.name}", old=field.old, new=field.new)
         for field in machines.decisive
     ]
@@ -51,28 +51,31 @@ def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
             continue
         elsewhere = old_prints[cell] & all_new or new_prints[cell] & all_old
         if not old_prints[cell] & new_prints[cell] and (by_id or not elsewhere):
-            found += _of_cell(old, ours[0], new, theirs[0], known=bool(machines.decisive))
-        found += [
+            explained = bool(machines.decisive)
+            unequal += _cell_differences(old, ours[0], new, theirs[0], explained=explained)
+        unequal += [
             Difference(cell=cell, field=name, old=ours[0][name], new=theirs[0][name])
             for name in CONDITIONS
             if None not in (ours[0][name], theirs[0][name]) and ours[0][name] != theirs[0][name]
         ]
-    return found
+    return unequal
 
 
-def _of_cell(old: Run, ours: Row, new: Run, theirs: Row, *, known: bool) -> list[Difference]:
+def _cell_differences(
+    old: Run, ours: Row, new: Run, theirs: Row, *, explained: bool
+) -> list[Difference]:
     """Return the fields in which two cells of different fingerprints differ.
 
-    Without `known`, which states that their machines differ, it is at least one field.
+    Returns at least one field unless `explained`: their machines differ already.
     """
     cell = ours["cell"]
     fields = [
         Difference(cell=cell, field=path, old=a, new=b)
         for path, a, b in _leaves(content_of(old, ours), content_of(new, theirs))
     ]
-    if fields or known:
+    if fields or explained:
         return fields
-    # The hash covers something that run.json does not record: another version of the lab made it.
+    # The hash covers something that run.json lacks: another version of the lab made it.
     before, after = (
         f"{row['fingerprint']} ({run.meta.get('lab_version')})"
         for run, row in ((old, ours), (new, theirs))
@@ -80,8 +83,8 @@ def _of_cell(old: Run, ours: Row, new: Run, theirs: Row, *, known: bool) -> list
     return [Difference(cell=cell, field="fingerprint (lab_version)", old=before, new=after)]
 
 
-def told(found: Sequence[Difference]) -> list[str]:
-    """Return differences as text; those that are alike in several cells are told once."""
+def describe_differences(found: Sequence[Difference]) -> list[str]:
+    """Return differences as text; equal differences of several cells share a line."""
     cells: dict[tuple[str, str, str], list[str]] = {}
     for item in found:
         cells.setdefault((item.field, repr(item.old), repr(item.new)), []).append(item.cell)
@@ -93,14 +96,14 @@ def told(found: Sequence[Difference]) -> list[str]:
 
 def by_cell(run: Run) -> dict[str, list[Row]]:
     """Return the trials of a run by cell."""
-    found: dict[str, list[Row]] = {}
+    cells: dict[str, list[Row]] = {}
     for row in run.rows:
-        found.setdefault(row["cell"], []).append(row)
-    return found
+        cells.setdefault(row["cell"], []).append(row)
+    return cells
 
 
 def cell_fingerprints(run: Run) -> dict[str, set[str]]:
-    """Return the fingerprints of each cell's trials: one, unless several labs made them."""
+    """Return the fingerprints of each cell's trials; several only if several labs ran them."""
     return {cell: {fingerprint_of(run, row) for row in rows} for cell, rows in by_cell(run).items()}
 
 

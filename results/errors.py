@@ -1,5 +1,5 @@
-"""Errors of stored results. The whole tree is drawn in `lab/errors.py`."""
+"""Defines the error of stored results; `lab/errors.py` shows the whole error tree."""
 
 
 class ResultsError(Exception):
-    """A stored run is missing, damaged, or of another version; the message names the file."""
+    """A stored run is missing, damaged or of another schema version; the message names the file."""

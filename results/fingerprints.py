@@ -1,4 +1,4 @@
-"""Fingerprints of cells: a hash of all that two comparable results share, except machine and code.
+"""Computes fingerprints of cells: hashes of all that comparable results share but machine and code.
 
 `streamlab.results.machines` compares machines, with tolerances that a hash cannot express.
 """
@@ -11,8 +11,7 @@ from typing import Any
 from streamlab.results.store import Row, Run
 
 FREE = ("repetitions", "timeout_s", "workload")
-"""Fields of a described cell that no fingerprint has: how often, how long, and the workload, which
-the dataset's id covers."""
+"""Fields of a cell that fingerprints exclude; the dataset's id covers the workload."""
 
 _HOST_OF_OLDER_LABS = (
     "cpu_model",
@@ -22,19 +21,19 @@ _HOST_OF_OLDER_LABS = (
     "virtualised",
     "memory_bytes",
 )
-"""The host fields that older labs hashed exactly."""
+"""Host fields that older labs included in the hash."""
 
 
 def conditions_of_cell(
     described: Mapping[str, Any], dataset: str, isolation: Any, program: str | None
 ) -> dict[str, Any]:
-    """Return everything that must be equal, by name.
+    """Return all conditions that must be equal for a comparison, by name.
 
     Args:
-        described: the cell as run.json has it (`streamlab.lab.matrix.cells.describe`).
+        described: the cell as in run.json (`streamlab.lab.matrix.cells.describe`).
         dataset: the dataset's id.
         isolation: the isolation in the matrix's settings.
-        program: the workload, where the dataset was made for another one.
+        program: the workload, if the dataset was made for another workload; else None.
     """
     content = {key: value for key, value in described.items() if key not in FREE}
     content |= {"dataset": dataset, "isolation": isolation}
@@ -42,19 +41,19 @@ def conditions_of_cell(
 
 
 def fingerprint(content: Mapping[str, Any]) -> str:
-    """Return the hash of JSON values."""
+    """Return a short hash of JSON values: 16 hex digits."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def content_of(run: Run, row: Row) -> dict[str, Any]:
-    """Return what must be equal of a stored trial, by name, as far as run.json records it."""
+    """Return a stored trial's conditions that must be equal, as far as run.json records them."""
     described = (run.meta.get("cells") or {}).get(row["cell"]) or {}
     isolation = (run.meta.get("settings") or {}).get("isolation")
     return conditions_of_cell(described, row["dataset"], isolation, None)
 
 
 def fingerprint_of(run: Run, row: Row) -> str:
-    """Return the fingerprint of a stored trial; the host in one of an older lab is left out."""
+    """Return the fingerprint of a stored trial, without the host that older labs included."""
     stored = str(row["fingerprint"] or "")
     host = run.meta.get("host") or {}
     machine = {"host": {name: host.get(name) for name in _HOST_OF_OLDER_LABS}}

@@ -1,4 +1,4 @@
-"""Makes a row such as its columns can hold, so that one odd value does not cost a whole run."""
+"""Converts a row's values to the types of their columns, so that one bad value spoils no run."""
 
 import json
 import math
@@ -14,14 +14,15 @@ _ESCAPED_BYTE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(dc[89a-f][0-9a-f])")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def fitted(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the row as the schema's columns can hold it, and what could not be held, in words.
+def fit_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Convert a row to the schema's types; also return a message for each value that does not fit.
 
-    Texts keep all they say (`encodable`). What is of another type than its column, or does not fit
-    into 64 bits, is null and told. A measured number that is not finite is null, and a warning of
-    the row: it says nothing against the others. Columns that the schema lacks are left as they are.
+    Texts are escaped (`encodable`).
+    A value of another type, or beyond 64 bits, becomes null and gets a message.
+    A number that is not finite becomes null and gets a warning in the row: the other numbers stay valid.
+    Unknown columns stay unchanged.
     """
-    fit, told, lost = dict(row), [], []
+    fit, misfits, lost = dict(row), [], []
     for column in COLUMNS:
         value = row.get(column.name)
         if value is None:
@@ -30,25 +31,25 @@ def fitted(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
             fit[column.name] = _FITS[column.type](value)
         except (TypeError, ValueError, OverflowError):
             fit[column.name] = None
-            seen = encodable(repr(value)[:80])
-            told.append(f"{column.name} is {seen}, which is no {column.type}")
+            shown = encodable(repr(value)[:80])
+            misfits.append(f"{column.name} is {shown}, which is no {column.type}")
             continue
         if column.type == "float64" and not math.isfinite(value):
             fit[column.name] = None
             lost.append(f"{column.name} is {float(value)}, no finite number: it is left out")
     if lost:
         fit["warnings"] = json.dumps([*json.loads(fit.get("warnings") or "[]"), *lost])
-    return fit, tuple(told)
+    return fit, tuple(misfits)
 
 
 def encodable(value: Any) -> Any:
-    r"""Return a JSON value whose texts can all be written as UTF-8, and shown.
+    r"""Escape the texts of a JSON value so that they are valid UTF-8 and safe to print.
 
-    A lone surrogate, which stands for a byte that was no UTF-8, is escaped, `\udcff`, and so are
-    control characters, which would command a terminal: `\x1b`. Line ends and tabs stay.
+    Escapes lone surrogates, which stand for invalid bytes (`\udcff`), and control characters, which
+    would control a terminal (`\x1b`). Line ends and tabs stay.
     """
     if isinstance(value, str):
-        shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", value)
+        shown = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", value)
         return shown.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Mapping):
         return {encodable(key): encodable(item) for key, item in value.items()}
@@ -58,11 +59,11 @@ def encodable(value: Any) -> Any:
 
 
 def with_bytes(text: str) -> str:
-    r"""Return a text whose bytes that are no UTF-8 were escaped by `encodable` as it was before.
+    r"""Restore the invalid bytes that `encodable` escaped in a text.
 
-    In TOML, `\udcff` alone is not allowed, so that in a matrix it is always such an escape.
+    TOML does not allow `\udcff` alone, so in a matrix it is always such an escape.
     """
-    return _ESCAPED_BYTE.sub(lambda found: found[1] + chr(int(found[2], 16)), text)
+    return _ESCAPED_BYTE.sub(lambda match: match[1] + chr(int(match[2], 16)), text)
 
 
 def _text(value: object) -> object:
@@ -71,17 +72,17 @@ def _text(value: object) -> object:
     return encodable(value)
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
     if not isinstance(value, Integral):
         value = float(value)
         if not value.is_integer():
             raise TypeError
-    whole = int(value)
-    if not _SMALLEST <= whole <= _LARGEST:
+    integer = int(value)
+    if not _SMALLEST <= integer <= _LARGEST:
         raise ValueError
-    return whole
+    return integer
 
 
 def _number(value: object) -> float:
@@ -91,14 +92,14 @@ def _number(value: object) -> float:
 
 
 def _truth(value: object) -> bool:
-    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's is told by its name
+    if type(value).__name__ not in ("bool", "bool_"):  # bool_: NumPy's, without an import
         raise TypeError
     return bool(value)
 
 
 _FITS: Mapping[str, Callable[[Any], Any]] = {
     "string": _text,
-    "int64": _whole,
+    "int64": _integer,
     "float64": _number,
     "bool": _truth,
 }

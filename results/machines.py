@@ -1,4 +1,4 @@
-"""Compares the machines of two runs: fields that decide speed must agree, the others are notes.
+"""Compares the machines of two runs: fields that decide speed must agree; others are only notes.
 
 Reads the `host` of run.json, which `streamlab.lab.runner.provenance` writes.
 """
@@ -24,18 +24,19 @@ EXACT = (
 QUOTA, LIMIT, MEMORY = "cpu_quota_cores", "memory_limit_bytes", "memory_bytes"
 
 TOLERANCE = {QUOTA: 1e-3, MEMORY: 0.02, LIMIT: 0.02}
-"""Relative tolerances of fields that decide speed by their size. A quota is a whole number of
-microseconds in a period. Kernels and firmware reserve some tenths of a percent of the memory, and
-each update changes the amount. The next larger machine or memory module has a tenth more."""
+"""Relative tolerances of fields whose size decides speed.
+A quota is a whole number of microseconds in a period.
+Kernels and firmware reserve some tenths of a percent of the memory; each update changes the amount.
+The next larger machine or memory module has at least a tenth more."""
 
 NOT_RECORDED = "not recorded"
 """The value of a field that an older lab did not write."""
 
 _OLDER = {QUOTA: "cgroup_cpu_max", LIMIT: "cgroup_memory_max"}
-"""Fields in which older labs recorded the limits: the text of one file of version 2."""
+"""Fields in which older labs recorded the limits: the text of one cgroup v2 file."""
 
 _IGNORED = ("loadavg", *_OLDER.values())
-"""The current load is no property of a machine; each trial records it."""
+"""The load average is no property of a machine; each trial records it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class Machines:
     """How the machines of two runs differ.
 
     Attributes:
-        decisive: differences that decide speed; with any of them, results may not be compared.
+        decisive: differences that decide speed; with any, the results are not comparable.
         notes: all other differences.
     """
 
@@ -64,15 +65,15 @@ class Machines:
 
     @property
     def same(self) -> bool:
-        """Whether results of both may be compared."""
+        """Whether results of both machines are comparable."""
         return not self.decisive
 
 
 def compare_machines(old: Host, new: Host) -> Machines:
     """Return how the machines of two runs differ; all comparisons use this rule.
 
-    A field that one of the runs does not record is a note, except for a limit that the other run
-    had: the first may have had none.
+    A field that one run does not record is a note. A limit of the other run is decisive, since the
+    first run may have had no limit.
     """
     before, after = _in_effect(old), _in_effect(new)
     decisive: list[Field] = []
@@ -81,19 +82,20 @@ def compare_machines(old: Host, new: Host) -> Machines:
         field = Field(name=name, old=before.get(name), new=after.get(name))
         if field.old != field.new:
             (decisive if _decides(field) else notes).append(field)
-        elif old.get(name) != new.get(name) and name in old and name in new:  # has no effect
+        elif old.get(name) != new.get(name) and name in old and name in new:
+            # Limits without effect on either machine.
             notes.append(Field(name=name, old=old[name], new=new[name]))
     return Machines(decisive=tuple(decisive), notes=tuple(notes))
 
 
 def exact_fields(host: Host) -> dict[str, Any]:
-    """Return the fields that decide speed and have no tolerance, as a key of measurements."""
+    """Return the fields that decide speed and have no tolerance, to key measurements by machine."""
     effective = _in_effect(host)
     return {name: effective[name] for name in (*EXACT, QUOTA)}
 
 
 def usable_cores(host: Host) -> float | None:
-    """Return the cores that a run could use, at most its CPU quota; None if not recorded."""
+    """Return the number of cores a run could use, at most its CPU quota; None if not recorded."""
     cores, quota = host.get("cores_usable"), _in_effect(host)[QUOTA]
     return float(quota) if isinstance(quota, int | float) else cores
 
@@ -111,7 +113,7 @@ def _decides(field: Field) -> bool:
 
 
 def _in_effect(host: Host) -> dict[str, Any]:
-    """Return a host with limits that have no effect as None, and missing fields as not recorded."""
+    """Return a host with ineffective limits as None and missing fields as NOT_RECORDED."""
     decisive = {name: host.get(name, NOT_RECORDED) for name in (*EXACT, MEMORY)}
     limits = {
         QUOTA: _limit(host, QUOTA, host.get("cores_usable")),
@@ -122,15 +124,15 @@ def _in_effect(host: Host) -> dict[str, Any]:
 
 
 def _limit(host: Host, name: str, most: float | None) -> Any:
-    value = host[name] if name in host else _of_older_lab(host.get(_OLDER[name]))
+    value = host[name] if name in host else _parse_older_limit(host.get(_OLDER[name]))
     without_effect = isinstance(value, int | float) and (
         most is not None and value >= most * (1 - TOLERANCE[name])
     )
     return None if without_effect else value
 
 
-def _of_older_lab(text: str | None) -> float | str | None:
-    """Return the limit in a file of version 2, of which only the outermost group's was read."""
+def _parse_older_limit(text: str | None) -> float | str | None:
+    """Parse the limit in a cgroup v2 file; older labs read only the outermost group's."""
     number, *period = (text or "").split() or [""]
     if number == "max":
         return None

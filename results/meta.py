@@ -1,4 +1,4 @@
-"""What run.json must say for a run to be read, compared or resumed."""
+"""Checks that run.json has the parts that reading, comparing or resuming a run needs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ _PARTS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-_CALLED = {
+_TYPE_NAMES = {
     str: "a text",
     dict: "an object",
     list: "a list",
@@ -38,19 +38,19 @@ _ABSENT = object()
 
 
 _TO_READ = ("vcs.commit", "vcs.dirty_diff_sha256", "host")
-"""Without these no command says what a run is of; to go on with it all are needed."""
+"""Parts that every command needs; resuming a run needs all parts."""
 
 
 def check_meta(run_dir: Path, meta: Mapping[str, Any], *, to_resume: bool = False) -> None:
-    """Check that run.json says what commands ask of it; `read_meta` reads what is there.
+    """Check the parts of a run.json from `read_meta`.
 
     Args:
         run_dir: the run.
         meta: its run.json.
-        to_resume: whether it is to be gone on with, and not only read.
+        to_resume: whether to check the parts for resuming the run too.
 
     Raises:
-        ResultsError: a part is missing, or is not what it must be; names it.
+        ResultsError: a part is missing or of the wrong type; the message names it.
     """
     for path, kinds in _PARTS.items():
         part: Any = meta
@@ -59,11 +59,11 @@ def check_meta(run_dir: Path, meta: Mapping[str, Any], *, to_resume: bool = Fals
         if part is _ABSENT and not to_resume and path not in _TO_READ:
             continue
         if not isinstance(part, kinds):
-            _refuse(run_dir, path, part, " or ".join(_CALLED[kind] for kind in kinds))
+            _refuse(run_dir, path, part, " or ".join(_TYPE_NAMES[kind] for kind in kinds))
     if not all(isinstance(pattern, str) for pattern in meta.get("only", [])):
         _refuse(run_dir, "only", meta["only"], "a list of texts")
     datasets, sessions = meta.get("datasets", {}), meta.get("sessions", [])
-    if not all(isinstance(one, dict) and "id" in one for one in datasets.values()):
+    if not all(isinstance(entry, dict) and "id" in entry for entry in datasets.values()):
         _refuse(run_dir, "datasets", datasets, "objects with an id")
     codes = meta.get("code", {})  # older runs have none
     if not isinstance(codes, dict) or not all(isinstance(code, str) for code in codes.values()):
@@ -77,9 +77,9 @@ def check_meta(run_dir: Path, meta: Mapping[str, Any], *, to_resume: bool = Fals
         _refuse(run_dir, "sessions", sessions, "a list of objects")
 
 
-def _refuse(run_dir: Path, path: str, seen: object, expected: str) -> NoReturn:
-    said = "absent" if seen is _ABSENT else str(seen)[:80]
+def _refuse(run_dir: Path, path: str, value: object, expected: str) -> NoReturn:
+    shown = "absent" if value is _ABSENT else str(value)[:80]
     raise ResultsError(
-        f"{run_dir / 'run.json'} is damaged: {path} is {said}; expected {expected}; "
+        f"{run_dir / 'run.json'} is damaged: {path} is {shown}; expected {expected}; "
         "take run.json from a copy, or run it again"
     )

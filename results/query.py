@@ -1,8 +1,8 @@
-"""What tables and plots ask of a run: one summary a cell, over its repetitions.
+"""Summarizes a run for tables and plots: one summary a cell, over its repetitions.
 
-The median, smallest and largest value over fresh processes are given with their number, exactly as
-measured: with n = 1 all three are that one value, and no spread may be read from them. The median
-of a latency percentile is that of the processes' own percentiles, never a mean of them.
+A summary has the median, smallest and largest value over fresh processes, with their number.
+With n = 1 all three are that value and show no spread.
+The median of a latency percentile is the median of the processes' own percentiles.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from streamlab.results.store import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """One quantity of several processes. `values` are in order of repetition and never empty."""
+    """A quantity of several processes; `values` are in order of repetition and never empty."""
 
     values: tuple[float, ...]
 
@@ -37,7 +37,7 @@ class Spread:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """The number of values."""
         return len(self.values)
 
 
@@ -47,10 +47,10 @@ class CellSummary:
 
     Attributes:
         cell, workload, label, engine, variant, workers, batch, dataset, oversubscribed: as stored.
-        status: the worst status of any repetition; a cell has numbers only when it is
-            one of `schema.VERIFIED`.
-        reason: that of the first repetition with this status; None if it gave none.
-        repetitions: trials recorded.
+        status: the worst status of any repetition; the cell has numbers only if it is one of
+            `schema.VERIFIED`.
+        reason: the first reason of a repetition with this status; None without one.
+        repetitions: number of recorded trials.
         rows: these trials, in order.
     """
 
@@ -69,13 +69,13 @@ class CellSummary:
     rows: tuple[Row, ...]
 
     def spread(self, column: str) -> Spread | None:
-        """Return the spread of a numeric column; None when not ok or without values."""
+        """Return the spread of a numeric column; None if not verified or without values."""
         if self.status not in VERIFIED:
             return None
         return spread_of(self.rows, column)
 
 
-# A cell with one wrong answer is wrong, whatever its other repetitions say.
+# One wrong answer makes a cell wrong, whatever its other repetitions are.
 _WORST_FIRST = (
     "wrong_output",
     "crash",
@@ -91,21 +91,20 @@ assert set(_WORST_FIRST) == set(STATUSES)
 
 
 def spread(values: Iterable[Any]) -> Spread | None:
-    """Return the spread of the values that are not None, or None when there are none."""
-    known = tuple(float(value) for value in values if value is not None)
-    return Spread(values=known) if known else None
+    """Return the spread of the values that are not None; None without any."""
+    numbers = tuple(float(value) for value in values if value is not None)
+    return Spread(values=numbers) if numbers else None
 
 
 def spread_of(rows: Iterable[Row], column: str) -> Spread | None:
-    """Return the spread of a column, or None where no row has a value."""
+    """Return the spread of a column; None if no row has a value."""
     return spread(row[column] for row in rows)
 
 
 def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:
     """Group trials by cell, in the order in which the cells first appear.
 
-    Trials of a search are left out: they ask about different rates, so they repeat nothing; see
-    `by_search`.
+    Excludes trials of searches: their rates differ, so they are no repetitions; see `by_search`.
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -115,7 +114,7 @@ def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:
 
 
 def by_search(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
-    """Return the trials of every search by its cell, in the order in which they were run."""
+    """Return the trials of every search by its cell, in the order of execution."""
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: int(row["order_index"])):
         if row["probe"] is not None:
@@ -124,8 +123,8 @@ def by_search(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
 
 
 def _summary(cell: str, rows: tuple[Row, ...]) -> CellSummary:
-    found = {row["status"] for row in rows}
-    status = next(status for status in _WORST_FIRST if status in found)
+    statuses = {row["status"] for row in rows}
+    status = next(status for status in _WORST_FIRST if status in statuses)
     reasons = [row["reason"] for row in rows if row["status"] == status and row["reason"]]
     first = rows[0]
     return CellSummary(

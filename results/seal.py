@@ -1,10 +1,11 @@
-"""Seals the files of a run with SHA-256, and refuses to read one whose content has changed.
+"""Seals the files of a run with SHA-256, and refuses to read a file that has changed.
 
-`SHA256SUMS` in the run directory lists every file that the lab wrote, in the format of `sha256sum`,
-so that `sha256sum --check SHA256SUMS` verifies a run without the lab. A line is appended before
-its file is moved into place: a kill in between leaves an extra line, never a file without one.
-While a session is open a file may therefore have several lines, and any of them fits it;
-`compact` leaves one. A run that an older lab wrote has no `SHA256SUMS` and is read unverified.
+`SHA256SUMS` in the run directory lists every file that the lab wrote, in the format of `sha256sum`.
+`sha256sum --check SHA256SUMS` verifies a run without the lab.
+The lab appends a line before it moves the file into place: a kill in between leaves an extra line,
+never a file without one.
+While a session is open a file may have several lines and may match any; `compact` leaves one.
+Runs of older labs have no `SHA256SUMS` and are read unverified.
 """
 
 import hashlib
@@ -18,11 +19,11 @@ from pathlib import Path
 from streamlab.results.errors import ResultsError
 
 SEALS = "SHA256SUMS"
-_OWN = ("run.json", "trials.parquet")
+_ROOT_FILES = ("run.json", "trials.parquet")
 _WRITTEN_BY_LAB = ("trials", "searches", "outputs")
 _WRITTEN_BY_TRIALS = ("series", "logs")
 _SUFFIXES = (".reconfigurations.parquet", ".parquet", ".hlog", ".log")
-"""Reports and drawings are not sealed: they are made from these again."""
+"""Reports and drawings are not sealed: the lab can make them again from these files."""
 
 _LINE = re.compile(rb"([0-9a-f]{64})  ([^\n]+)")
 _LONGEST_LINE = 1 << 13
@@ -30,10 +31,10 @@ _LONGEST_LINE = 1 << 13
 
 
 def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
-    """Write a file of a run whole or not at all, with its seal.
+    """Write a file of a run atomically, with its seal.
 
     Raises:
-        OSError: it could not be written; an older file of this name is as it was.
+        OSError: the write failed; an older file of this name is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
@@ -45,33 +46,33 @@ def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
         _append(run_dir, path, hashlib.sha256(content).hexdigest())
         partial.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)  # a full disk does not name the file
-        with suppress(OSError):  # on a full disk others need the space of a half-written file
+        error.filename = error.filename or str(path)  # the error of a full disk names no file
+        with suppress(OSError):  # a half-written file would keep the disk full
             partial.unlink()
         raise
 
 
 def seal_files(run_dir: Path, *paths: Path) -> None:
-    """Seal files that another process wrote; missing ones are skipped."""
+    """Seal files that another process wrote; skips missing files."""
     for path in paths:
         if path.is_file():
             _append(run_dir, path, _digest(path))
 
 
 def move_sealed(run_dir: Path, source: Path, target: Path) -> None:
-    """Seal a file under another name, and move it there."""
+    """Seal a file under its new name, then move it there."""
     _append(run_dir, target, _digest(source))
     source.replace(target)
 
 
 def seal_old_run(run_dir: Path) -> None:
-    """Seal the files of a run that has no seals yet, as they are now."""
+    """Seal the current files of a run without seals."""
     if not (run_dir / SEALS).exists():
         _replace(run_dir, (_line(_name(run_dir, path), _digest(path)) for path in _files(run_dir)))
 
 
 def compact(run_dir: Path) -> None:
-    """Leave one line for each file, in the order of their names."""
+    """Rewrite SHA256SUMS with one line a file, ordered by name."""
     seals = load_seals(run_dir)
     if not seals.sealed:
         return
@@ -85,32 +86,32 @@ def compact(run_dir: Path) -> None:
 
 
 def read_sealed(run_dir: Path, path: Path, seals: "Seals | None" = None) -> bytes:
-    """Return the content of a file of a run, as it was written.
+    """Read a file of a run and check it against its seal.
 
     Args:
         run_dir: the run.
         path: the file.
-        seals: from `load_seals`, for callers that read many files; None: read now.
+        seals: from `load_seals`, for callers that read many files; None: load them.
 
     Raises:
-        OSError: it cannot be read.
-        ResultsError: its content is not what was sealed, or it has no seal.
+        OSError: the file cannot be read.
+        ResultsError: its content has changed, or it has no seal.
     """
     content = path.read_bytes()
-    known = load_seals(run_dir) if seals is None else seals
-    if known.sealed:
-        _check(run_dir, path, hashlib.sha256(content).hexdigest(), known)
+    seals = load_seals(run_dir) if seals is None else seals
+    if seals.sealed:
+        _check(run_dir, path, hashlib.sha256(content).hexdigest(), seals)
     return content
 
 
 def verify_run(run_dir: Path) -> None:
-    """Check the files of a run, also those that no report reads.
+    """Check all files of a run, also files that no report reads.
 
-    Series and logs of a trial without a record are passed over: an interrupted trial leaves them,
-    and an oracle's log grows with each session.
+    Skips series and logs without a trial record: interrupted trials leave them, and an oracle's
+    log grows with each session.
 
     Raises:
-        ResultsError: a file has changed or lacks its seal; names it.
+        ResultsError: a file has changed or has no seal; the message names it.
     """
     seals = load_seals(run_dir)
     for path in _files(run_dir) if seals.sealed else ():
@@ -120,7 +121,7 @@ def verify_run(run_dir: Path) -> None:
 
 
 def _files(run_dir: Path) -> Iterator[Path]:
-    yield from (path for name in _OWN if (path := run_dir / name).is_file())
+    yield from (path for name in _ROOT_FILES if (path := run_dir / name).is_file())
     for folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS):
         for path in sorted((run_dir / folder).glob("*")):
             if path.is_file() and path.suffix not in (".partial", ".attempt"):
@@ -132,8 +133,8 @@ class Seals:
     """The seals of a run.
 
     Attributes:
-        digests: of each sealed file, by its name; several where a session is open.
-        sealed: False for a run that an older lab wrote.
+        digests: the digests of each sealed file by its name; several while a session is open.
+        sealed: False for a run of an older lab.
     """
 
     digests: Mapping[bytes, set[str]]
@@ -144,7 +145,7 @@ def load_seals(run_dir: Path) -> Seals:
     """Return the seals of a run.
 
     Raises:
-        ResultsError: a line of them is damaged.
+        ResultsError: a line of SHA256SUMS is damaged.
     """
     try:
         content = (run_dir / SEALS).read_bytes()
@@ -153,19 +154,19 @@ def load_seals(run_dir: Path) -> Seals:
     seals: dict[bytes, set[str]] = {}
     # A kill may leave a part of a line at the end.
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
-        found = _LINE.fullmatch(line)
-        if found is None or not _belongs(found[2]):
+        match = _LINE.fullmatch(line)
+        if match is None or not _belongs(match[2]):
             raise ResultsError(
                 f"{run_dir / SEALS} is damaged: line {number} is not a SHA-256 and a file of a "
                 f"run; take it from a copy, or remove {SEALS} and the run is read unverified"
             )
-        seals.setdefault(found[2], set()).add(found[1].decode())
+        seals.setdefault(match[2], set()).add(match[1].decode())
     return Seals(digests=seals)
 
 
 def _belongs(name: bytes) -> bool:
     folder, slash, _ = os.fsdecode(name).partition("/")
-    return folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS) if slash else folder in _OWN
+    return folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS) if slash else folder in _ROOT_FILES
 
 
 def _check(run_dir: Path, path: Path, digest: str, seals: Seals) -> None:
@@ -178,12 +179,12 @@ def _check(run_dir: Path, path: Path, digest: str, seals: Seals) -> None:
     if digest not in digests:
         raise ResultsError(
             f"{path} is damaged: its SHA-256 is {digest[:12]}..., {SEALS} has "
-            f"{', '.join(sorted(known[:12] for known in digests))}...; {remedy(run_dir, path)}"
+            f"{', '.join(sorted(sealed[:12] for sealed in digests))}...; {remedy(run_dir, path)}"
         )
 
 
 def remedy(run_dir: Path, path: Path) -> str:
-    """Return how to restore a damaged file of a run."""
+    """Return advice on how to restore a damaged file of a run."""
     if path.name == "run.json" and path.parent == run_dir:
         return "take it from a copy of the run, or run the matrix again"
     if path.name == "trials.parquet" and path.parent == run_dir:
@@ -199,13 +200,13 @@ def remedy(run_dir: Path, path: Path) -> str:
 
 
 def _record_of(run_dir: Path, path: Path) -> Path:
-    """Return where the record is of the trial that wrote a series or a log."""
+    """Return the path of the trial record that belongs to a series or a log."""
     suffix = next((suffix for suffix in _SUFFIXES if path.name.endswith(suffix)), path.suffix)
     return run_dir / "trials" / f"{path.name.removesuffix(suffix)}.json"
 
 
 def _append(run_dir: Path, path: Path, digest: str) -> None:
-    """Append a seal, durably; the part of a line that a kill has left is cut off first."""
+    """Append a seal durably, after removing a partial line that a kill left."""
     line = _line(_name(run_dir, path), digest)
     file = os.open(run_dir / SEALS, os.O_RDWR | os.O_CREAT, 0o644)
     try:

@@ -1,9 +1,9 @@
-"""Writes and reads runs. A run is a directory, and survives a kill at any moment.
+"""Writes and reads runs: directories that stay readable after a kill at any moment.
 
-run.json          what was asked, where it ran; written at the start and again at the end
-trials/*.json     one file a finished trial, written whole or not at all: the durable record
-trials.parquet    the same rows as one table, derived from them when the run ends or is interrupted
-SHA256SUMS        seals of all these files, checked whenever one is read (results/seal.py)
+run.json          the request, the machine and the software; written at the start and at the end
+trials/*.json     one file a finished trial, written atomically: the durable record
+trials.parquet    the same rows as one table, derived when the run ends or is interrupted
+SHA256SUMS        checksums of all these files, checked at each read (results/seal.py)
 series/*.parquet  one series a trial on a 100 ms grid (lab/measure/series.py)
 series/*.hlog     its latency histograms, in the log format of HdrHistogram (lab/measure/hdr.py)
 logs/ outputs/
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.results.errors import ResultsError
-from streamlab.results.fit import encodable, fitted
+from streamlab.results.fit import encodable, fit_row
 from streamlab.results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
 from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
 from streamlab.results.table import parquet_of, table_of
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run as read from disk: `meta` is run.json, `rows` the trials in the order they were run."""
+    """A run from disk: `meta` is run.json, `rows` are the trials in the order of execution."""
 
     path: Path
     meta: Mapping[str, Any]
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a list of runs says of one: how many cells, the source's commit, whether it is whole."""
+    """A run's entry in a list of runs: its number of cells, commit, and whether it is complete."""
 
     cells: int
     commit: str | None
@@ -52,18 +52,17 @@ def write_trial(run_dir: Path, name: str, row: Row) -> None:
     """Record one finished trial durably as `trials/<name>.json`.
 
     Raises:
-        ResultsError: the row has a column that the schema lacks, a value that its column cannot
-            hold, or an unknown status.
+        ResultsError: the row has an unknown column or status, or a value of the wrong type.
     """
     unknown = sorted(set(row) - NAMES)
     if unknown:
         raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
     if row.get("status") not in STATUSES:
         raise ResultsError(f"trial {name}: unknown status {row.get('status')!r}")
-    fit, told = fitted(row)
-    if told:
-        raise ResultsError(f"trial {name}: {'; '.join(told)}")
-    _write_json(run_dir, run_dir / "trials" / f"{name}.json", fit)
+    values, misfits = fit_row(row)
+    if misfits:
+        raise ResultsError(f"trial {name}: {'; '.join(misfits)}")
+    _write_json(run_dir, run_dir / "trials" / f"{name}.json", values)
 
 
 def write_table(run_dir: Path) -> Path:
@@ -75,8 +74,8 @@ def write_table(run_dir: Path) -> Path:
     return target
 
 
-def finished(run_dir: Path) -> dict[str, Row]:
-    """Return the recorded trials by name, also of a run that was interrupted.
+def read_trials(run_dir: Path) -> dict[str, Row]:
+    """Return the recorded trials by name, also of an interrupted run.
 
     Raises:
         ResultsError: a record cannot be read.
@@ -88,7 +87,7 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
     """Return run.json.
 
     Raises:
-        ResultsError: there is none, it is damaged, or it has another schema version.
+        ResultsError: the file is missing, damaged, or has another schema version.
     """
     path = run_dir / "run.json"
     if not path.is_file():
@@ -104,10 +103,10 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
 
 
 def read_summary(run_dir: Path) -> Summary:
-    """Return what a list says of a run.
+    """Return a run's entry in a list of runs.
 
     Raises:
-        ResultsError: as `read_meta`, or run.json lacks what every run has.
+        ResultsError: as `read_meta`, or run.json lacks a required key.
     """
     meta = read_meta(run_dir)
     cells, complete, vcs = meta.get("cells"), meta.get("complete"), meta.get("vcs")
@@ -127,8 +126,7 @@ def read_summary(run_dir: Path) -> Summary:
 def read_run(run_dir: Path) -> Run:
     """Read a run from run.json and trials.parquet.
 
-    Where the lab was killed before it wrote the table, or wrote trials after it, the records are
-    read instead.
+    A killed lab may leave trials that the table lacks; then the trial records are read instead.
 
     Raises:
         ResultsError: it is no run, of another version, or damaged.
@@ -138,8 +136,8 @@ def read_run(run_dir: Path) -> Run:
     recorded = len(list((run_dir / "trials").glob("*.json")))
     rows = _read_table(run_dir, path) if path.is_file() else ()
     if len(rows) < recorded or not path.is_file():
-        found = finished(run_dir).values()
-        rows = tuple(sorted(found, key=lambda row: int(row["order_index"])))
+        trials = read_trials(run_dir).values()
+        rows = tuple(sorted(trials, key=lambda row: int(row["order_index"])))
     return Run(path=run_dir, meta=meta, rows=rows)
 
 
@@ -169,35 +167,35 @@ def list_runs(root: Path) -> list[Path]:
 def _recorded(run_dir: Path) -> dict[str, Row]:
     paths = sorted((run_dir / "trials").glob("*.json"))
     seals = load_seals(run_dir)
-    return {path.stem: _whole(path, _read_json(run_dir, path, seals)) for path in paths}
+    return {path.stem: _check_record(path, _read_json(run_dir, path, seals)) for path in paths}
 
 
-_PLACE = ("cell", "repetition", "order_index", "status")
-"""Columns that every row has a value in: without them it is not known what was run, and when."""
+_REQUIRED = ("cell", "repetition", "order_index", "status")
+"""Columns without which a row does not identify its trial."""
 
 
-def _whole(path: Path, row: Row) -> Row:
-    """Return a trial's record when it says what was run.
+def _check_record(path: Path, row: Row) -> Row:
+    """Return a trial's record unchanged.
 
     Raises:
-        ResultsError: it does not.
+        ResultsError: a required column is empty, or the status is unknown.
     """
-    fit, _ = fitted(row)
-    lacking = [name for name in _PLACE if fit.get(name) is None]
-    if lacking or fit["status"] not in STATUSES:
-        seen = f"no {', '.join(lacking)}" if lacking else f"status {fit['status']!r}"
+    values, _ = fit_row(row)
+    missing = [name for name in _REQUIRED if values.get(name) is None]
+    if missing or values["status"] not in STATUSES:
+        fault = f"no {', '.join(missing)}" if missing else f"status {values['status']!r}"
         raise ResultsError(
-            f"{path} is damaged: it has {seen}; remove it and use `lab run --resume`"
+            f"{path} is damaged: it has {fault}; remove it and use `lab run --resume`"
         )
     return row
 
 
 def _complete(row: Row) -> Row:
-    """Return the row with every column of the schema, and those that a newer lab added.
+    """Return the row with every column of the schema, and columns that a newer lab added.
 
-    A value that its column cannot hold, which older labs recorded, is null.
+    Values of the wrong type, which older labs recorded, become null.
     """
-    return {column.name: None for column in COLUMNS} | fitted(row)[0]
+    return {column.name: None for column in COLUMNS} | fit_row(row)[0]
 
 
 def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, Any]:
@@ -213,9 +211,9 @@ def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[st
 
 
 def _write_json(run_dir: Path, path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file whole or not at all, with its seal.
+    """Write a JSON file atomically, with its seal.
 
     Raises:
-        OSError: it could not be written; an older file of this name is as it was.
+        OSError: the write failed; an older file of this name is unchanged.
     """
     write_sealed(run_dir, path, (json.dumps(content, indent=1) + "\n").encode())

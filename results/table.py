@@ -1,4 +1,4 @@
-"""Makes one table of a run's trials, and files of it that other programs read."""
+"""Converts a run's trials to an Arrow table, and to Parquet and CSV for other programs."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,21 +12,22 @@ if TYPE_CHECKING:
 
 
 def as_table(rows: Iterable[Mapping[str, Any]]) -> "pa.Table":
-    """Return the trials with the columns of the schema, in the order given.
+    """Return the trials as a table with the columns of the schema.
 
-    Values are as `streamlab.results.fit.fitted` leaves them. By way of JSON: Arrow's own conversion of Python
-    objects imports pandas where that is installed, a quarter of a second of each `lab run`.
+    Expects values from `streamlab.results.fit.fit_row`.
+    Converts through JSON: Arrow's own conversion of Python objects imports pandas if installed,
+    which costs each `lab run` a quarter of a second.
     """
     import pyarrow.json
 
     schema = arrow_schema()
-    known = ({name: row.get(name) for name in schema.names} for row in rows)
-    lines = "\n".join(map(json.dumps, known)).encode()
+    complete = ({name: row.get(name) for name in schema.names} for row in rows)
+    lines = "\n".join(map(json.dumps, complete)).encode()
     if not lines:
         return schema.empty_table()
     table = pyarrow.json.read_json(
         BytesIO(lines),
-        # A block holds whole rows, and this one all.
+        # A row may not span blocks; this block holds all rows.
         read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
         parse_options=pyarrow.json.ParseOptions(explicit_schema=schema),
     )
@@ -34,15 +35,15 @@ def as_table(rows: Iterable[Mapping[str, Any]]) -> "pa.Table":
 
 
 def table_of(content: bytes) -> "pa.Table":
-    """Return the content of a Parquet file as a table, without pandas, which `read_table` imports.
+    """Read the content of a Parquet file as a table, without pandas, which `read_table` imports.
 
     Raises:
-        OSError, pyarrow.ArrowException: it is damaged.
+        OSError, pyarrow.ArrowException: the content is damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # On one thread: a short process may end while threads of Arrow begin, which aborts it.
+    # One thread: a short process that ends while Arrow's threads start is aborted.
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
         return file.read(use_threads=False)
 
@@ -57,10 +58,9 @@ def parquet_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def csv_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return the trials as CSV in UTF-8 with a line of names.
+    """Return the trials as CSV in UTF-8 with a header line.
 
-    Nothing between commas is no value; an empty text is quoted. Numbers are written such that they
-    read back exactly.
+    Null is an empty field; an empty text is quoted. Numbers survive a round trip exactly.
     """
     import pyarrow.csv
 

@@ -82,7 +82,7 @@ def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     from streamlab.lab.gate.render import aligned
     from streamlab.lab.gate.stored_baseline import planted_notes
     from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
-    from streamlab.results.differences import told
+    from streamlab.results.differences import describe_differences
 
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
     if found.differences:
@@ -91,7 +91,7 @@ def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     lines += [f"- {note}" for note in planted_notes(old, new)]
     if found.unlike:
         lines += ["these cells differ in more than the revision, and are left out (--force):"]
-        lines += [f"- {text}" for text in told(found.unlike)] + [""]
+        lines += [f"- {text}" for text in describe_differences(found.unlike)] + [""]
     lines += [f"- {note}" for note in found.notes]
     lines += [f"- the code of {key} differs" for key in _edited(old, new)]
     lines += [f"- {cell}: {BY_REFERENCE}" for cell in cells_by_reference([*old.rows, *new.rows])]
@@ -176,7 +176,7 @@ def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]
                 low=ratio.low,
                 high=ratio.high,
                 tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
-                said=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
             )
             for ratio in found.ratios
             if ratio.metric == name

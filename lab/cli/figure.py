@@ -99,8 +99,8 @@ def figure(
     """
     from streamlab.lab.cli.write_errors import check_folder, writing
     from streamlab.lab.figures.options import Options
-    from streamlab.lab.figures.record import Made, claim_line, write
-    from streamlab.lab.figures.registry import facts_of, find, lacking
+    from streamlab.lab.figures.record import JudgedFigure, claim_line, write
+    from streamlab.lab.figures.registry import facts_of, find, missing_needs
     from streamlab.lab.figures.verdict import conclude
     from streamlab.workloads.control_group import usable_cores_here
 
@@ -116,7 +116,7 @@ def figure(
     _check_counts(found, runs, resume)
     read = [_read(name) for name in (*runs, *([resume] if resume else []))]
     options = _options(found, chosen, read)
-    if (missing := lacking(found)) and len(runs) < len(found.stages):
+    if (missing := missing_needs(found)) and len(runs) < len(found.stages):
         raise FigureError(f"{found.id} cannot be run here: there is no {', no '.join(missing)}")
     folder = out or Path("results/figures")
     if not dry_run:
@@ -137,7 +137,7 @@ def figure(
         done.append(measured)
     outcome = found.outcome(options, done)
     verdict = conclude(outcome.claims, quick=options.quick)
-    made = Made(
+    made = JudgedFigure(
         figure=found,
         options=options,
         runs=done,
@@ -180,11 +180,11 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
     """
     from dataclasses import fields, replace
 
-    from streamlab.lab.figures.options import stamped
+    from streamlab.lab.figures.options import parse_stamp
     from streamlab.results.machines import usable_cores
 
     for run in runs:
-        stamp = stamped(run.meta)
+        stamp = parse_stamp(run.meta)
         cores = max(1, int(usable_cores(run.meta.get("host") or {}) or chosen.cores))
         if stamp is None:
             chosen = replace(chosen, cores=cores)

@@ -41,15 +41,15 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     from streamlab.lab.cli.compare import SEED
     from streamlab.lab.cli.write_errors import check_file, writing
     from streamlab.reports.page.history import write_history
-    from streamlab.reports.steps import in_time, one_machine, refuse_other_machines
+    from streamlab.reports.steps import refuse_other_machines, sort_by_time, split_by_machine
     from streamlab.results.machines import exact_fields
 
     check_file(out, "the history")
     found, left_out = _named(runs, root) if runs else _stored(root)
-    ordered = in_time(found)
+    ordered = sort_by_time(found)
     if runs:
         refuse_other_machines(ordered)
-    own, others = one_machine(ordered)
+    own, others = split_by_machine(ordered)
     machine = exact_fields(ordered[-1].meta["host"])
     left_out += [f"{run.path.name}: made on another machine ({said})" for run, said in others]
     target = root / "history.html" if out is None else out

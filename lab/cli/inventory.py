@@ -115,7 +115,7 @@ def _variant(variant: "Variant", among: "Iterable[Variant]") -> Record:
 def figures() -> list[Record]:
     """Return the figures of papers that can be made again, and packages' that cannot be loaded."""
     from streamlab.lab.figures.registry import figures as known
-    from streamlab.lab.figures.registry import lacking, unusable
+    from streamlab.lab.figures.registry import missing_needs, unusable
 
     broken: list[Record] = [
         {"id": None, "title": None, "shows": None, "lacking": [], "error": why}
@@ -126,7 +126,7 @@ def figures() -> list[Record]:
             "id": figure.id,
             "title": figure.title,
             "shows": figure.shows,
-            "lacking": list(lacking(figure)),
+            "lacking": list(missing_needs(figure)),
             "error": None,
         }
         for figure in known()

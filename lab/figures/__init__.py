@@ -1,1 +1,1 @@
-"""The papers' figures, made again: experiments, claims, and a verdict. One module a paper."""
+"""Reproduces figures of papers: experiments, claims and a verdict; one subpackage a paper."""

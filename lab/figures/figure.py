@@ -1,6 +1,6 @@
-"""What a figure is to the lab: experiments in stages, and how to judge and draw what they gave.
+"""Defines figures: experiments in stages, and functions that judge and draw their results.
 
-A later stage may depend on the rates that an earlier one found. Every stage is an ordinary run.
+A stage may depend on the rates of earlier stages. Every stage is an ordinary run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Tree = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one stage runs: a matrix as a tree of TOML values, and patterns on its cells' ids."""
+    """The experiment of a stage: a matrix as TOML values, and patterns that select cells by id."""
 
     tree: Tree
     only: tuple[str, ...] = ()
@@ -31,9 +31,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureStage:
-    """One run of a figure; `plan` is given the options and the finished runs before it.
+    """One run of a figure.
 
-    `plan` raises FigureError where the earlier runs lack what it needs.
+    `plan` takes the options and the finished runs of earlier stages. It raises FigureError if these
+    runs lack the numbers that it needs.
     """
 
     name: str
@@ -43,13 +44,13 @@ class FigureStage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a figure.
+    """The result of a figure.
 
     Attributes:
-        claims: each of the paper's, judged.
-        notes: what sets the experiment apart from the paper's; also on the figure.
-        numbers: what is drawn, as JSON values.
-        draw: returns the canvas, notes and published marks included; matplotlib is imported there.
+        claims: the paper's claims, judged.
+        notes: differences from the paper's experiment; also on the drawing.
+        numbers: the drawn numbers, as JSON values.
+        draw: returns the canvas with notes and published marks; it imports matplotlib.
     """
 
     claims: tuple[Claim, ...]
@@ -60,17 +61,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure, or table, of a paper.
+    """A figure or table of a paper.
 
     Attributes:
         id: `<paper>:<number>`.
-        title: what it is, in a line.
+        title: a title of one line.
         shows: quantities and series.
-        needs: workloads, and engines as `engine/variant`, without which there is no figure.
-        stages: its runs.
+        needs: required workloads, and engines as `engine/variant`.
+        stages: the figure's runs.
         outcome: judges the runs and prepares the drawing.
-        options: those of `lab figure` that it takes.
-        scale: the share of the paper's lengths that a run has; None: lengths are the figure's own.
+        options: supported options of `lab figure`.
+        scale: returns a run's share of the paper's lengths; None: the figure has lengths of its own.
     """
 
     id: str
@@ -84,20 +85,20 @@ class Figure:
 
     @property
     def slug(self) -> str:
-        """The id as part of a file name."""
+        """The id in a form for file names."""
         return self.id.replace(":", "-")
 
     def lengths(self, options: Options) -> str:
-        """Return how long a run's inputs are, in words."""
+        """Return the length of a run's inputs in words."""
         share = options.scale if self.scale is None else self.scale(options)
         if share is None:
             return "quick lengths" if options.quick else "usual lengths"
         return f"scale {share:g}"
 
     def text(self, stage: FigureStage, plan: Plan, options: Options) -> str:
-        """Return the matrix of a stage as TOML, stamped."""
-        named = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
+        """Return the matrix of a stage as TOML, after the stamp of figure, stage and options."""
+        run = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
         if options.cores_within_ns is not None:
-            named["cores_within_ns"] = options.cores_within_ns
-        tree = {"run": named} | {key: value for key, value in plan.tree.items() if key != "run"}
+            run["cores_within_ns"] = options.cores_within_ns
+        tree = {"run": run} | {key: value for key, value in plan.tree.items() if key != "run"}
         return stamp(self.id, stage.name, options) + tomli_w.dumps(tree)

@@ -1,12 +1,12 @@
-"""Judges claims by intervals: what noise could have made is neither met nor missed.
+"""Judges claims by intervals, so that noise alone never decides one.
 
-A claim is met when the whole interval of what was measured lies within its bounds, missed when the
-whole interval lies outside, else inconclusive. The intervals of a figure's claims hold together: in
-95 of 100 figures none of them misses the truth (Bonferroni: each of m is one of 1 - 5 %/m), so that
-at most 5 % of verdicts are wrong, however many claims there are. A claim that cannot be judged
-takes no share.
+A claim is met when its whole measured interval lies within its bounds, missed when the whole interval
+lies outside, else inconclusive.
+The intervals of a figure's claims hold together: in 95 of 100 figures all of them contain the truth.
+For this each of m intervals has confidence 1 - 5 %/m (Bonferroni), so at most 5 % of verdicts are
+wrong, for any number of claims. Claims that cannot be judged do not count in m.
 
-A single trial of a cell shows no noise: its value is drawn, and not judged.
+A single trial of a cell shows no noise: its value is drawn, but not judged.
 """
 
 import math
@@ -32,29 +32,29 @@ from streamlab.results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
 from streamlab.results.stats.intervals import CONFIDENCE
 
 MOST_REPETITIONS = 100
-"""More than these are not a reasonable number, and are not counted for a reader."""
+"""Most repetitions that an advice recommends; more are unreasonable."""
 
 FEWEST_TRIALS = 2
 """Fewest trials of a cell for its claims to be judged; a single trial is only drawn."""
 
 _ROUNDING = 1e-9
-"""Of a bound: quotients that are equal to it but for rounding lie on it, which is within."""
+"""Share of a bound by which rounding may move a quotient; a quotient on the bound is within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posed:
-    """A claim with what was measured and the bounds, included, that it is to be judged by.
+    """A claim with its measured value and the bounds that judge it.
 
     Attributes:
-        asked: the claim.
+        claim: the published claim.
         kind: VALUE or SHAPE.
-        measured: None without a verified number.
-        bounds: lowest and highest that meet the claim.
-        bound: them, as text.
-        unit: of both.
+        measured: the measured value; None without a verified number.
+        bounds: lowest and highest value that meet the claim, inclusive.
+        bound: the bounds as text.
+        unit: unit of the value and the bounds.
     """
 
-    asked: "PublishedClaim"
+    claim: "PublishedClaim"
     kind: str
     measured: Estimate | None
     bounds: Ends
@@ -69,19 +69,19 @@ class Posed:
         return self.measured
 
     def refusal(self, fewest: int) -> tuple[str, str] | None:
-        """Return the outcome of a claim that cannot be judged, and why; None if it can.
+        """Return outcome and reason of a claim that cannot be judged; None if it can.
 
         Args:
-            fewest: trials of a cell without which nothing is judged.
+            fewest: fewest trials of a cell for a judgement.
         """
-        missing = absent((self.asked.system, self.asked.opponent))
+        missing = absent((self.claim.system, self.claim.opponent))
         if missing is not None:
             return NOT_COMPARABLE, missing
-        lack = shortfalls(self.asked.needs)
+        lack = shortfalls(self.claim.needs)
         if lack is not None:
             return NOT_JUDGED, lack
         if self.estimate is None:
-            return NOT_JUDGED, "there is no verified number for it"
+            return NOT_JUDGED, "it has no verified number"
         if self.estimate.n < fewest:
             return NOT_JUDGED, ONE_TRIAL
         return None
@@ -89,11 +89,12 @@ class Posed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedClaim:
-    """A claim before it is judged.
+    """A published claim before it is judged.
 
-    `between` or `of` say whose systems it is about (`streamlab.lab.figures.systems`), `given` what must have
-    happened in the run for it to be judged (`streamlab.lab.figures.preconditions`). `relation` is that of the
-    published number (`streamlab.reports.published`): a value claim on a ratio has two bounds.
+    `between` or `of` set the compared systems (`streamlab.lab.figures.systems`), `given` adds
+    preconditions (`streamlab.lab.figures.preconditions`).
+    `relation` is that of the published number (`streamlab.reports.published`): a value claim on a ratio
+    needs two bounds.
     """
 
     text: str
@@ -105,15 +106,15 @@ class PublishedClaim:
     opponent: System | None = None
 
     def between(self, system: System, opponent: System) -> "PublishedClaim":
-        """Return the claim as one of a system against another."""
+        """Return the claim with the two systems that it compares."""
         return replace(self, system=system, opponent=opponent)
 
     def of(self, system: System) -> "PublishedClaim":
-        """Return the claim as one of a system alone."""
+        """Return the claim with its only system."""
         return replace(self, system=system)
 
     def given(self, *needs: Need) -> "PublishedClaim":
-        """Return the claim as one that is judged only if all this happened in the run."""
+        """Return the claim with further preconditions, without which it is not judged."""
         return replace(self, needs=(*self.needs, *needs))
 
     def near(
@@ -121,13 +122,13 @@ class PublishedClaim:
     ) -> Posed:
         """Pose a value claim: within `tolerance` (a share) of [low, high], both above 0."""
         bounds = (low * (1 - tolerance), high * (1 + tolerance))
-        within = f"from {_written(bounds[0], unit)} to {_written(bounds[1], unit)}"
+        within = f"from {_format_value(bounds[0], unit)} to {_format_value(bounds[1], unit)}"
         return self._pose(VALUE, measured, bounds, f"{tolerance:.0%} tolerance: {within}", unit)
 
     def at_most(self, measured: Estimate | None, limit: float, unit: str = "") -> Posed:
         """Pose a value claim with an upper bound."""
         return self._pose(
-            VALUE, measured, (-math.inf, limit), f"at most {_written(limit, unit)}", unit
+            VALUE, measured, (-math.inf, limit), f"at most {_format_value(limit, unit)}", unit
         )
 
     def at_least(
@@ -135,13 +136,13 @@ class PublishedClaim:
     ) -> Posed:
         """Pose a claim with a lower bound."""
         return self._pose(
-            kind, measured, (limit, math.inf), f"at least {_written(limit, unit)}", unit
+            kind, measured, (limit, math.inf), f"at least {_format_value(limit, unit)}", unit
         )
 
     def shape(self, measured: Estimate | None, low: float, high: float, unit: str = "") -> Posed:
-        """Pose a claim on order or growth: the measured number, at least 0, is in [low, high]."""
-        parts = [f"at least {_written(low, unit)}"] if low > 0 or high == math.inf else []
-        parts += [f"at most {_written(high, unit)}"] if high < math.inf else []
+        """Pose a claim on order or growth: the measured number, at least 0, lies in [low, high]."""
+        parts = [f"at least {_format_value(low, unit)}"] if low > 0 or high == math.inf else []
+        parts += [f"at most {_format_value(high, unit)}"] if high < math.inf else []
         return self._pose(SHAPE, measured, (low, high), " and ".join(parts), unit)
 
     def _pose(
@@ -149,28 +150,28 @@ class PublishedClaim:
     ) -> Posed:
         if kind == VALUE and self.relation == "ratio" and not all(map(math.isfinite, bounds)):
             raise ValueError(
-                f"{self.text!r}: the ratio {self.published} is published, and {bound} is one "
-                "bound: far beyond it is as far from it as far below; pose it with near()"
+                f"{self.text!r}: the published number is the ratio {self.published}, but {bound} is "
+                "only one bound, so that any distance beyond it would meet the claim; use near()"
             )
         return Posed(
-            asked=self, kind=kind, measured=measured, bounds=bounds, bound=bound, unit=unit
+            claim=self, kind=kind, measured=measured, bounds=bounds, bound=bound, unit=unit
         )
 
 
 def judge(posed: Sequence[Posed], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
-    """Return all claims of a figure, judged together; see this module.
+    """Judge all claims of a figure together by the rule of this module.
 
     Args:
         posed: the claims.
-        fewest: trials of a cell without which nothing is judged; 1 where they do not vary.
+        fewest: fewest trials of a cell for a judgement; 1 for values that do not vary.
     """
     judged = sum(claim.refusal(fewest) is None for claim in posed)
     alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
-    return tuple(_judged(claim, alpha, fewest) for claim in posed)
+    return tuple(_judge_claim(claim, alpha, fewest) for claim in posed)
 
 
 def side(ends: Ends, bounds: Ends) -> str:
-    """Return on which side of the bounds an interval lies: MET, MISSED, or INCONCLUSIVE."""
+    """Compare an interval with bounds: MET (within), MISSED (outside) or INCONCLUSIVE."""
     low, high = (bound + sign * abs(bound) * _ROUNDING if math.isfinite(bound) else bound
                  for bound, sign in zip(bounds, (-1, 1), strict=True))  # fmt: skip
     if low <= ends[0] and ends[1] <= high:
@@ -178,79 +179,81 @@ def side(ends: Ends, bounds: Ends) -> str:
     return MISSED if ends[1] < low or ends[0] > high else INCONCLUSIVE
 
 
-def repetitions_to_tell(measured: Estimate, bounds: Ends, alpha: float) -> int | None:
-    """Return how many values a cell would probably decide, were they spread as those that are.
+def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | None:
+    """Return the number of values a cell that would probably decide the claim, at the present spread.
 
-    None where MOST_REPETITIONS would not, or nothing is known of the spread.
+    None if MOST_REPETITIONS would not suffice, or the spread is unknown.
     """
-    tried = range(max(FEWEST, measured.n + 1), MOST_REPETITIONS + 1)
+    counts = range(max(FEWEST, measured.n + 1), MOST_REPETITIONS + 1)
 
-    def tells(n: int) -> bool:
+    def decides(n: int) -> bool:
         return side(measured.ends(alpha, n), bounds) != INCONCLUSIVE
 
-    if not tried or not tells(tried[-1]):
+    if not counts or not decides(counts[-1]):
         return None
-    return tried[bisect_left(tried, True, key=tells)]
+    return counts[bisect_left(counts, True, key=decides)]
 
 
-def _judged(posed: Posed, alpha: float, fewest: int) -> Claim:
-    known, refusal = posed.estimate, posed.refusal(fewest)
+def _judge_claim(posed: Posed, alpha: float, fewest: int) -> Claim:
+    estimate, refusal = posed.estimate, posed.refusal(fewest)
     ends = UNKNOWN
     if refusal is not None:
         outcome, reason = refusal
         indicates = outcome
         if outcome == NOT_COMPARABLE:
-            # The number of a stand-in is no number of the claim.
-            instead = stand_in((posed.asked.system, posed.asked.opponent))
-            if known is not None and instead and shortfalls(posed.asked.needs) is None:
-                reason += f"; with {instead} in its place: {_written(known.value, posed.unit)}"
-            known = None
+            # A stand-in's number says nothing about the claim.
+            instead = stand_in((posed.claim.system, posed.claim.opponent))
+            if estimate is not None and instead and shortfalls(posed.claim.needs) is None:
+                reason += (
+                    f"; with {instead} in its place: {_format_value(estimate.value, posed.unit)}"
+                )
+            estimate = None
     else:
-        assert known is not None
-        ends = known.ends(alpha)
+        assert estimate is not None
+        ends = estimate.ends(alpha)
         outcome = side(ends, posed.bounds)
-        indicates = side((known.value, known.value), posed.bounds)
-        reason = f"{posed.bound}; {_interval(known, ends, posed.unit)}"
+        indicates = side((estimate.value, estimate.value), posed.bounds)
+        reason = f"{posed.bound}; {_interval(estimate, ends, posed.unit)}"
         if outcome == INCONCLUSIVE:
-            reason += f"; {_advice(known, posed.bounds, alpha)}"
+            reason += f"; {_advice(estimate, posed.bounds, alpha)}"
     low, high = (end if math.isfinite(end) else None for end in ends)
     return Claim(
-        text=posed.asked.text,
+        text=posed.claim.text,
         kind=posed.kind,
-        published=posed.asked.published,
-        source=posed.asked.source,
+        published=posed.claim.published,
+        source=posed.claim.source,
         outcome=outcome,
         indicates=indicates,
-        measured="" if known is None else _written(known.value, posed.unit),
+        measured="" if estimate is None else _format_value(estimate.value, posed.unit),
         low=low,
         high=high,
-        repetitions=0 if known is None else known.n,
+        repetitions=0 if estimate is None else estimate.n,
         reason=reason,
-        system=posed.asked.system,
-        opponent=posed.asked.opponent,
-        needs=posed.asked.needs,
+        system=posed.claim.system,
+        opponent=posed.claim.opponent,
+        needs=posed.claim.needs,
     )
 
 
 def _interval(measured: Estimate, ends: Ends, unit: str) -> str:
-    times = number_of(measured.n, "repetition")
+    count = number_of(measured.n, "repetition")
     low, high = ends
     if ends == UNKNOWN:
-        return f"{times}: no interval"
+        return f"{count}: no interval"
     if math.isinf(high):
-        return f"interval of {times} from {_written(low, unit)}"
-    return f"interval of {times} from {_written(low, unit)} to {_written(high, unit)}"
+        return f"interval of {count} from {_format_value(low, unit)}"
+    return f"interval of {count} from {_format_value(low, unit)} to {_format_value(high, unit)}"
 
 
 def _advice(measured: Estimate, bounds: Ends, alpha: float) -> str:
     if measured.n < FEWEST:
-        return f"{FEWEST} give a first one, 8 bear a stalled process"
-    wanted = repetitions_to_tell(measured, bounds, alpha)
-    if wanted is None:
-        return f"not even {MOST_REPETITIONS} repetitions would tell: too noisy, so near its bound"
-    return f"about {wanted} repetitions would tell"
+        return f"an interval needs at least {FEWEST}; 8 also tolerate a stalled process"
+    needed = repetitions_needed(measured, bounds, alpha)
+    if needed is None:
+        return f"even {MOST_REPETITIONS} repetitions would not decide: too noisy so near the bound"
+    return f"about {needed} repetitions would decide"
 
 
-def _written(value: float, unit: str) -> str:
+def _format_value(value: float, unit: str) -> str:
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{text} {unit}".strip()

@@ -1,8 +1,8 @@
-"""Counts lines of code: those that do something, without blanks, comments and docstrings.
+"""Counts lines of code, without blank lines, comments and docstrings.
 
-Of a DGS program also which of them are its parallelization: what it says of dependence, forks and
-joins, and the functions that only these call. All else is the sequential program. For the papers'
-figures, and for people: `python -m streamlab.lab.figures.lines`.
+For DGS programs it also counts the lines of the parallelization: dependence, forks, joins, and
+functions that only these call. All other lines are the sequential program.
+The papers' figures use it; `python -m streamlab.lab.figures.lines` prints a table.
 """
 
 import ast
@@ -17,32 +17,32 @@ from streamlab.workloads.registry import names
 
 _PROGRAM = "DGSProgram"
 _PARALLEL = ("depends", "parallel", "across")
-"""What a program is given of its parallelization, by keyword."""
+"""Keyword arguments of a program that define its parallelization."""
 _SEQUENTIAL = "update"
-"""Keyword of what an event across keys does: the sequential program does so too."""
+"""Keyword of the update by an event across keys, which the sequential program has too."""
 
 Function = ast.FunctionDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Lines of a DGS program: of what it computes, and of what makes it parallel."""
+    """Line counts of a DGS program: of its sequential program and of its parallelization."""
 
     sequential: int
     parallelization: int
 
 
 def lines_of(module: ModuleType) -> int:
-    """Return how many lines of a module hold code."""
+    """Return the number of lines of code in a module."""
     return len(_code(inspect.getsource(module)))
 
 
 def parts_of(workload: str) -> Parts:
-    """Return the lines of a workload's DGS program, with the modules beside it that it imports."""
+    """Count the lines of a workload's DGS program and of the modules it imports from its package."""
     package = f"streamlab.workloads.suite.{workload}"
     source = inspect.getsource(import_module(f"{package}.program"))
     code, tree = _code(source), ast.parse(source)
-    beside = {
+    siblings = {
         node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}.")
@@ -50,26 +50,26 @@ def parts_of(workload: str) -> Parts:
     parallel = _parallel(tree) & code
     return Parts(
         sequential=len(code - parallel)
-        + sum(lines_of(import_module(name)) for name in sorted(filter(None, beside))),
+        + sum(lines_of(import_module(name)) for name in sorted(filter(None, siblings))),
         parallelization=len(parallel),
     )
 
 
 def programs() -> tuple[str, ...]:
-    """Return the workloads of this repository whose program says that it is one with DGS."""
-    found = []
+    """Return the workloads of this repository with a DGS program."""
+    workloads = []
     for name in names():
         try:
             module = import_module(f"streamlab.workloads.suite.{name}.program")
         except ModuleNotFoundError:
             continue
         if _calls(ast.parse(inspect.getsource(module))):
-            found.append(name)
-    return tuple(found)
+            workloads.append(name)
+    return tuple(workloads)
 
 
 def table() -> list[str]:
-    """Return the lines of every DGS program as a table in Markdown."""
+    """Return the line counts of every DGS program as a Markdown table."""
     rows = [
         f"| `{name}` | {parts.sequential} | {parts.parallelization} |"
         for name in programs()
@@ -79,42 +79,42 @@ def table() -> list[str]:
 
 
 def _code(source: str) -> frozenset[int]:
-    """Return the numbers of the lines that hold code."""
-    told: set[int] = set()
+    """Return the numbers of the lines with code."""
+    docstrings: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                told |= _span(first)
+                docstrings |= _span(first)
     return frozenset(
         number
         for number, line in enumerate(source.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#") and number not in told
+        if line.strip() and not line.lstrip().startswith("#") and number not in docstrings
     )
 
 
 def _parallel(tree: ast.Module) -> frozenset[int]:
-    """Return the numbers of the lines of a program's parallelization, blanks and all."""
+    """Return the line numbers of a program's parallelization, including blank lines."""
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    said: set[int] = set()
+    parallel_lines: set[int] = set()
     sequential: set[str] = set()
     parallel: set[str] = set()
     for call in _calls(tree):
         for keyword in call.keywords:
             if keyword.arg not in _PARALLEL:
-                sequential |= _named(keyword, functions)
+                sequential |= _used_functions(keyword, functions)
                 continue
-            said |= _span(keyword)
-            of_updates = {
+            parallel_lines |= _span(keyword)
+            updates = {
                 name
                 for node in ast.walk(keyword.value)
                 if isinstance(node, ast.keyword) and node.arg == _SEQUENTIAL
-                for name in _named(node, functions)
+                for name in _used_functions(node, functions)
             }
-            sequential |= of_updates
-            parallel |= _named(keyword, functions) - of_updates
-    alone = _reached(parallel, functions) - _reached(sequential, functions)
-    return frozenset(said.union(*(_span(functions[name]) for name in alone)))
+            sequential |= updates
+            parallel |= _used_functions(keyword, functions) - updates
+    alone = _reachable(parallel, functions) - _reachable(sequential, functions)
+    return frozenset(parallel_lines.union(*(_span(functions[name]) for name in alone)))
 
 
 def _calls(tree: ast.Module) -> list[ast.Call]:
@@ -127,20 +127,22 @@ def _calls(tree: ast.Module) -> list[ast.Call]:
     ]
 
 
-def _named(node: ast.AST, functions: Mapping[str, Function]) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and one.id in functions}
+def _used_functions(node: ast.AST, functions: Mapping[str, Function]) -> set[str]:
+    return {
+        name.id for name in ast.walk(node) if isinstance(name, ast.Name) and name.id in functions
+    }
 
 
-def _reached(begin: Iterable[str], functions: Mapping[str, Function]) -> set[str]:
-    """Return some functions and all that they call, or that is defined in them."""
-    found: set[str] = set()
-    left = list(begin)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left += _named(functions[name], functions)
-    return found
+def _reachable(begin: Iterable[str], functions: Mapping[str, Function]) -> set[str]:
+    """Return the functions reachable from some functions by calls or nested definitions."""
+    reachable: set[str] = set()
+    pending = list(begin)
+    while pending:
+        name = pending.pop()
+        if name not in reachable:
+            reachable.add(name)
+            pending += _used_functions(functions[name], functions)
+    return reachable
 
 
 def _span(node: ast.stmt | ast.keyword) -> set[int]:

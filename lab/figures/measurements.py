@@ -1,4 +1,4 @@
-"""Takes a figure's numbers out of runs: verified ones only, repetitions kept apart."""
+"""Extracts a figure's verified numbers from runs, one value a repetition."""
 
 import json
 from collections import defaultdict
@@ -9,37 +9,37 @@ from textwrap import shorten
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.results.query import CellSummary, Spread, by_cell, spread
 from streamlab.results.schema import VERIFIED
-from streamlab.results.stats.estimates import Estimate, Extreme, Product, one, ratio
+from streamlab.results.stats.estimates import Estimate, Extreme, Product, cell_median, ratio
 from streamlab.results.store import Row, Run
 
-_REASON = 160
-"""Characters of a reason that stand beside a figure."""
+_MAX_REASON = 160
+"""Most characters of a reason in a figure's note."""
 
 Value = Callable[[CellSummary], Spread | None]
 Measured = Product | Extreme
-"""A cell's quantity, the best of several cells', or a quotient of such; see `streamlab.results.stats`."""
+"""A quantity of a cell, an extreme over cells, or a quotient; see `streamlab.results.stats`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity by number of instances; several spreads where options were swept beside it."""
+    """A quantity by number of instances, with a spread for each setting of swept options."""
 
     by_workers: Mapping[int, tuple[Spread, ...]]
 
     def at(self, workers: int) -> Measured | None:
-        """Return the best of this number of instances."""
+        """Return the highest value with this number of instances."""
         return self.highest((workers,))
 
     def highest(self, within: Iterable[int]) -> Measured | None:
-        """Return the highest among these numbers of instances."""
+        """Return the highest value over these numbers of instances."""
         return _extreme(self._of(within), is_highest=True)
 
     def lowest(self, within: Iterable[int]) -> Measured | None:
-        """Return the lowest among these numbers of instances."""
+        """Return the lowest value over these numbers of instances."""
         return _extreme(self._of(within), is_highest=False)
 
     def workers(self, within: Iterable[int]) -> tuple[int, ...]:
-        """Return those of the numbers of instances that have a value, ascending."""
+        """Return the numbers of instances among `within` that have a value, ascending."""
         return tuple(sorted(n for n in within if n in self.by_workers))
 
     def _of(self, within: Iterable[int]) -> list[Spread]:
@@ -47,25 +47,25 @@ class Series:
 
 
 def series(run: Run, key: str, variant: str, value: Value, *, options: str = "") -> Series:
-    """Return a quantity of all cells of a workload and a variant that have a verified number.
+    """Return a quantity of all verified cells of a workload and a variant.
 
     Args:
         run: the run.
-        key: of the workload, `name` or `name@label`.
-        variant: as `engine/variant`.
-        value: takes the quantity from a cell.
-        options: a part of the cell's id that it must have; empty: any.
+        key: the workload, `name` or `name@label`.
+        variant: `engine/variant`.
+        value: returns the quantity of a cell.
+        options: a required part of the cell's id; empty: any cell.
     """
-    found: dict[int, list[Spread]] = {}
+    by_workers: dict[int, list[Spread]] = {}
     for cell in cells(run, key, variant):
-        got = value(cell) if options in cell.cell else None
-        if got is not None:
-            found.setdefault(cell.workers, []).append(got)
-    return Series({workers: tuple(spreads) for workers, spreads in sorted(found.items())})
+        quantity = value(cell) if options in cell.cell else None
+        if quantity is not None:
+            by_workers.setdefault(cell.workers, []).append(quantity)
+    return Series({workers: tuple(spreads) for workers, spreads in sorted(by_workers.items())})
 
 
 def cells(run: Run, key: str, variant: str) -> list[CellSummary]:
-    """Return the cells of a workload and a variant, whatever came of them."""
+    """Return the cells of a workload and a variant, of any status."""
     return [
         cell
         for cell in by_cell(run.rows)
@@ -74,77 +74,77 @@ def cells(run: Run, key: str, variant: str) -> list[CellSummary]:
 
 
 def column(name: str, factor: float = 1.0) -> Value:
-    """Return what takes a column, times a factor."""
+    """Return a function that reads a column of a cell, times a factor."""
 
     def value(cell: CellSummary) -> Spread | None:
-        found = cell.spread(name)
-        return None if found is None else scaled(found, factor)
+        spread = cell.spread(name)
+        return None if spread is None else scaled(spread, factor)
 
     return value
 
 
 def counter(name: str, factor: float = 1.0) -> Value:
-    """Return what takes one of the engine's own counters, times a factor."""
+    """Return a function that reads one of the engine's counters of a cell, times a factor."""
 
     def value(cell: CellSummary) -> Spread | None:
-        def of(row: Row) -> float | None:
-            found = json.loads(row["counters"] or "{}").get(name)
-            return None if found is None else float(found) * factor
+        def scaled_counter(row: Row) -> float | None:
+            count = json.loads(row["counters"] or "{}").get(name)
+            return None if count is None else float(count) * factor
 
-        return per_row(cell, of)
+        return per_row(cell, scaled_counter)
 
     return value
 
 
 def comparisons_per_s(cell: CellSummary) -> Spread | None:
-    """Take the comparisons a second, from the engine's own count."""
+    """Return the comparisons a second of a cell, from the engine's own count."""
     return per_row(cell, lambda row: _per(row["comparisons"], row["duration_s"]))
 
 
 def per_row(cell: CellSummary, value: Callable[[Row], float | None]) -> Spread | None:
-    """Return the spread of something that is derived from each repetition."""
+    """Return the spread of a value that is derived from each repetition's row."""
     return spread(map(value, cell.rows)) if cell.status in VERIFIED else None
 
 
-def scaled(found: Spread, factor: float) -> Spread:
-    """Return a spread in another unit."""
-    return Spread(values=tuple(value * factor for value in found.values))
+def scaled(spread: Spread, factor: float) -> Spread:
+    """Return a spread times a factor."""
+    return Spread(values=tuple(value * factor for value in spread.values))
 
 
-def of_cell(found: Spread | None) -> Product | None:
-    """Return what a cell tells of its quantity, above 0; None without a value."""
-    return None if found is None else one(found.values)
+def of_cell(spread: Spread | None) -> Product | None:
+    """Return the estimate of a cell's quantity, above 0; None without a value."""
+    return None if spread is None else cell_median(spread.values)
 
 
 def quotient(above: Measured | None, below: Measured | None) -> Measured | None:
-    """Return a quotient; None without both, or with nothing to divide by."""
+    """Return a quotient; None if either part is missing or the divisor is 0."""
     return None if above is None or below is None or not below.value else ratio(above, below)
 
 
 def all_of(
     parts: Iterable[Estimate | None], combine: Callable[[Sequence[Estimate]], Estimate]
 ) -> Estimate | None:
-    """Return what is made of several quantities; None unless there are some, and all are there."""
+    """Combine several quantities; None if there are none or any is missing."""
     listed = list(parts)
-    known = [part for part in listed if part is not None]
-    return combine(known) if known and len(known) == len(listed) else None
+    present = [part for part in listed if part is not None]
+    return combine(present) if present and len(present) == len(listed) else None
 
 
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a sentence for every reason why cells have no verified number."""
+    """Return a sentence for each reason why cells have no verified number."""
     cells = defaultdict[str, list[str]](list)
     for run in runs:
         for cell in by_cell(run.rows):
             if cell.status not in VERIFIED:
                 cells[f"{cell.status}: {_first(cell.reason)}"].append(cell.cell)
     return tuple(
-        f"{first} has no number: {why}" + (f"; nor have {len(more)} more, likewise" if more else "")
+        f"{first} has no number: {why}" + (f"; likewise {len(more)} more cells" if more else "")
         for why, (first, *more) in cells.items()
     )
 
 
 def machine(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a sentence on the machine: its load, how far apart its cores were, warnings."""
+    """Return a sentence on the machine: load average, core-to-core latency, warnings."""
     rows = [row for run in runs for row in run.rows]
     loads = [row["loadavg_before"] for row in rows if row.get("loadavg_before") is not None]
     if not loads:
@@ -158,13 +158,13 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
     cores = f"; cores {min(apart):.0f} to {max(apart):.0f} ns apart" if apart else ""
     warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows))
     return (
-        f"Load average before a trial, its predecessors included: {min(loads):.1f} to "
+        f"Load average before a trial, including earlier trials: {min(loads):.1f} to "
         f"{max(loads):.1f}{cores}{warned}.",
     )
 
 
-def _extreme(found: Sequence[Spread], *, is_highest: bool) -> Measured | None:
-    parts = tuple(one(spread.values) for spread in found)
+def _extreme(spreads: Sequence[Spread], *, is_highest: bool) -> Measured | None:
+    parts = tuple(cell_median(spread.values) for spread in spreads)
     return parts[0] if len(parts) == 1 else Extreme(parts, is_highest) if parts else None
 
 
@@ -173,8 +173,8 @@ def _per(number: float | None, seconds: float | None) -> float | None:
 
 
 def _first(reason: str | None) -> str:
-    """Return what fits beside a figure of what is wrong first: reasons are parted by `; `."""
-    return shorten((reason or "no reason given").splitlines()[0], _REASON, placeholder=" ...")
+    """Return the first line of a reason, shortened for a figure's note."""
+    return shorten((reason or "no reason given").splitlines()[0], _MAX_REASON, placeholder=" ...")
 
 
 def _key(cell: CellSummary) -> str:

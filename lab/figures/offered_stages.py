@@ -1,4 +1,4 @@
-"""Stages that offer a share of the rates that a stage before them found."""
+"""Plans stages that offer a share of the rates that an earlier stage measured."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from streamlab.results.query import CellSummary, by_cell
 from streamlab.results.schema import VERIFIED
 
 LATENCY_SHARE = 0.7
-"""Latency is measured at this share of a cell's own highest rate: queues are short, work is not."""
+"""Share of a cell's highest rate at which latency is measured: queues are short, but work is real."""
 LATENCY_LOAD = "at70"
 SEND_LAG_MS = 10.0
 LAG_NOTE = (
@@ -21,23 +21,23 @@ _LONGEST_S, _WARM_UP_SHARE, _INPUT_SHARE = 60.0, 0.25, 0.9
 
 
 def latency_plan(
-    options: Options, first: Tree, runs: Runs, wanted: Callable[[CellSummary], bool] | None = None
+    options: Options, first: Tree, runs: Runs, select: Callable[[CellSummary], bool] | None = None
 ) -> Plan:
-    """Return the stage that offers every cell of the stage before LATENCY_SHARE of its rate.
+    """Return the stage that offers every cell of the previous stage LATENCY_SHARE of its rate.
 
     Args:
-        options: of the figure.
-        first: the tree of the stage before; the same cells get a load each.
-        runs: the run of that stage.
-        wanted: which of its cells; None: all.
+        options: the figure's options.
+        first: the matrix of the previous stage; each cell gets a load.
+        runs: the runs so far; the last one is of the previous stage.
+        select: returns whether to include a cell; None: all.
 
     Raises:
-        FigureError: no cell of it has a rate.
+        FigureError: no cell has a rate.
     """
     loads, ids = [], []
     for number, cell in enumerate(by_cell(runs[-1].rows), 1):
         rate = cell.spread("throughput_eps")
-        if cell.status not in VERIFIED or rate is None or not (wanted is None or wanted(cell)):
+        if cell.status not in VERIFIED or rate is None or not (select is None or select(cell)):
             continue
         label = f"{LATENCY_LOAD}-{number}"
         rate_eps = LATENCY_SHARE * rate.median
@@ -57,6 +57,6 @@ def latency_plan(
         )
         ids.append(f"{cell.cell}/{label}")
     if not loads:
-        why = "; ".join(troubles(runs)) or "it is empty"
-        raise FigureError(f"{runs[-1].path}: no cell has a rate to offer a share of: {why}")
+        why = "; ".join(troubles(runs)) or "the run has no trials"
+        raise FigureError(f"{runs[-1].path}: no cell has a rate, so no load can be derived: {why}")
     return Plan(tree={**first, "load": loads}, only=tuple(ids))

@@ -1,4 +1,4 @@
-"""What a person may choose of a figure's experiment, and how a run remembers it."""
+"""Defines the options of a figure's experiment, and the stamp that records them in a run's matrix."""
 
 import json
 from collections.abc import Mapping
@@ -12,15 +12,16 @@ _STAMP = "# figure: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The choices; None stands for the figure's own default.
+    """A user's options; None means the figure's default.
 
     Attributes:
-        cores: of the machine that runs, or ran, the experiment.
+        cores: cores of the machine that runs, or ran, the experiment.
         workers: degrees of parallelism; None: powers of two up to the cores, and the cores.
         repetitions: fresh processes a cell.
-        scale: share of the paper's lengths: inputs, phases and windows, all together; above 0.
-        cores_within_ns: trials wait until the cores are so close (`streamlab.lab.matrix.matrix.Settings`).
-        quick: as short as still says something; for trying things out. It has no verdict.
+        scale: share of the paper's lengths of inputs, phases and windows alike; above 0.
+        cores_within_ns: trials wait until a cache line takes at most so long between cores
+            (`streamlab.lab.matrix.matrix.Settings`).
+        quick: runs as briefly as is still informative; a quick run has no verdict.
     """
 
     cores: int
@@ -40,31 +41,31 @@ class Options:
 
     @property
     def within(self) -> tuple[int, ...]:
-        """Return those of `instances` that have a core each."""
+        """Return the degrees of parallelism up to the number of cores."""
         return tuple(n for n in self.instances if n <= self.cores)
 
     def scaled(self, usual: float, quick: float) -> float:
-        """Return the scale: as chosen, else the figure's own for this kind of run."""
+        """Return the chosen scale, else the figure's default for a usual or quick run."""
         return self.scale if self.scale is not None else quick if self.quick else usual
 
     def repeated(self, usual: int) -> int:
-        """Return the number of repetitions; a quick run has one unless more were asked for."""
+        """Return the chosen number of repetitions, else 1 for a quick run, else `usual`."""
         if self.repetitions is not None:
             return self.repetitions
         return 1 if self.quick else usual
 
 
 def stamp(figure: str, stage: str, options: Options) -> str:
-    """Return the comment that makes a matrix say for which figure, and how, it was made."""
+    """Return the comment that records figure, stage and options in a matrix."""
     content = {"figure": figure, "stage": stage, "options": asdict(options)}
     return f"{_STAMP}{json.dumps(content)}\n"
 
 
-def stamped(meta: Mapping[str, Any]) -> tuple[str, str, Options] | None:
-    """Return figure, stage and options of a run; None where its matrix was written by hand.
+def parse_stamp(meta: Mapping[str, Any]) -> tuple[str, str, Options] | None:
+    """Parse figure, stage and options from a run's stamp; None if its matrix has no stamp.
 
     Args:
-        meta: its run.json.
+        meta: the run's run.json.
 
     Raises:
         FigureError: the stamp is damaged.

@@ -1,4 +1,4 @@
-"""Writes a figure: its drawing in several formats, and its record in Markdown and in JSON."""
+"""Writes a figure: its drawing in several formats, and its record in Markdown and JSON."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.systems import System, absent, named
+from streamlab.lab.figures.systems import System, absent, describe_systems
 from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
     INDICATION,
@@ -27,8 +27,8 @@ FORMATS = ("png", "svg", "pdf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A figure that has been judged: all that its record says."""
+class JudgedFigure:
+    """A judged figure with all the content of its record."""
 
     figure: Figure
     options: Options
@@ -39,21 +39,23 @@ class Made:
 
     @property
     def conditions(self) -> str:
-        """The conditions of a verdict: lengths, repetitions, machine."""
+        """The conditions of the verdict: lengths, repetitions, machine."""
         counts = Counter((run.path, row["cell"]) for run in self.runs for row in run.rows).values()
-        few, many = min(counts, default=0), max(counts, default=0)
+        fewest, most = min(counts, default=0), max(counts, default=0)
         machines = dict.fromkeys(_machine(run.meta) for run in self.runs)
         return ", ".join(
             [
                 self.figure.lengths(self.options),
-                number_of(many, "repetition") if few == many else f"{few} to {many} repetitions",
+                number_of(most, "repetition")
+                if fewest == most
+                else f"{fewest} to {most} repetitions",
                 *machines,
             ]
         )
 
     @property
     def text(self) -> str:
-        """The verdict with its conditions, as every output writes it."""
+        """The verdict with its conditions, as in every output."""
         return f"{self.verdict.text} ({self.conditions})"
 
 
@@ -65,13 +67,13 @@ def _machine(meta: Mapping[str, Any]) -> str:
     return f"{count} of {host.get('cpu_model') or 'an unknown processor'}"
 
 
-def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Draw the figure and write it with its record; returns the files, the drawings first.
+def write(made: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+    """Draw a figure and write it with its record; return the files, drawings first.
 
     Args:
         made: the figure.
-        folder: made if need be.
-        formats: among FORMATS; the record is always written.
+        folder: target folder, created if missing.
+        formats: formats of the drawing, among FORMATS; the record is always written.
     """
     from streamlab.reports.figures.paper import add_notes, save_as, subtitle
 
@@ -88,7 +90,7 @@ def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     return (*drawings, page, record)
 
 
-def as_json(made: Made) -> dict[str, Any]:
+def as_json(made: JudgedFigure) -> dict[str, Any]:
     """Return the record as JSON values."""
     figure = made.figure
     return {
@@ -115,7 +117,7 @@ def as_json(made: Made) -> dict[str, Any]:
 
 
 def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
-    """Return the record for people."""
+    """Return the record as a Markdown page."""
     picture = next((name for name in drawings if name.endswith((".png", ".svg"))), None)
     parts = [
         f"# {record['figure']}: {record['title']}",
@@ -123,7 +125,7 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
         f"![{record['title']}]({picture})" if picture else "",
         f"Intervals hold together at {record['confidence']:.0%}. A claim is met when its whole "
         "interval is within the bounds, missed when the whole interval is outside, else "
-        "inconclusive. It is not judged where what it is about did not happen in the run.",
+        "inconclusive. It is not judged when the run lacks a phenomenon that it needs.",
         _table(
             ("claim", "of", "against", "kind", "published", "measured", "outcome", "why"),
             [
@@ -206,9 +208,9 @@ def _name(side: Mapping[str, Any] | None) -> str:
     return "" if side is None else str(side["name"])
 
 
-def _systems(made: Made) -> tuple[str, ...]:
+def _systems(made: JudgedFigure) -> tuple[str, ...]:
     """Return notes on the systems that the claims are about."""
-    return named((claim.system, claim.opponent) for claim in made.outcome.claims)
+    return describe_systems((claim.system, claim.opponent) for claim in made.outcome.claims)
 
 
 def _number(fact: Mapping[str, Any]) -> str:

@@ -1,7 +1,6 @@
-"""Finds figures by id. A paper is a module; packages announce theirs by the group `lab.figures`.
+"""Finds figures by id; installed packages register theirs with the entry-point group `lab.figures`.
 
-Anybody may install a package, so whatever goes wrong while one is loaded is an error of that paper,
-and keeps nobody from the others.
+A paper is a module. A module that fails to load is an error of that paper only; the others still work.
 """
 
 from collections.abc import Iterator
@@ -24,103 +23,103 @@ PAPERS: dict[str, str] = {
     "flumina": "streamlab.lab.figures.flumina",
     "lab": "streamlab.lab.figures.own",
 }
-"""Module by paper, of ours: it gives `FIGURES`, and its published numbers by `facts()`. `lab` is
-of no paper."""
+"""Built-in module by paper; it has `FIGURES`, and `facts()` returns the published numbers. `lab` holds
+figures without a paper."""
 
 
 def figures() -> tuple[Figure, ...]:
     """Return all figures that can be loaded, paper by paper."""
-    return tuple(figure for _, found in _loaded() for figure in _of(found))
+    return tuple(figure for _, module in _load_papers() for figure in _figures_of(module))
 
 
 def unusable() -> tuple[str, ...]:
-    """Return, for each paper that cannot be loaded, why."""
-    return tuple(why for why, found in _loaded() if found is None)
+    """Return the reason for each paper that cannot be loaded."""
+    return tuple(why for why, module in _load_papers() if module is None)
 
 
 def find(figure_id: str) -> Figure:
-    """Return the figure of that id; upper and lower case are one.
+    """Return the figure with this id, ignoring case.
 
     Raises:
-        FigureError: there is none; the message names those that were perhaps meant, and what
+        FigureError: no figure has this id; the message suggests similar ids and names papers that
             cannot be loaded.
     """
-    known = {figure.id.lower(): figure for figure in figures()}
-    if figure_id.lower() not in known:
+    by_id = {figure.id.lower(): figure for figure in figures()}
+    if figure_id.lower() not in by_id:
         broken = "".join(f"; {why}" for why in unusable())
         raise FigureError(
             f"no figure {figure_id!r}; "
-            f"{suggest_names(figure_id, (f.id for f in known.values()), 'lab list figures')}{broken}"
+            f"{suggest_names(figure_id, (f.id for f in by_id.values()), 'lab list figures')}{broken}"
         )
-    return known[figure_id.lower()]
+    return by_id[figure_id.lower()]
 
 
 def facts_of(figure: Figure) -> Facts:
-    """Return what the figure's paper published."""
+    """Return the published numbers of the figure's paper."""
     paper = figure.id.partition(":")[0]
-    module = PAPERS.get(paper) or _announced()[paper]
-    found: Facts = import_module(module).facts()
-    return found
+    module = PAPERS.get(paper) or _installed_papers()[paper]
+    facts: Facts = import_module(module).facts()
+    return facts
 
 
-def lacking(figure: Figure) -> tuple[str, ...]:
-    """Return what the figure needs and this lab does not have, in words; empty: it can be made."""
+def missing_needs(figure: Figure) -> tuple[str, ...]:
+    """Return the figure's needs that this lab lacks, in words; empty if it can run."""
     from streamlab.engines.errors import EngineError
     from streamlab.engines.registry import engine
     from streamlab.workloads.registry import names
 
-    found = []
+    missing = []
     for need in figure.needs:
         name, _, variant = need.partition("/")
         if not variant:
             if name not in names():
-                found.append(f"workload {name}")
+                missing.append(f"workload {name}")
             continue
         try:
-            variants = {known.name for known in engine(name).variants()}
+            variants = {variant.name for variant in engine(name).variants()}
         except EngineError as error:
-            found.append(f"engine {name}: {error}")
+            missing.append(f"engine {name}: {error}")
             continue
         if variant not in variants:
-            found.append(f"variant {variant} of engine {name}")
-    return tuple(found)
+            missing.append(f"variant {variant} of engine {name}")
+    return tuple(missing)
 
 
-def _loaded() -> Iterator[tuple[str, ModuleType | None]]:
-    """Yield the module of each paper, or, with None, why it cannot be used."""
-    for module in PAPERS.values():
-        yield "", import_module(module)
-    for paper, module in _announced().items():
-        where = f"figures of {paper!r} ({module})"
+def _load_papers() -> Iterator[tuple[str, ModuleType | None]]:
+    """Yield each paper's module, or None with the reason why it is unusable."""
+    for name in PAPERS.values():
+        yield "", import_module(name)
+    for paper, name in _installed_papers().items():
+        where = f"figures of {paper!r} ({name})"
         try:
-            found = import_module(module)
-            wrong = _wrong(paper, found)
+            module = import_module(name)
+            fault = _fault(paper, module)
         except (Exception, SystemExit) as error:
             yield f"{where} cannot be loaded: {type(error).__name__}: {error}", None
             continue
-        yield f"{where} {wrong}", None if wrong else found
+        yield f"{where} {fault}", None if fault else module
 
 
-def _wrong(paper: str, module: ModuleType) -> str | None:
-    """Return what keeps a module from being a paper's."""
+def _fault(paper: str, module: ModuleType) -> str | None:
+    """Return why a module cannot serve as a paper's; None if it can."""
     if paper in PAPERS:
-        return "have the name of a paper of the lab's: announce them under another"
-    made = getattr(module, "FIGURES", None)
-    if not isinstance(made, tuple) or not all(isinstance(one, Figure) for one in made):
+        return "have the name of a built-in paper: register them under another name"
+    figures = getattr(module, "FIGURES", None)
+    if not isinstance(figures, tuple) or not all(isinstance(f, Figure) for f in figures):
         return "have no FIGURES, a tuple of streamlab.figure.Figure"
-    strange = [figure.id for figure in made if not figure.id.startswith(f"{paper}:")]
-    if strange:
-        return f"have the id {strange[0]!r}, which must begin with {paper}:"
+    foreign = [figure.id for figure in figures if not figure.id.startswith(f"{paper}:")]
+    if foreign:
+        return f"have the id {foreign[0]!r}, which must begin with {paper}:"
     return None if callable(getattr(module, "facts", None)) else "have no function facts()"
 
 
-def _of(module: ModuleType | None) -> tuple[Figure, ...]:
+def _figures_of(module: ModuleType | None) -> tuple[Figure, ...]:
     return () if module is None else tuple(module.FIGURES)
 
 
-def _announced() -> dict[str, str]:
-    """Return module by paper, of what is installed; the first of a name."""
-    found: dict[str, str] = {}
+def _installed_papers() -> dict[str, str]:
+    """Return the module of each installed paper; the first package of a name wins."""
+    papers: dict[str, str] = {}
     for point in find_entry_points(GROUP):
-        found.setdefault(point.name, point.value)
-    return found
+        papers.setdefault(point.name, point.value)
+    return papers

@@ -1,4 +1,4 @@
-"""Checks that a run that is there can serve a figure's stage."""
+"""Checks that an existing run has all that a figure's stage needs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,20 +8,20 @@ from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.results.store import Run
 
 _FREE = ("repetitions", "timeout_s")
-"""What may differ from the figure's own matrix: it makes results more certain, not other ones."""
+"""Keys that may differ from the figure's matrix: they change certainty, not results."""
 
 
 def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
-    """Check that the run has a finished trial of every cell, and of the cell that is meant.
+    """Check that the run has a finished trial of every cell, under the stage's conditions.
 
     Args:
         run: the run.
-        cells: of the stage.
-        figure_id: for messages.
-        stage: for messages.
+        cells: the cells of the stage.
+        figure_id: the figure, for messages.
+        stage: the stage, for messages.
 
     Raises:
-        FigureError: cells are lacking, or one of that name is another; the message names them.
+        FigureError: a cell is missing, or has other conditions; the message names it.
     """
     done = {row["cell"] for row in run.rows}
     missing = [cell.id for cell in cells if cell.id not in done]
@@ -32,22 +32,23 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
             f"{run.path} cannot serve {figure_id}, {stage}: it lacks {len(missing)} of "
             f"{len(cells)} cells: {shown}{resume}"
         )
-    known = run.meta.get("cells") or {}
+    recorded = run.meta.get("cells") or {}
     for cell in cells:
-        found = _difference(known.get(cell.id, {}), describe(cell))
-        if found:
+        difference = _difference(recorded.get(cell.id, {}), describe(cell))
+        if difference:
             raise FigureError(
-                f"{run.path} cannot serve {figure_id}, {stage}: its cell {cell.id} is another: "
-                f"{found}"
+                f"{run.path} cannot serve {figure_id}, {stage}: its cell {cell.id} differs: "
+                f"{difference}"
             )
 
 
-def _difference(has: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
-    for key, value in wanted.items():
-        if key in _FREE or key not in has or has[key] == value:
+def _difference(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
+    for key, value in expected.items():
+        if key in _FREE or key not in actual or actual[key] == value:
             continue
-        if isinstance(value, Mapping) and isinstance(has[key], Mapping):
-            inner = next((k for k in {**has[key], **value} if has[key].get(k) != value.get(k)), "")
-            return f"{key}.{inner} is {has[key].get(inner)!r}, wanted {value.get(inner)!r}"
-        return f"{key} is {has[key]!r}, wanted {value!r}"
+        stored = actual[key]
+        if isinstance(value, Mapping) and isinstance(stored, Mapping):
+            inner = next((k for k in {**stored, **value} if stored.get(k) != value.get(k)), "")
+            return f"{key}.{inner} is {stored.get(inner)!r}, expected {value.get(inner)!r}"
+        return f"{key} is {stored!r}, expected {value!r}"
     return None

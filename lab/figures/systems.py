@@ -1,20 +1,20 @@
-"""Names whose system each side of a claim is.
+"""Defines the systems that claims compare.
 
-A claim that compares says which two systems it compares: `claim.between(CL, OL)`. One on a single
-system (its growth, its latency, with and without an option) says which: `claim.of(CL)`. A side that
-this lab does not have as the paper defines it is named too, with why it is absent, and its claims
-are not comparable: what another algorithm does says nothing of it. Two sides that are one algorithm
-compare nothing, whatever they are called: such a claim is hollow, and no claim at all.
+A comparing claim names its two systems: `claim.between(CL, OL)`. A claim on one system (its growth,
+its latency, with and without an option) names that system: `claim.of(CL)`.
+A system that this lab lacks as the paper defines it states why it is absent. Its claims are not
+comparable: another algorithm says nothing about it.
+Two sides with the same algorithm, under any names, compare nothing: such a claim is hollow.
 
-No name is borrowed: what a paper runs on an engine (`engine`) is run here by that engine, or is
-absent. What is measured in place of an absent system is drawn under its own name (`stand_in`).
+No name is borrowed: a system that a paper runs on an engine (`engine`) runs on that engine here, or is
+absent. A measured substitute of an absent system is drawn under its own name (`stand_in`).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 OWN = "this lab's own"
-"""Begins the source of a system that is of no paper."""
+"""Beginning of the source of a system without a paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,15 +22,15 @@ class System:
     """One side of a claim.
 
     Attributes:
-        name: as the figure calls it.
-        source: whose it is, and where that is defined; OWN.
-        algorithm: what runs here, in words; two sides with the same compare nothing.
-        variant: what runs it, `engine/variant`; empty where it is absent.
-        options: the options of the variant that make it this system.
-        engine: the engine that runs it in the paper, in lower case, if its name refers to the
-            engine; only this engine may run it here.
-        absent: what this lab lacks of it; empty: it is here.
-        stand_in: the system that is measured in its place, in words; empty: none.
+        name: the figure's name of the system.
+        source: the authors and the place of the definition, or OWN.
+        algorithm: the algorithm in words; two sides with the same algorithm compare nothing.
+        variant: the `engine/variant` that runs it; empty if absent.
+        options: options of the variant that make it this system.
+        engine: the paper's engine in lower case, if the name refers to it; only this engine may run
+            the system here.
+        absent: why this lab lacks the system; empty if it runs here.
+        stand_in: the system measured in its place, in words; empty: none.
     """
 
     name: str
@@ -44,23 +44,25 @@ class System:
 
     def __post_init__(self) -> None:
         if not (self.name and self.source and self.algorithm):
-            raise ValueError(f"a system has a name, a source and an algorithm; {self!r} lacks one")
+            raise ValueError(f"{self!r} lacks a name, a source or an algorithm; give all three")
         if bool(self.variant) == bool(self.absent):
             raise ValueError(
-                f"{self.name} has the variant {self.variant!r} and is absent since "
-                f"{self.absent!r}: it must have one of the two, either runs here or is absent"
+                f"{self.name} has the variant {self.variant!r} and the reason of absence "
+                f"{self.absent!r}; give exactly one of them"
             )
         if self.variant and self.engine not in ("", self.variant.partition("/")[0]):
             raise ValueError(
-                f"{self.name} is a system on {self.engine}, and {self.variant} is not: run it by "
-                f"a variant of engine {self.engine}, or say why it is absent"
+                f"{self.name} is a system on {self.engine}, but {self.variant} is not: give a "
+                f"variant of engine {self.engine}, or state why the system is absent"
             )
         if self.stand_in and not self.absent:
-            raise ValueError(f"{self.name} runs here: nothing stands in for it")
+            raise ValueError(
+                f"{self.name} runs here, so it needs no stand-in; remove {self.stand_in!r}"
+            )
 
     @property
     def text(self) -> str:
-        """The system in a sentence, for notes."""
+        """A sentence on the system, for notes."""
         missing = f"; absent: {self.absent}" if self.absent else ""
         if self.stand_in:
             missing += f"; measured in its place, and not judged: {self.stand_in}"
@@ -68,7 +70,7 @@ class System:
 
 
 def absent(sides: Iterable[System | None]) -> str | None:
-    """Return why a claim of these sides cannot be judged; None if it can."""
+    """Return why systems of these sides are absent; None if all run here."""
     missing = [side for side in sides if side is not None and side.absent]
     if not missing:
         return None
@@ -76,28 +78,28 @@ def absent(sides: Iterable[System | None]) -> str | None:
 
 
 def stand_in(sides: Iterable[System | None]) -> str:
-    """Return the systems that are measured in place of absent ones among these; empty: none."""
+    """Return the stand-ins of absent systems among these, in words; empty: none."""
     return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)
 
 
-def named(sides: Iterable[tuple[System | None, System | None]]) -> tuple[str, ...]:
-    """Return notes on the systems of all claims, each once."""
+def describe_systems(sides: Iterable[tuple[System | None, System | None]]) -> tuple[str, ...]:
+    """Return a note on each distinct system of the claims."""
     return tuple(dict.fromkeys(side.text for both in sides for side in both if side is not None))
 
 
 def hollow(text: str, system: System | None, opponent: System | None) -> str | None:
-    """Return what is wrong with the sides of a claim, in words; None where nothing is.
+    """Return the fault in the sides of a claim, in words; None without a fault.
 
     Args:
-        text: of the claim.
-        system: of whom it is; None: it does not say.
-        opponent: None: it is of one system.
+        text: the claim's text.
+        system: the claim's system; None: not stated.
+        opponent: the system's opponent; None for a claim on one system.
     """
     if system is None:
-        return f"{text!r} does not say whose systems it compares: .between(one, other) or .of(one)"
+        return f"{text!r} names no system; use .between(system, opponent) or .of(system)"
     if opponent is not None and system.algorithm == opponent.algorithm:
         return (
-            f"{text!r} compares {system.name} with {opponent.name}, and both are "
+            f"{text!r} compares {system.name} with {opponent.name}, but both are "
             f"{system.algorithm!r}: it compares nothing"
         )
     return None

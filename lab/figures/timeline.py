@@ -1,4 +1,4 @@
-"""Reads what happened over time in a trial: its 100 ms series, and its reconfigurations."""
+"""Reads a trial's course over time: its 100 ms series and its reconfigurations."""
 
 from dataclasses import dataclass
 
@@ -16,16 +16,16 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticTimeline:
-    """A trial over time, from the start of its timed part; NaN where a row has no value.
+    """A trial over time, from the start of its timed part; NaN if a row has no value.
 
     Attributes:
-        t_s: float64[k], when each row of 100 ms begins.
-        offered_eps, consumed_eps: float64[k], events/s handed over, and done with.
-        comparisons_per_s: float64[k]; all NaN where the engine does not count them.
-        instances: float64[k], at the end of the row.
+        t_s: float64[k], start of each row of 100 ms.
+        offered_eps, consumed_eps: float64[k], events/s handed over and consumed.
+        comparisons_per_s: float64[k]; all NaN if the engine does not count them.
+        instances: float64[k], active instances at the end of the row.
         latency_ms: float64[k], median of the row's outputs.
-        load_cov: float64[k], a share.
-        changes: in order.
+        load_cov: float64[k], coefficient of variation of the instances' load, a share.
+        changes: reconfigurations in order.
     """
 
     t_s: Values
@@ -38,16 +38,16 @@ class ElasticTimeline:
     changes: tuple[Reconfiguration, ...]
 
     def between(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """Return which rows lie in [begin_s, end_s)."""
-        found: npt.NDArray[np.bool_] = (self.t_s >= begin_s) & (self.t_s + STEP_S <= end_s)
-        return found
+        """Return the mask of the rows within [begin_s, end_s)."""
+        mask: npt.NDArray[np.bool_] = (self.t_s >= begin_s) & (self.t_s + STEP_S <= end_s)
+        return mask
 
 
 def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
-    """Return a trial's timeline; None where it has no series, or its file is gone.
+    """Read a trial's timeline; None if it has no series or the file is missing.
 
     Raises:
-        ResultsError: the file is not what the lab wrote.
+        ResultsError: the file has changed since the lab wrote it.
     """
     if row["series"] is None:
         return None
@@ -60,8 +60,8 @@ def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
     def values(name: str, factor: float = 1.0) -> Values:
         if name not in table.column_names:
             return np.full(int(timed.sum()), np.nan)
-        found = table[name].to_pandas().to_numpy(dtype=np.float64)
-        return np.asarray(found[timed] * factor, dtype=np.float64)
+        numbers = table[name].to_pandas().to_numpy(dtype=np.float64)
+        return np.asarray(numbers[timed] * factor, dtype=np.float64)
 
     return ElasticTimeline(
         t_s=values("t_ns", 1e-9),
@@ -76,35 +76,35 @@ def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
 
 
 def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | None:
-    """Return the mean of those rows, default all, that have a value; None without any."""
-    found = values if where is None else values[where]
-    found = found[~np.isnan(found)]
-    return float(found.mean()) if len(found) else None
+    """Return the mean of the selected rows with a value, by default of all; None without any."""
+    selected = values if where is None else values[where]
+    selected = selected[~np.isnan(selected)]
+    return float(selected.mean()) if len(selected) else None
 
 
 def binned(
     t_s: Values, values: Values, *, last: bool = False, most: int = 600
 ) -> list[tuple[float, float]]:
-    """Return (begin, mean) of at most so many stretches of equal length that have a value.
+    """Return (start, mean) of at most `most` bins of equal length that have a value.
 
     Args:
-        t_s: when each row begins.
-        values: of the rows.
-        last: whether to take the last value instead of the mean: for what is counted, not summed.
-        most: more points cannot be told apart.
+        t_s: start of each row, in seconds.
+        values: value of each row.
+        last: take the last value of a bin instead of the mean, for counts.
+        most: maximum number of bins; more points would be indistinguishable in a drawing.
     """
     width = max(1, -(-len(t_s) // most))
-    found = []
+    bins = []
     for at in range(0, len(t_s), width):
         part = values[at : at + width]
         part = part[~np.isnan(part)]
         if len(part):
-            found.append((float(t_s[at]), float(part[-1] if last else part.mean())))
-    return found
+            bins.append((float(t_s[at]), float(part[-1] if last else part.mean())))
+    return bins
 
 
 def longest_above(values: Values, bound: float) -> float:
-    """Return the longest time in seconds for which values stay above a bound; gaps go on."""
+    """Return the longest time in seconds for which values stay above a bound, including gaps."""
     longest = current = 0
     for value in values:
         if np.isnan(value):

@@ -1,24 +1,25 @@
-"""Says what became of a figure, by a stated rule on its claims; `judge` judges those.
+"""Derives a figure's verdict from its judged claims by a fixed rule.
 
 A claim is of one of two kinds. A `value` claim is met when the measured number lies within its
-tolerance of the published one. A `shape` claim is about order or growth: who is faster, whether a
-curve rises. Two kinds of claims have no outcome, and count as neither met nor missed: one is not
-comparable where its opponent is absent, and not judged where what it is about did not happen in
-this run (`streamlab.lab.figures.preconditions`), or where there was one trial. A claim that its repetitions do not
-decide is inconclusive.
+tolerance of the published number. A `shape` claim is about order or growth: which system is faster,
+whether a curve rises.
+A claim is *not comparable* if its opponent is absent. It is *not judged* if the run had one trial, or
+lacks a phenomenon that the claim needs (`streamlab.lab.figures.preconditions`). Such claims have no
+outcome: they count as neither met nor missed.
+A claim that its repetitions do not decide is *inconclusive*.
 
-The rule, first that applies, where no claim is inconclusive:
+The first rule that applies, without inconclusive claims:
 
-1. no claim could be judged: not comparable where every opponent is absent, else not judged
+1. no claim could be judged: not comparable if every opponent is absent, else not judged
 2. a shape claim was missed: contradicted
 3. every claim was judged and met: reproduced
 4. a shape claim was judged, thus met: shape only
 5. a value claim was missed: contradicted
-6. otherwise values were met, and something has no outcome: shape only
+6. otherwise values were met, and some claim has no outcome: shape only
 
-Inconclusive claims may turn out either way. Where every way leads to the same verdict, that is it;
-else the figure is inconclusive. What the numbers alone say, without their noise, it `indicates`. A
-quick run has shorter inputs than the figure's own, so that it only ever indicates.
+An inconclusive claim may turn out either way. If all ways lead to the same verdict, that is the
+verdict; else the figure is inconclusive. The verdict of the numbers without their noise is
+`indicates`. A quick run has shorter inputs than the figure, so it only indicates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,23 +46,23 @@ VERDICTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One claim of the paper, judged.
+    """A judged claim of a paper.
 
     Attributes:
-        text: what the paper says, in our words.
+        text: the paper's statement in the lab's words.
         kind: VALUE or SHAPE.
-        published: its number, as text.
-        source: where the paper says it.
+        published: the published number as text.
+        source: the place of the statement in the paper.
         outcome: MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE or NOT_JUDGED.
-        indicates: what the measured number says without its interval: never INCONCLUSIVE.
-        measured: what was measured, as text; empty where nothing was.
-        low, high: the interval by which it was judged, which together with those of the figure's
-            other claims holds at 95 %; None: there is no such end.
-        repetitions: fewest of any cell that was used.
-        reason: by which bound it was judged, or why it could not be.
-        system: whose it is; None: the figure does not say.
-        opponent: with whom it is compared; None: with nobody.
-        needs: what must have happened in the run for it to be judged.
+        indicates: the outcome of the measured number without its interval: never INCONCLUSIVE.
+        measured: the measured number as text; empty without one.
+        low, high: the interval that judged the claim, which holds at 95 % together with those of the
+            figure's other claims; None: no such end.
+        repetitions: fewest repetitions of any cell in the number.
+        reason: the bound that judged the claim, or why it could not be judged.
+        system: the claim's system; None: not stated.
+        opponent: the system's opponent; None for a claim on one system.
+        needs: preconditions of the claim.
     """
 
     text: str
@@ -82,12 +83,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureVerdict:
-    """What is to be said of a figure.
+    """The verdict on a figure.
 
     Attributes:
         verdict: one of VERDICTS.
-        indicates: the verdict by the measured numbers alone: neither INCONCLUSIVE nor INDICATION.
-        reason: why.
+        indicates: the verdict of the measured numbers alone: neither INCONCLUSIVE nor INDICATION.
+        reason: the reason for the verdict.
     """
 
     verdict: str
@@ -96,7 +97,7 @@ class FigureVerdict:
 
     @property
     def text(self) -> str:
-        """What people read: the verdict, or what is indicated where there is none."""
+        """The verdict in words, or the indication if there is no verdict."""
         if self.verdict == INDICATION:
             return f"indicates: {self.indicates}"
         if self.verdict == NOT_JUDGED and ONE_TRIAL in self.reason:
@@ -107,25 +108,25 @@ class FigureVerdict:
 
 
 def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
-    """Return the verdict on a figure by the rule of this module; of a quick run, an indication."""
+    """Return a figure's verdict by the rule of this module; for a quick run, an indication."""
     indicates, why = _rule([replace(claim, outcome=claim.indicates) for claim in claims])
     if indicates in NO_OUTCOME:
         return FigureVerdict(verdict=indicates, indicates=indicates, reason=why)
     if quick:
         return FigureVerdict(verdict=INDICATION, indicates=indicates, reason=f"a quick run: {why}")
-    ways = {
-        _rule([replace(claim, outcome=turned.get(claim.kind, MET))
+    verdicts = {
+        _rule([replace(claim, outcome=flips.get(claim.kind, MET))
                if claim.outcome == INCONCLUSIVE else claim for claim in claims])[0]
-        for turned in ({}, {VALUE: MISSED}, {SHAPE: MISSED})
+        for flips in ({}, {VALUE: MISSED}, {SHAPE: MISSED})
     }  # fmt: skip
     open_ = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
-    if len(ways) > 1:
+    if len(verdicts) > 1:
         return FigureVerdict(
             verdict=INCONCLUSIVE,
             indicates=indicates,
-            reason=f"{len(open_)} of {len(claims)} claims inconclusive: {_named(open_, '')}",
+            reason=f"{len(open_)} of {len(claims)} claims inconclusive: {_list_claims(open_, '')}",
         )
-    (verdict,) = ways
+    (verdict,) = verdicts
     _, reason = _rule([claim for claim in claims if claim.outcome != INCONCLUSIVE])
     if open_:
         reason += f"; {len(open_)} inconclusive, which changes nothing"
@@ -133,41 +134,41 @@ def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
 
 
 def _rule(claims: Sequence[Claim]) -> tuple[str, str]:
-    """Return verdict and reason where no claim is inconclusive."""
+    """Return verdict and reason if no claim is inconclusive."""
     judged = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
-    left = [claim for claim in claims if claim.outcome in NO_OUTCOME]
+    without_outcome = [claim for claim in claims if claim.outcome in NO_OUTCOME]
     missed = [claim for claim in judged if claim.outcome == MISSED]
     wrong = [claim for claim in missed if claim.kind == SHAPE]
     if not judged:
-        outcomes = {claim.outcome for claim in left}
-        return NOT_JUDGED if NOT_JUDGED in outcomes else NOT_COMPARABLE, _reasons(left)
+        outcomes = {claim.outcome for claim in without_outcome}
+        return NOT_JUDGED if NOT_JUDGED in outcomes else NOT_COMPARABLE, _reasons(without_outcome)
     if wrong:
-        return CONTRADICTED, _named(wrong, "expected ")
-    if not missed and not left:
+        return CONTRADICTED, _list_claims(wrong, "expected ")
+    if not missed and not without_outcome:
         return REPRODUCED, f"{_all(judged)} met"
     if any(claim.kind == SHAPE for claim in judged) or not missed:
         parts = [f"{len(judged) - len(missed)} of {len(claims)} claims met"]
         if missed:
-            parts.append(_named(missed, "expected "))
+            parts.append(_list_claims(missed, "expected "))
         for outcome in NO_OUTCOME:
-            some = [claim for claim in left if claim.outcome == outcome]
-            if some:
-                parts.append(f"{len(some)} {outcome}: {_reasons(some)}")
+            same = [claim for claim in without_outcome if claim.outcome == outcome]
+            if same:
+                parts.append(f"{len(same)} {outcome}: {_reasons(same)}")
         return SHAPE_ONLY, "; ".join(parts)
-    return CONTRADICTED, _named(missed, "expected ")
+    return CONTRADICTED, _list_claims(missed, "expected ")
 
 
 def _all(claims: Sequence[Claim]) -> str:
     return "the only claim" if len(claims) == 1 else f"all {len(claims)} claims"
 
 
-def _named(claims: Iterable[Claim], word: str) -> str:
+def _list_claims(claims: Iterable[Claim], word: str) -> str:
     return "; ".join(
         f"{claim.text}: measured {claim.measured}, {word}{claim.reason}" for claim in claims
     )
 
 
 def _reasons(claims: Sequence[Claim]) -> str:
-    # Each reason once: why an opponent is absent, without the value that each claim has instead.
+    # Each reason once, so absent opponents without the stand-in's value, which differs by claim.
     reasons = (absent((claim.system, claim.opponent)) or claim.reason for claim in claims)
     return "; ".join(dict.fromkeys(reasons)) or "it makes no claim"

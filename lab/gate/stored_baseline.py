@@ -16,7 +16,7 @@ from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.provenance import host
 from streamlab.results.compare import CELL
-from streamlab.results.differences import by_cell, differences, told
+from streamlab.results.differences import by_cell, describe_differences, differences
 from streamlab.results.machines import compare_machines
 from streamlab.results.store import Row, Run, read_run
 
@@ -29,7 +29,7 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
     """
     found = differences(old, new, by_id=True)
     if found:
-        raise _refusal(f"{new.path} (B)", old, told(found))
+        raise _refusal(f"{new.path} (B)", old, describe_differences(found))
     before, after = by_cell(old), by_cell(new)
     if not set(before) & set(after):
         raise GateError(

@@ -21,7 +21,7 @@ from streamlab.results.fit import encodable
 from streamlab.results.machines import compare_machines
 from streamlab.results.meta import check_meta
 from streamlab.results.schema import CRASH, OOM
-from streamlab.results.store import Row, finished, list_runs, read_meta
+from streamlab.results.store import Row, list_runs, read_meta, read_trials
 
 NAMED = 3
 """Of the cells without a time, these are named."""
@@ -103,7 +103,7 @@ def _times(
         same = {name for name in wanted if _essence(meta["cells"].get(name)) == essences[name]}
         if not same or not compare_machines(meta["host"], machine).same:
             return {}
-        rows = sorted(finished(run_dir).values(), key=lambda row: int(row["order_index"]))
+        rows = sorted(read_trials(run_dir).values(), key=lambda row: int(row["order_index"]))
         took = list(_spent(rows, meta["sessions"], meta["settings"]["idle_s"]))
     except (ResultsError, AttributeError, KeyError, TypeError):  # a damaged run says nothing
         return {}

@@ -27,7 +27,7 @@ from streamlab.lab.runner.trial_row import run_one
 from streamlab.lab.trial.spec import OracleJob
 from streamlab.results import schema
 from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
-from streamlab.results.store import Row, finished, write_meta, write_table, write_trial
+from streamlab.results.store import Row, read_trials, write_meta, write_table, write_trial
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import move_old_answers
 
@@ -91,7 +91,7 @@ def run(
     """
     seal_old_run(run_dir)
     verify_run(run_dir)
-    done = finished(run_dir)
+    done = read_trials(run_dir)
     began_ns = time.monotonic_ns()
     open_session(meta)
     meta["fingerprint"] = run_fingerprint(meta)
@@ -117,7 +117,7 @@ def run(
         raise _no_space(run_dir, "a file of the run", error) from error
     finally:
         _leave(run_dir, session, meta, interrupted=interrupted, began_ns=began_ns)
-    rows = _in_order(finished(run_dir))
+    rows = _in_order(read_trials(run_dir))
     searches = Searches(cells, rows, feasible_eps=_feasible(cells, datasets)).states
     return RunResult(rows=rows, searches=searches, interrupted=interrupted)
 

@@ -1,1 +1,1 @@
-"""Figures drawn with matplotlib: the general ones of every run, one module each."""
+"""Draws the figures of reports, one module a figure; `paper` has the layout of papers' figures."""

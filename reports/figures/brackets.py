@@ -1,4 +1,4 @@
-"""Draws what searches found: from the highest rate that passed to the lowest that failed."""
+"""Draws the brackets of searches: from the highest rate that passed to the lowest that failed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,14 +16,14 @@ from streamlab.reports.search_text import Search
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98
 _AT, _CATCH_UP_AT = 0.53, 0.83  # below the top of a row, in rows
-_NARROW = 1.12  # ends of a bracket that are nearer than this would lie on each other
+_NARROW = 1.12  # below this ratio the ends of a bracket would overlap
 
 
-def bracket_range(found: Sequence[Search]) -> Range | None:
-    """Return one range of rates for all searches, or None when none found a rate."""
+def bracket_range(searches: Sequence[Search]) -> Range | None:
+    """Return a common range of rates for all searches; None without any rate."""
     values = [
         value
-        for search in found
+        for search in searches
         for value in (
             search.pass_eps,
             search.fail_eps,
@@ -31,37 +31,37 @@ def bracket_range(found: Sequence[Search]) -> Range | None:
         )
         if value
     ]
-    if not any(search.pass_eps or search.fail_eps for search in found):
+    if not any(search.pass_eps or search.fail_eps for search in searches):
         return None
     room = max((max(values) / min(values)) ** 0.25, 3.0)
     return (min(values) / room, max(values) * room)
 
 
 def bracket_panel(
-    title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
+    title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel, one row a search; a search without a rate has an empty row that says so."""
-    names = place_names(search.place for search in found)
+    """Draw a panel with a row for each search; a search without a rate gets a note instead."""
+    names = place_names(search.place for search in searches)
     axes = new_panel(
         title=title,
         subtitle="sustained rate, events/s; bracket: pass to fail, diamond: catch-up",
-        height_in=_MARGIN_IN + _ROW_IN * len(found),
+        height_in=_MARGIN_IN + _ROW_IN * len(searches),
         box=(0.25, 0.32, 0.25, 0.62),
     )
     axes.set_xscale("log")
     axes.set_xlim(*limits)
-    axes.set_ylim(len(found), 0)
+    axes.set_ylim(len(searches), 0)
     axes.set_yticks([])
     log_ticks(axes.xaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
     grid(axes, "x")
-    for row, search in enumerate(found):
+    for row, search in enumerate(searches):
         _draw(axes, row, search, names[search.name], colours[search.place.engine].light, limits)
     return with_spots(
         axes,
         (
             (eps, row + at, f"{names[search.name]}: {kind} {rate(eps).exact}")
-            for row, search in enumerate(found)
+            for row, search in enumerate(searches)
             for at, kind, eps in (
                 (_AT, "highest rate that passed", search.pass_eps),
                 (_AT, "lowest rate that failed", search.fail_eps),
@@ -73,8 +73,8 @@ def bracket_panel(
 
 
 def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
-    said = name if search.pass_eps else f"{name}: no rate was found"
-    for words, x, side in ((said, 0.0, "left"), (_value(search), 1.0, "right")):
+    label = name if search.pass_eps else f"{name}: no rate was found"
+    for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
         axes.text(
             x,
             row + 0.17,
@@ -117,7 +117,7 @@ def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: 
 
 
 def _end(axes: Axes, eps: float, at: float, colour: str, side: str, glyph: str) -> None:
-    """Draw an end as a bracket, set outwards where the ends would cover each other."""
+    """Draw an end as a bracket; `side` shifts it outwards if the ends would overlap."""
     axes.annotate(
         glyph,
         (eps, at),

@@ -17,7 +17,7 @@ _MARGIN_IN = 0.98
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One bar: J per 1,000 events of `engine`; `net_j` is the part above idle, where known."""
+    """A bar of J per 1,000 events; `net_j` is the part above idle, if known."""
 
     name: str
     engine: str
@@ -26,7 +26,7 @@ class Bar:
 
 
 def energy_panel(title: str, bars: Sequence[Bar], colours: Mapping[str, Colour]) -> Panel:
-    """Draw one panel with at least one bar, on an axis from zero."""
+    """Draw a panel of one or more bars, on an axis from zero."""
     axes = new_panel(
         title=title,
         subtitle="J per 1,000 events; whole bar: gross, solid part: net of idle",

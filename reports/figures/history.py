@@ -1,7 +1,7 @@
-"""Draws a cell over the runs of a machine: medians with their intervals, and steps, as plain SVG.
+"""Draws a cell over the runs of a machine as plain SVG: medians with their intervals, and steps.
 
-Written by hand rather than by matplotlib, as timelines are: a history has a small drawing for each
-cell. Colours are the page's variables.
+It writes SVG directly, as `timeline` does, since a history has a small drawing for each cell and
+matplotlib would be slow. Colours are the page's CSS variables.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ def draw_history(
     """Return the SVG element.
 
     Args:
-        track: with at least one point.
-        runs: names of all runs, in order of time; every drawing of a page has the same axis.
-        write: writes a value with its unit.
-        alt: what it shows, for those who cannot see it.
+        track: a track with at least one point.
+        runs: names of all runs, in order of time; all drawings of a page share this axis.
+        write: formats a value with its unit.
+        alt: text alternative of the drawing.
     """
     low = min(point.low for point in track.points)
     high = max(point.high for point in track.points)
@@ -81,7 +81,7 @@ def _grid(
 
 
 def _bar(point: Point, x: float, y: Callable[[float], float]) -> str:
-    """Draw the interval as a thick bar, a mere range as a thin one, and the median as a dot."""
+    """Draw an interval as a thick bar, a range as a thin bar, and the median as a dot."""
     width = 4 if point.is_interval else 1.2
     return (
         f'<path d="M{x:.1f},{y(point.low):.1f}V{y(point.high):.1f}" stroke="var(--muted)" '

@@ -1,35 +1,35 @@
-"""Places labels beside the points they name so that none covers another."""
+"""Places labels next to their points without overlaps."""
 
 from collections.abc import Sequence
 
 
-def spread(wanted: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
-    """Move positions as little as needed until neighbours are at least `gap` apart.
+def spread(preferred: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
+    """Move positions as little as possible until neighbours are at least `gap` apart.
 
-    Order is kept. Where there is not room for all between `low` and `high`, they are laid out
-    evenly over that range, closer than `gap`.
+    Keeps the order. Without enough room between `low` and `high`, spaces the positions evenly over
+    that range, closer than `gap`.
 
     Returns:
-        The new positions, in the order of `wanted`.
+        The new positions, in the order of `preferred`.
     """
-    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    order = sorted(range(len(preferred)), key=lambda index: preferred[index])
     if not order:
         return []
     if gap * (len(order) - 1) > high - low:
         step = (high - low) / (len(order) - 1)
         placed = [low + step * rank for rank in range(len(order))]
     else:
-        placed = _relax([wanted[index] for index in order], gap, low, high)
-    result = [0.0] * len(wanted)
+        placed = _relax([preferred[index] for index in order], gap, low, high)
+    result = [0.0] * len(preferred)
     for rank, index in enumerate(order):
         result[index] = placed[rank]
     return result
 
 
-def _relax(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Merge neighbours that are too close into blocks centred on the mean of what they want."""
-    blocks: list[list[float]] = []  # [sum over members of (wanted - gap * place in block), size]
-    for position in wanted:
+def _relax(preferred: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Merge neighbours that are too close into blocks, centred on their mean preferred position."""
+    blocks: list[list[float]] = []  # [sum over members of (preferred - gap * place in block), size]
+    for position in preferred:
         blocks.append([position, 1])
         while len(blocks) > 1 and _start(blocks[-1], gap, low, high) < (
             _start(blocks[-2], gap, low, high) + gap * blocks[-2][1]
@@ -45,6 +45,6 @@ def _relax(wanted: Sequence[float], gap: float, low: float, high: float) -> list
 
 
 def _start(block: Sequence[float], gap: float, low: float, high: float) -> float:
-    """Return where a block begins: its members want `first + gap * place`, within the range."""
+    """Return the start of a block within the range; member k lies at `start + gap * k`."""
     total, size = block
     return min(max(total / size, low), high - gap * (size - 1))

@@ -1,4 +1,4 @@
-"""Draws the p50 and p99 latency of every cell of one workload, one row a cell."""
+"""Draws the p50 and p99 latency of the cells of a workload, one row a cell."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import short_names
-from streamlab.reports.figures.spots import Panel, told, with_spots
-from streamlab.reports.figures.time_axis import Range, beside, range_of, time_ticks
+from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
+from streamlab.reports.figures.time_axis import Range, annotate_time, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
@@ -19,7 +19,7 @@ _MARGIN_IN = 0.94
 
 
 def shared_range(cells: Sequence[Cell]) -> Range | None:
-    """Return one range of latency in ns for all cells, or None when no cell has a latency."""
+    """Return a common range of latency in ns for all cells; None without any latency."""
     return range_of(
         value
         for cell in cells
@@ -32,7 +32,7 @@ def shared_range(cells: Sequence[Cell]) -> Range | None:
 def latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel. Cells whose engine stamps no outputs are left out."""
+    """Draw a panel, without cells whose engine stamps no outputs."""
     stamped = [cell for cell in cells if cell.latency_p50_ns or cell.latency_p99_ns]
     names = short_names(cells)
     labels = {c.name: f"{names[c.series]}, {counted_workers(c.workers)}" for c in stamped}
@@ -54,7 +54,11 @@ def latency_panel(
     return with_spots(
         axes,
         (
-            (quantity.median, row, f"{labels[cell.name]}: {kind} {told(quantity, duration)}")
+            (
+                quantity.median,
+                row,
+                f"{labels[cell.name]}: {kind} {describe_spread(quantity, duration)}",
+            )
             for row, cell in enumerate(stamped)
             for kind, quantity in (("p50", cell.latency_p50_ns), ("p99", cell.latency_p99_ns))
             if quantity
@@ -95,6 +99,6 @@ def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:
             **style,
         )
     if p50:
-        beside(axes, (p50.median, row), p50.median, shift_pt=-6, side="right")
+        annotate_time(axes, (p50.median, row), p50.median, shift_pt=-6, side="right")
     if p99:
-        beside(axes, (p99.median, row), p99.median, shift_pt=6, side="left")
+        annotate_time(axes, (p99.median, row), p99.median, shift_pt=6, side="left")

@@ -1,4 +1,4 @@
-"""Draws latency against load: p50 and p99 at shares of each engine's own sustainable rate."""
+"""Draws latency against load: p50 and p99 at shares of each engine's sustainable rate."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from streamlab.reports.figures.labels import spread as place
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import place_names
-from streamlab.reports.figures.spots import Panel, told, with_spots
+from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
 from streamlab.reports.figures.time_axis import Range, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour
@@ -20,11 +20,11 @@ _LABEL_GAP_IN = 0.155
 _HEIGHT_IN = 3.3
 
 
-def level_range(found: Sequence[Search]) -> Range | None:
-    """Return one range of latency in ns for all levels, or None when there are none."""
+def level_range(searches: Sequence[Search]) -> Range | None:
+    """Return a common range of latency in ns for all levels; None without any."""
     values = [
         quantity.median
-        for search in found
+        for search in searches
         for level in search.levels
         for quantity in (level.cell.latency_p50_ns, level.cell.latency_p99_ns)
         if quantity
@@ -33,11 +33,11 @@ def level_range(found: Sequence[Search]) -> Range | None:
 
 
 def level_panel(
-    title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
+    title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel. Searches without levels are left out."""
-    drawn = [search for search in found if any(_p50(x) or _p99(x) for x in search.levels)]
-    names = place_names(search.place for search in found)
+    """Draw a panel, without searches that have no levels."""
+    drawn = [search for search in searches if any(_p50(x) or _p99(x) for x in search.levels)]
+    names = place_names(search.place for search in searches)
     axes = new_panel(
         title=title,
         subtitle="latency from due time by load; solid, disc: p99, dashed, ring: p50",
@@ -69,7 +69,7 @@ def level_panel(
                 level.share,
                 quantity.median,
                 f"{names[search.name]} at {level.share:.0%}, {rate(level.rate_eps).exact}: "
-                f"{kind} {told(quantity, duration)}",
+                f"{kind} {describe_spread(quantity, duration)}",
             )
             for search in drawn
             for level in search.levels
@@ -80,12 +80,12 @@ def level_panel(
 
 
 def _apart(shares: Sequence[float]) -> list[float]:
-    """Leave out ticks whose labels would touch: 90 and 95 % do not fit."""
-    kept: list[float] = []
+    """Remove ticks whose labels would touch: 90 and 95 % do not fit."""
+    ticks: list[float] = []
     for share in shares:
-        if not kept or share - kept[-1] > 0.07:
-            kept.append(share)
-    return kept
+        if not ticks or share - ticks[-1] > 0.07:
+            ticks.append(share)
+    return ticks
 
 
 def _p50(level: Level) -> Spread | None:
@@ -97,7 +97,7 @@ def _p99(level: Level) -> Spread | None:
 
 
 def _line(axes: Axes, search: Search, which: object, kind: str, colour: str) -> float | None:
-    """Draw one line and return its last value, where its label belongs; None without a point."""
+    """Draw a line and return its last value, for the label; None without a point."""
     assert callable(which)
     points = [(x, which(x)) for x in search.levels if which(x) is not None]
     if not points:

@@ -1,4 +1,4 @@
-"""Draws the latency of cells under an offered load: from the due time, and service beside it."""
+"""Draws the latency of cells under an offered load: from due time, and service latency."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import short_names
-from streamlab.reports.figures.spots import Mark, Panel, told, with_spots
-from streamlab.reports.figures.time_axis import Range, beside, range_of, time_ticks
+from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
+from streamlab.reports.figures.time_axis import Range, annotate_time, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
 from streamlab.reports.palette import INK, MUTED, PAPER, Colour
 from streamlab.reports.summary import Cell
-from streamlab.reports.verdicts import marked
+from streamlab.reports.verdicts import with_mark
 from streamlab.results.query import Spread
 
 _ROW_IN = 0.6
@@ -21,7 +21,7 @@ _DUE, _SERVICE = 0.45, 0.73  # below the top of a row, in rows
 
 
 def offered_range(cells: Sequence[Cell]) -> Range | None:
-    """Return one range of latency in ns for all cells, or None when no cell has a latency."""
+    """Return a common range of latency in ns for all cells; None without any latency."""
     return range_of(
         value
         for cell in cells
@@ -32,14 +32,14 @@ def offered_range(cells: Sequence[Cell]) -> Range | None:
 
 
 def has_latency(cell: Cell) -> bool:
-    """Tell whether there is anything to draw for a cell."""
+    """Return whether a cell has any latency to draw."""
     return any(quantity is not None for quantity in (*_due(cell), *_service(cell)))
 
 
 def offered_latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw one panel, one row a cell. Cells without a latency are left out."""
+    """Draw a panel with a row for each cell that has a latency."""
     shown = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
     axes = new_panel(
@@ -57,7 +57,9 @@ def offered_latency_panel(
     marks: list[Mark] = []
     for row, cell in enumerate(shown):
         load = cell.load.label if cell.load else ""
-        name = marked(f"{names[cell.series]}, {counted_workers(cell.workers)}, {load}", cell.status)
+        name = with_mark(
+            f"{names[cell.series]}, {counted_workers(cell.workers)}, {load}", cell.status
+        )
         axes.text(
             0.0,
             row + 0.13,
@@ -74,7 +76,7 @@ def offered_latency_panel(
         _pair(axes, row + _DUE, _due(cell), colour, "o", hollow=hollow)
         _pair(axes, row + _SERVICE, _service(cell), MUTED.light, "s", hollow=hollow)
         marks += [
-            (spread.median, row + at, f"{name}: {kind} {which} {told(spread, duration)}")
+            (spread.median, row + at, f"{name}: {kind} {which} {describe_spread(spread, duration)}")
             for at, kind, pair in (
                 (_DUE, "latency from due time", _due(cell)),
                 (_SERVICE, "service latency", _service(cell)),
@@ -111,9 +113,9 @@ def _pair(
             **style,
         )
     if p50:
-        beside(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
+        annotate_time(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
     if p99:
-        beside(axes, (p99.median, at), p99.median, shift_pt=6, side="left")
+        annotate_time(axes, (p99.median, at), p99.median, shift_pt=6, side="left")
 
 
 def _due(cell: Cell) -> tuple[Spread | None, Spread | None]:

@@ -1,4 +1,4 @@
-"""Makes the frame of a figure and writes it to disk; the look that all figures share is here."""
+"""Makes the frame of a figure in the common style of all figures, and writes figures to disk."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -14,8 +14,8 @@ from streamlab.reports.palette import GRID, INK, MUTED, PAPER
 WIDTH_IN = 4.4
 
 RC: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's colours
-    "svg.hashsalt": "stream-lab",  # element ids must not change from one rendering to the next
+    "svg.fonttype": "none",  # text stays text: searchable, and in the page's colours
+    "svg.hashsalt": "stream-lab",  # keeps element ids equal from one rendering to the next
 }
 
 
@@ -23,9 +23,9 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
     """Return empty axes with a title above and only the lines that help reading.
 
     Args:
-        title: set in bold at the top left.
-        subtitle: the vertical quantity and its unit, and what the marks are.
-        height_in: height of the figure.
+        title: title, in bold at the top left.
+        subtitle: the vertical quantity, its unit, and the meaning of the marks.
+        height_in: height of the figure in inches.
         box: left, bottom, right and top margins of the axes, in inches.
     """
     figure = Figure(figsize=(WIDTH_IN, height_in), facecolor=PAPER.light)
@@ -60,14 +60,14 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
 
 
 def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
-    """Draw faint lines across the axis that is read off."""
+    """Draw faint grid lines for an axis."""
     axes.grid(visible=True, axis=axis, which="major", color=GRID.light, linewidth=0.8)
 
 
 def save(axes: Axes, stem: Path) -> str:
-    """Write `<stem>.svg` and `<stem>.png` and return the SVG text.
+    """Write `<stem>.svg` and `<stem>.png`, and return the SVG text.
 
-    The same figure gives the same bytes.
+    Equal figures give equal bytes.
     """
     figure = axes.figure
     assert isinstance(figure, Figure)
@@ -82,7 +82,7 @@ def save(axes: Axes, stem: Path) -> str:
 
 
 def as_svg(axes: Axes) -> str:
-    """Return a figure as SVG text; the same figure gives the same text."""
+    """Return a figure as SVG text; equal figures give equal texts."""
     figure, file = axes.figure, StringIO()
     assert isinstance(figure, Figure)
     with mpl.rc_context(RC):

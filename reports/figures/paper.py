@@ -1,7 +1,7 @@
 """Draws panels in the layout of a paper: lines with spreads, bands, steps, and published marks.
 
-Measured lines are solid and coloured; what a paper published is hollow or hatched, grey, and has a
-legend of its own, so that nobody takes one for the other.
+Measured lines are solid and coloured. Published numbers are hollow or hatched, mostly grey, and have a
+separate legend, to avoid confusion.
 """
 
 import math
@@ -26,9 +26,9 @@ from streamlab.reports.palette import INK, MUTED, PAPER, slot
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.54, 0.62
 _TITLE_IN = 0.17
-"""Above a row with titles that stands below another, whose axes are labelled there."""
+"""Height for the panel titles of a row below another row, whose axes have labels there."""
 _HEADING_CHARACTERS_PER_IN = 10.5
-"""Of the figure's title: a figure of one narrow panel is as wide as its title."""
+"""Width of the figure's title: a figure of one narrow panel is as wide as its title."""
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
 _NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
 _MARK_SIZE = 7.0
@@ -37,7 +37,7 @@ _WORDS_TOP, _WORDS_SIZE, _WORDS_SPACING = 0.97, 6.8, 1.3
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A median with the smallest and largest repetition; `open` marks more instances than cores."""
+    """A median with the smallest and largest repetition; `open`: more instances than cores."""
 
     x: float
     mid: float
@@ -48,13 +48,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What was measured. `colour` is a slot of the palette.
+    """A measured line; `colour` is a slot of the palette.
 
     Attributes:
-        points: by x; without a value there is no point.
-        style: `line` with marks, `steps` that hold until the next point, `plain` without marks, or
-            `marks` alone; `band`: low to high alone.
-        band: whether low to high is a shaded region of its own, not the spread of repetitions.
+        points: points by x.
+        style: `line` with marks, `steps` that hold until the next point, `plain` without marks,
+            `marks` alone, or `band`: only the region from low to high.
+        band: whether low to high is a shaded region instead of the spread of repetitions.
     """
 
     name: str
@@ -66,9 +66,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What was published: a number at x, or from low to high across the panel where x is None.
+    """A published number: at x, or from low to high across the panel if x is None.
 
-    `colour` is the slot of the series that it belongs to; None: grey.
+    `colour` is the slot of its series; None: grey.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shade:
-    """A stretch of the horizontal axis, e.g. a transition."""
+    """A shaded range of the horizontal axis, for example a transition."""
 
     name: str
     begin: float
@@ -89,16 +89,16 @@ class Shade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes.
+    """A pair of axes.
 
     Attributes:
-        words: published numbers that have no place on the axes, e.g. quotients of two lines.
-        ticks: where the horizontal axis has ticks; None: chosen.
-        tick_names: what is written at them, for categories; None: their numbers.
-        span: values that the vertical axis has room for, so that panels can be compared.
-        empty: what to say where there are no lines.
-        whole: whether values are counts with few values: ticks at whole numbers only.
-        write: writes vertical values; None: short counts.
+        words: published numbers without a place on the axes, for example quotients of two lines.
+        ticks: ticks of the horizontal axis; None: automatic.
+        tick_names: labels of the ticks, for categories; None: their numbers.
+        span: values that the vertical axis must include, so that panels are comparable.
+        empty: text of a panel without lines.
+        whole: whether ticks are at whole numbers only, for small counts.
+        write: formats vertical values; None: short counts.
     """
 
     title: str
@@ -119,7 +119,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Panels in rows, of the same number or fewer, and how large."""
+    """Rows of panels with their sizes in inches; rows may have different lengths."""
 
     title: str
     rows: Sequence[Sequence[Panel]]
@@ -129,7 +129,7 @@ class Layout:
 
 
 def draw(layout: Layout) -> Figure:
-    """Draw the panels, one legend for what was measured and one for what was published."""
+    """Draw the panels, a legend of measured lines and a legend of published numbers."""
     columns = max(len(row) for row in layout.rows)
     width = max(
         columns * (layout.width_in + _GAP_IN) + 0.25,
@@ -172,7 +172,7 @@ def draw(layout: Layout) -> Figure:
 
 
 def subtitle(figure: Figure, text: str) -> None:
-    """Write a line below the title, such as the verdict."""
+    """Write a line below the title, for example the verdict."""
     width, height = figure.get_size_inches()
     figure.text(
         0.12 / width, 1 - 0.3 / height, text, size=8, color=INK.light, va="top", parse_math=False
@@ -180,7 +180,7 @@ def subtitle(figure: Figure, text: str) -> None:
 
 
 def add_notes(figure: Figure, notes: Sequence[str]) -> None:
-    """Write further notes below those that a drawing has; it grows by as much as they need."""
+    """Write further notes below a drawing's notes, and enlarge the drawing for them."""
     width, height = figure.get_size_inches()
     text = "\n".join(fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in notes)
     if not text:
@@ -200,9 +200,9 @@ def add_notes(figure: Figure, notes: Sequence[str]) -> None:
     for axes in figure.axes:
         x, y, wide, high = axes.get_position().bounds
         axes.set_position((x, raised(y), wide, high * height / taller))
-    for written in figure.texts:
-        x, y = written.get_position()
-        written.set_position((x, raised(y)))
+    for note_text in figure.texts:
+        x, y = note_text.get_position()
+        note_text.set_position((x, raised(y)))
     for legend, (x, y) in zip(figure.legends, anchors, strict=True):
         legend.set_bbox_to_anchor((x, raised(y)))
     figure.text(
@@ -212,8 +212,8 @@ def add_notes(figure: Figure, notes: Sequence[str]) -> None:
 
 
 def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Write the figure; the same figure gives the same bytes."""
-    unsaid: dict[str, dict[str, None]] = {
+    """Write the figure in these formats; equal figures give equal bytes."""
+    no_metadata: dict[str, dict[str, None]] = {
         "png": {"Software": None},
         "svg": {"Date": None, "Creator": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -222,13 +222,13 @@ def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, .
     with mpl.rc_context(RC):
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
-            figure.savefig(path, format=kind, dpi=160, metadata=unsaid[kind])
+            figure.savefig(path, format=kind, dpi=160, metadata=no_metadata[kind])
             paths.append(path)
     return tuple(paths)
 
 
 def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
-    """Draw a panel; `word_lines`: lines of words that it leaves room for."""
+    """Draw a panel with room for `word_lines` lines of words."""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(MUTED.light)
@@ -264,10 +264,10 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) 
     values = [v for line in shown for p in line.points for v in (p.low, p.high) if math.isfinite(v)]
     values += [v for m in panel.marks for v in (m.low, m.high) if math.isfinite(v)]
     values += panel.span
-    known = [v for v in values if v > 0]
-    if panel.log_y and known:
+    positive = [v for v in values if v > 0]
+    if panel.log_y and positive:
         axes.set_yscale("log")
-        low, high = min(known) / 1.6, max(known) * (1.4 if words_share else 2.2)
+        low, high = min(positive) / 1.6, max(positive) * (1.4 if words_share else 2.2)
         axes.set_ylim(low, low * (high / low) ** (1 / (1 - words_share)))
         log_ticks(axes.yaxis)
         axes.yaxis.set_minor_locator(NullLocator())
@@ -293,7 +293,7 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) 
 
 
 def _words_share(axes: Axes, lines: int) -> float:
-    """Return the share of the panel's height that so many lines of words take, at the top."""
+    """Return the share of the panel's height that lines of words take at the top."""
     if not lines:
         return 0.0
     height_in = axes.bbox.height / axes.figure.dpi
@@ -306,13 +306,13 @@ def _line(axes: Axes, line: Line) -> None:
     x = [point.x for point in line.points]
     mid = [point.mid for point in line.points]
     low, high = [p.low for p in line.points], [p.high for p in line.points]
-    where = "steps-post" if line.style == "steps" else "default"
+    drawstyle = "steps-post" if line.style == "steps" else "default"
     if line.band:
         step: Literal["post"] | None = "post" if line.style == "steps" else None
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, step=step)
     if line.style not in ("marks", "band"):
         width = 1.5 if line.style == "line" else 1.1
-        axes.plot(x, mid, color=colour, linewidth=width, drawstyle=where, zorder=3)
+        axes.plot(x, mid, color=colour, linewidth=width, drawstyle=drawstyle, zorder=3)
     if line.style in ("line", "marks"):
         if not line.band:
             axes.vlines(x, low, high, color=colour, linewidth=1.0, zorder=3)
@@ -328,7 +328,7 @@ def _mark(axes: Axes, mark: Mark) -> None:
     if mark.x is not None:
         low, high = mark.low, mark.high
         axes.plot([mark.x, mark.x], [low, high], color=ink, linewidth=1.0, zorder=5)
-        # A range has ends, and no point in between that anybody published.
+        # Only the ends of a range are published, no point in between.
         axes.plot(
             [mark.x, mark.x], [low, high], marker="D" if low == high else "_", linestyle="none",
             markersize=_MARK_SIZE, markerfacecolor="none", markeredgecolor=ink,
@@ -345,31 +345,31 @@ def _mark(axes: Axes, mark: Mark) -> None:
 
 
 def _handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D | Patch]]:
-    """Return the entries of both legends: what was measured, and what was published."""
+    """Return the entries of both legends: measured and published."""
     panels = [panel for row in layout.rows for panel in row]
     lines = {line.name: line for panel in panels for line in panel.lines if line.points}
     marks = {mark.name: mark for panel in panels for mark in panel.marks}
     shades = {shade.name: shade for panel in panels for shade in panel.shades}
-    own: list[Line2D | Patch] = [_handle(line) for line in lines.values()]
-    own += [Patch(color=MUTED.light, alpha=0.12, label=name) for name in shades]
+    measured: list[Line2D | Patch] = [_handle(line) for line in lines.values()]
+    measured += [Patch(color=MUTED.light, alpha=0.12, label=name) for name in shades]
     if any(point.open for line in lines.values() for point in line.points):
-        own.append(
+        measured.append(
             Line2D(
                 [], [], marker="o", linestyle="none", markersize=4.6, label="beyond the cores",
                 markerfacecolor=PAPER.light, markeredgecolor=MUTED.light,
             )
         )  # fmt: skip
-    return own, [_published(mark) for mark in marks.values()]
+    return measured, [_published(mark) for mark in marks.values()]
 
 
 def _in_columns(entries: Sequence[Line2D | Patch], width_in: float) -> int:
-    """Return how many entries of a legend fit beside each other."""
+    """Return the number of a legend's columns that fit the width."""
     widest = max((len(str(entry.get_label())) for entry in entries), default=1)
     return max(1, min(len(entries), int(width_in / (0.5 + 0.062 * widest))))
 
 
 def _legend_in(layout: Layout, width_in: float) -> float:
-    """Return the height that both legends need."""
+    """Return the height of both legends in inches."""
     return sum(
         _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(part) / _in_columns(part, width_in))
         for part in _handles(layout)
@@ -379,9 +379,9 @@ def _legend_in(layout: Layout, width_in: float) -> float:
 
 def _legends(figure: Figure, layout: Layout, bottom_in: float) -> None:
     width, height = figure.get_size_inches()
-    own, theirs = _handles(layout)
+    measured, published = _handles(layout)
     at = bottom_in
-    for entries, title in ((theirs, "published"), (own, "measured here")):
+    for entries, title in ((published, "published"), (measured, "measured here")):
         if not entries:
             continue
         columns = _in_columns(entries, width)

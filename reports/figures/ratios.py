@@ -21,14 +21,14 @@ _LEFT_IN, _RIGHT_IN, _BOTTOM_IN, _TOP_IN = 0.15, 0.15, 0.42, 0.62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One ratio.
+    """The ratio of a cell.
 
     Attributes:
-        name: of the cell.
+        name: name of the cell.
         ratio: new over old.
-        low, high: ends of its interval; None where there is none.
+        low, high: ends of its interval; None without one.
         tone: 1 better, -1 worse, 0 neither.
-        said: beside the mark, for example `+9.8 %`.
+        label: text next to the mark, for example `+9.8 %`.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Bar:
     low: float | None
     high: float | None
     tone: int
-    said: str
+    label: str
 
 
 def draw_ratios(
@@ -52,10 +52,10 @@ def ratio_panel(
     """Draw ratios on a logarithmic axis around 1.
 
     Args:
-        bars: at least one, top to bottom.
-        title: of the panel.
-        subtitle: what is divided by what, and what the marks are.
-        mark: a warning set across the drawing; None: none.
+        bars: one or more ratios, from top to bottom.
+        title: title of the panel.
+        subtitle: the definition of the ratio, and the meaning of the marks.
+        mark: a warning at the top right; None: no warning.
     """
     height = _TOP_IN + _BOTTOM_IN + 2 * _ROW_IN * len(bars)
     box = (_LEFT_IN, _BOTTOM_IN, _RIGHT_IN, _TOP_IN)
@@ -102,7 +102,7 @@ def _bar(axes: Axes, bar: Bar, index: int) -> None:
     axes.plot([bar.ratio], [at], marker="o", markersize=5, color=colour)
     for words, x, side, weight in (
         (bar.name, 0.0, "left", "normal"),
-        (bar.said, 1.0, "right", "bold"),
+        (bar.label, 1.0, "right", "bold"),
     ):
         axes.text(
             x,
@@ -122,7 +122,7 @@ def _bar(axes: Axes, bar: Bar, index: int) -> None:
 def _ticks(axes: Axes, reach: float) -> None:
     steps = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
     outer = [step for step in steps if step <= reach][-1:]
-    # A second pair about half-way out, where there is room for it.
+    # A second pair about half-way out, if there is room.
     inner = [step for step in steps if outer and step <= outer[0] ** 0.6][-1:]
     places = [1.0, *(place for step in inner + outer for place in (1 / step, step))]
     axes.set_xticks(places, [f"{place:.3g} \N{MULTIPLICATION SIGN}" for place in places])

@@ -1,4 +1,4 @@
-"""Names the lines of a figure as briefly as the other lines allow."""
+"""Names the lines of a figure as briefly as possible without ambiguity."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ Series = tuple[str, str, int | None, str]
 
 
 def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
-    """Return a name per series: its tag, and engine, variant or batch where these tell it apart."""
+    """Return a name per series: its tag, and engine, variant or batch if they distinguish it."""
     series = list(dict.fromkeys(cell.series for cell in cells))
     engines = {engine for engine, _, _, _ in series}
     names: dict[Series, str] = {}
@@ -27,17 +27,17 @@ def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
 
 
 def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
-    """Return a name per cell, by its id: engine, and only what tells it apart from the others."""
+    """Return a name per cell id: the engine, and only the parts that distinguish the cells."""
     distinct = list({cell.name: cell for cell in cells}.values())
     names = short_names(distinct)
     varied = len({cell.workers for cell in distinct}) > 1
     loads = {cell.load.label for cell in distinct if cell.load}
-    found: dict[str, str] = {}
+    by_id: dict[str, str] = {}
     for cell in distinct:
         parts = [names[cell.series]]
         if varied:
             parts.append(f"w{cell.workers}")
         if len(loads) > 1 and cell.load:
             parts.append(cell.load.label)
-        found[cell.name] = " ".join(parts)
-    return found
+        by_id[cell.name] = " ".join(parts)
+    return by_id

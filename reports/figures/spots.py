@@ -1,4 +1,4 @@
-"""Remembers what the marks of a figure stand for, so that a page can tell their exact values."""
+"""Records the places and exact values of a figure's marks, so that a page can show them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from streamlab.results.query import Spread
 _POINTS_PER_INCH = 72  # matplotlib's SVG files are in points
 
 Mark = tuple[float, float, str]
-"""A place in the axes' own coordinates, and what stands there."""
+"""A place in data coordinates, and the text of its mark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """A mark of a figure: its place from the top left, in units of the SVG, and what it says."""
+    """A mark of a figure: its place from the top left in units of the SVG, and its text."""
 
     x: float
     y: float
@@ -26,14 +26,14 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A figure that was drawn, and its marks."""
+    """A drawn figure with its marks."""
 
     axes: Axes
     spots: tuple[Spot, ...]
 
 
 def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
-    """Return the panel of axes whose limits will not change any more."""
+    """Return the panel of axes with their marks; later changes of the limits would misplace these."""
     figure = axes.figure
     assert isinstance(figure, Figure)
     scale, height = _POINTS_PER_INCH / figure.dpi, figure.get_figheight() * _POINTS_PER_INCH
@@ -44,8 +44,8 @@ def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
     return Panel(axes=axes, spots=tuple(spots))
 
 
-def told(spread: Spread, write: Callable[[float], Quantity]) -> str:
-    """Write a median exactly, with its range where there is one."""
+def describe_spread(spread: Spread, write: Callable[[float], Quantity]) -> str:
+    """Format a median exactly, with its range if it has one."""
     middle = write(spread.median).exact
     if spread.n == 1:
         return f"{middle} (one process)"

@@ -1,4 +1,4 @@
-"""Draws throughput against parallelism for one workload: repetitions as dots, medians as lines."""
+"""Draws throughput against parallelism for a workload: repetitions as dots, medians as lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from streamlab.reports.figures.labels import spread
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import Series, short_names
-from streamlab.reports.figures.spots import Mark, Panel, told, with_spots
+from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
 from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
 
 _LABEL_GAP_IN = 0.155
-_LETTER_IN = 0.062  # width of one, on average, at 8 points
-_LOG_FROM_RATIO = 20.0  # past about a decade the slower lines of a linear plot lie on the axis
+_LETTER_IN = 0.062  # average width of a letter at 8 points
+_LOG_FROM_RATIO = 20.0  # beyond about a decade, the slower lines of a linear plot lie on the axis
 
 _DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The vertical scale that all panels of a report share, so that they can be compared."""
+    """The vertical scale that all panels of a report share, so that they are comparable."""
 
     log: bool
     low: float
@@ -31,7 +31,7 @@ class Scale:
 
 
 def shared_scale(cells: Sequence[Cell]) -> Scale | None:
-    """Return one scale for all repetitions of all cells, or None when no cell has a number."""
+    """Return a common scale for all repetitions of all cells; None without any number."""
     values = [v for c in cells if c.throughput_eps for v in c.throughput_eps.values if v > 0]
     if not values:
         return None
@@ -44,7 +44,7 @@ def shared_scale(cells: Sequence[Cell]) -> Scale | None:
 def throughput_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], scale: Scale
 ) -> Panel:
-    """Draw one panel. Cells without a number are left out; the tables of the report show them."""
+    """Draw a panel, without cells that have no number; the report's tables show those."""
     rated = [cell for cell in cells if cell.throughput_eps is not None]
     every = short_names(cells)
     names = {cell.series: every[cell.series] for cell in rated}
@@ -68,7 +68,7 @@ def _marks(cell: Cell, names: Mapping[Series, str]) -> list[Mark]:
     if spread is None:
         return []
     name = f"{names[cell.series]}, {counted_workers(cell.workers)}"
-    marks = [(float(cell.workers), spread.median, f"{name}: {told(spread, rate)}")]
+    marks = [(float(cell.workers), spread.median, f"{name}: {describe_spread(spread, rate)}")]
     if spread.n > 1:
         marks += [
             (float(cell.workers), value, f"{name}, repetition {place}: {rate(value).exact}")
@@ -102,7 +102,7 @@ def _draw(
     colours: Mapping[str, Colour],
     names: Mapping[Series, str],
 ) -> tuple[float, float]:
-    """Draw one series and return its last median, where its label belongs."""
+    """Draw a series and return its last point, for the label."""
     members = sorted((c for c in cells if c.series == series), key=lambda c: c.workers)
     colour = colours[series[0]].light
     alike = sorted((s for s in names if s[0] == series[0]), key=lambda s: -_fastest(cells, s))

@@ -1,4 +1,4 @@
-"""Makes a logarithmic axis of times, and writes times beside marks."""
+"""Makes logarithmic axes of times, and writes times next to marks."""
 
 from collections.abc import Iterable
 
@@ -11,21 +11,21 @@ from streamlab.reports.palette import MUTED
 
 Range = tuple[float, float]
 
-_LITTLE = 60.0  # below two decades or so, powers of ten alone may be a single tick
+_LITTLE = 60.0  # below about two decades, powers of ten alone may give a single tick
 
 
 def range_of(values: Iterable[float]) -> Range | None:
-    """Return a range in ns with room on either side for values written beside the marks."""
-    known = list(values)
-    if not known:
+    """Return a range in ns with room on either side for values next to the marks; None if empty."""
+    numbers = list(values)
+    if not numbers:
         return None
-    low, high = max(min(known), 1.0), max(*known, 1.0)
+    low, high = max(min(numbers), 1.0), max(*numbers, 1.0)
     room = max((high / low) ** 0.22, 3.0)
     return (low / room, high * room)
 
 
 def log_ticks(axis: Axis) -> None:
-    """Give a logarithmic axis few ticks, but more than one where it spans little."""
+    """Give a logarithmic axis few ticks, but more than one on a short range."""
     low, high = axis.get_view_interval()
     axis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _LITTLE else (1.0,), numticks=7)
@@ -39,8 +39,10 @@ def time_ticks(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(_tick))
 
 
-def beside(axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str) -> None:
-    """Write a time beside the mark at `at`."""
+def annotate_time(
+    axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str
+) -> None:
+    """Write a time next to the mark at `at`."""
     axes.annotate(
         duration(ns).text,
         at,

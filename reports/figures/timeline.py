@@ -1,7 +1,7 @@
-"""Draws a trial over time: small panels above each other on one time axis, as plain SVG.
+"""Draws a trial over time as plain SVG: small panels above each other on one time axis.
 
-Written by hand rather than by matplotlib: a report may hold dozens, and these are small and quick.
-Colours are the page's variables.
+It writes SVG directly, since a report may hold dozens of timelines, and matplotlib's would be large and
+slow. Colours are the page's CSS variables.
 """
 
 import math
@@ -25,9 +25,9 @@ _DASHES = ("", "4 2", "1 2", "6 2 1 2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One quantity: lines by name; the last line has the engine's colour, the others are grey.
+    """A quantity with its lines by name; the last line has the engine's colour, the others are grey.
 
-    Round ticks are round in `unit`.
+    Ticks are round numbers of `unit`.
     """
 
     title: str
@@ -41,10 +41,10 @@ def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: boo
     """Return the SVG element.
 
     Args:
-        timeline: what to draw; quantities without a value are left out.
+        timeline: the trial; omits quantities without values.
         colour: CSS colour of the main line of each panel.
-        alt: what it shows, for those who cannot see it.
-        scaled: whether to tell values, at the vertical axes and of each point: not for what was
+        alt: text alternative of the drawing.
+        scaled: whether to show values at the vertical axes and points; False for trials that are
             not verified.
     """
     panels = _panels(timeline)
@@ -97,7 +97,7 @@ def _panels(timeline: TrialTimeline) -> list[Panel]:
 
 def _phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
     parts = []
-    free = float(_LEFT)  # where the next label may begin: short phases lie close together
+    free = float(_LEFT)  # earliest start of the next label: short phases are close together
     for span in spans:
         begin, end = x(span.begin_s), x(span.end_s)
         shade = _SHADED.get(span.name, 0.0)
@@ -160,14 +160,14 @@ def _panel(
 
 
 def _values(panel: Panel, name: str, line: Values) -> str:
-    """Return what a line says at each point, for the page's script; empty where unknown."""
-    which = panel.title if len(panel.lines) == 1 else f"{panel.title} {name}"
-    said = "|".join("" if value is None else panel.write(value).text for value in line)
-    return f' data-name="{escape(which)}" data-values="{escape(said)}"'
+    """Return the values of a line as attributes for the page's script; empty if unknown."""
+    quantity = panel.title if len(panel.lines) == 1 else f"{panel.title} {name}"
+    texts = "|".join("" if value is None else panel.write(value).text for value in line)
+    return f' data-name="{escape(quantity)}" data-values="{escape(texts)}"'
 
 
 def _style(panel: Panel, number: int, colour: str) -> tuple[str, str]:
-    """Return the colour of a line, and its dashes as an attribute."""
+    """Return the colour of a line and its dashes as an attribute."""
     behind = len(panel.lines) - 1 - number
     dash = _DASHES[behind % len(_DASHES)]
     return (
@@ -177,7 +177,7 @@ def _style(panel: Panel, number: int, colour: str) -> tuple[str, str]:
 
 
 def _title(panel: Panel, top: float, colour: str) -> str:
-    """Write the quantity, and the names of its lines with a stroke of each."""
+    """Write the quantity, and a legend of its lines."""
     parts = [f'<text x="{_LEFT}" y="{top - 5:.0f}" fill="var(--ink)">{escape(panel.title)}</text>']
     if len(panel.lines) == 1:
         return parts[0]
@@ -236,10 +236,10 @@ def _limits(values: Sequence[float], *, log: bool) -> tuple[float, float]:
 
 def _ticks(low: float, high: float, panel: Panel) -> list[float]:
     if not panel.log:
-        found = MaxNLocator(nbins=3, steps=_STEPS).tick_values(low / panel.unit, high / panel.unit)
-        return [float(tick) * panel.unit for tick in found if low <= tick * panel.unit <= high]
+        ticks = MaxNLocator(nbins=3, steps=_STEPS).tick_values(low / panel.unit, high / panel.unit)
+        return [float(tick) * panel.unit for tick in ticks if low <= tick * panel.unit <= high]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    if first > last:  # no power of ten between them
+    if first > last:  # no power of ten in the range
         return [math.sqrt(low * high)]
     step = max(1, math.ceil((last - first) / 2))
     return [10.0**power for power in range(first, last + 1, step)]
@@ -250,7 +250,7 @@ def _is_shown(value: float | None, panel: Panel) -> bool:
 
 
 def _shown(panel: Panel) -> list[float]:
-    """Return all values of a panel that have a place in it."""
+    """Return all values of a panel that it can show."""
     return [
         value
         for line in panel.lines.values()

@@ -1,4 +1,4 @@
-"""The HTML report of a run: one file that needs nothing else."""
+"""Writes the HTML report of a run as one self-contained file."""
 
 from streamlab.reports.page.write import render_tables, write_report
 

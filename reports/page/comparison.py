@@ -1,4 +1,4 @@
-"""Writes the page that sets several runs side by side."""
+"""Writes the page that compares several runs side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from streamlab.reports.side_by_side import (
     SideBySide,
     Table,
     code_of,
-    noted,
+    recorded_facts,
     side_by_side,
     what_differs,
 )
@@ -31,16 +31,16 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
     """Write runs side by side as one HTML file and return its path.
 
     Args:
-        runs: at least two, the one that the others are compared with first.
-        target: the file.
-        seed: of the intervals.
+        runs: at least two; the others are compared with the first.
+        target: the file to write.
+        seed: seed of the intervals.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
     """
-    found = side_by_side(runs, seed=seed)
+    comparison = side_by_side(runs, seed=seed)
     facts = [
-        {f"{part.title}: {fact.key}": fact.text for part in sections(noted(run.meta))
+        {f"{part.title}: {fact.key}": fact.text for part in sections(recorded_facts(run.meta))
          for fact in part.facts}
         for run in runs
     ]  # fmt: skip
@@ -50,10 +50,12 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
         name=f"{len(runs)} runs side by side",
         colours=_COLOURS,
         runs=list(zip(LETTERS, names, [_about(run) for run in runs], strict=False)),
-        found=found,
+        comparison=comparison,
         by_reference=BY_REFERENCE,
         by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
-        figures={table.metric.name: _figures(table, found, names) for table in found.tables},
+        figures={
+            table.metric.name: _figures(table, comparison, names) for table in comparison.tables
+        },
         differs=what_differs(facts),
     )
     return write_whole(target, page)
@@ -64,8 +66,8 @@ def _about(run: Run) -> str:
     return f"commit {code_of(run)}, {number_of(len(run.rows), 'trial')}, {host}"
 
 
-def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]:
-    """Return a drawing of the ratios of each run but the first; empty where it has none."""
+def _figures(table: Table, comparison: SideBySide, names: Sequence[str]) -> list[str]:
+    """Return drawings of the ratios of each run but the first that has any."""
     way = "higher" if table.metric.higher_is_better else "lower"
     drawn = []
     for place in range(1, len(names)):
@@ -77,7 +79,7 @@ def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]
                 low=ratio.low,
                 high=ratio.high,
                 tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
-                said=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
             )
             for ratio in ratios
             if ratio is not None
@@ -91,7 +93,7 @@ def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]
                 inline(
                     as_svg(panel.axes),
                     name=f"ratios-{table.metric.name}-{place}",
-                    alt=f"{title}. " + "; ".join(f"{bar.name}: {bar.said}" for bar in bars),
+                    alt=f"{title}. " + "; ".join(f"{bar.name}: {bar.label}" for bar in bars),
                     engines=_COLOURS,
                     spots=panel.spots,
                 )

@@ -1,4 +1,4 @@
-"""Puts the data of a run into its page, so that a page that was mailed still has them."""
+"""Embeds the data of a run into its page, so that a mailed page still has them."""
 
 import base64
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from streamlab.results.table import csv_of, parquet_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """A file inside the page: its name, its size in bytes, and the address that holds all of it."""
+    """A file inside the page: its name, its size in bytes, and its content as a data URL."""
 
     name: str
     size: int

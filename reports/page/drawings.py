@@ -9,7 +9,7 @@ from streamlab.reports.baseline import label
 from streamlab.reports.figures.latency import latency_panel, shared_range
 from streamlab.reports.figures.throughput import shared_scale, throughput_panel
 from streamlab.reports.numbers import latency, rate
-from streamlab.reports.page.inline_svg import drawn
+from streamlab.reports.page.inline_svg import save_inline
 from streamlab.reports.palette import Colour
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import Group, in_groups, title
@@ -17,7 +17,7 @@ from streamlab.reports.table import Group, in_groups, title
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """One panel: the group's title, its SVG for the page (empty without numbers), and its cells."""
+    """A panel: the group's title, its SVG for the page (empty without numbers), and its cells."""
 
     title: str
     svg: str
@@ -40,7 +40,7 @@ def throughput_drawings(
                 for cell in members
                 if cell.throughput_eps
             )
-            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
+            svg = save_inline(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 
@@ -58,13 +58,13 @@ def latency_drawings(
             name = f"latency-{slug(group)}"
             panel = latency_panel(title(group), members, colours, limits)
             alt = f"Latency of {title(group)}. " + "; ".join(map(_latency_words, stamped))
-            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
+            svg = save_inline(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 
 
 def slug(group: Group) -> str:
-    """Return a group's name for files and element ids."""
+    """Return a group's name in a form for file names and element ids."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(part for part in group if part)).strip("-")
 
 

@@ -1,4 +1,4 @@
-"""Makes what all pages share: one file, with style and script inside, that asks nobody for more."""
+"""Makes the frame of all pages: one file with style and script inside, without requests to a network."""
 
 import base64
 import hashlib
@@ -22,10 +22,10 @@ def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any
     """Return the text of a page.
 
     Args:
-        template: file beside this one.
-        name: what the title ends with.
-        colours: of the engines.
-        more: what the template needs besides.
+        template: file name of the template in this folder.
+        name: end of the title.
+        colours: colours of the engines.
+        more: further variables of the template.
     """
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     page = _templates().get_template(template)
@@ -53,7 +53,7 @@ def _templates() -> Environment:
 
 
 def write_whole(target: Path, page: str) -> Path:
-    """Write a page whole or not at all, and return its path."""
+    """Write a page atomically, and return its path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     partial.write_text(page, encoding="utf-8", errors="backslashreplace")
@@ -64,17 +64,16 @@ def write_whole(target: Path, page: str) -> Path:
 def anchor(cell: str) -> str:
     """Return the element id of a cell's row.
 
-    It is made from the cell's id alone, so that an address leads to the same cell in a page written
-    later, or of a later run. Two cells never share one: what is not plain is written as its code
-    point between tildes.
+    It depends only on the cell's id, so that an address leads to the same cell in later pages and runs.
+    It is unique: special characters become their code point between tildes.
     """
-    return "cell-" + _OTHER.sub(lambda found: f"~{ord(found[0]):x}~", cell)
+    return "cell-" + _OTHER.sub(lambda match: f"~{ord(match[0]):x}~", cell)
 
 
 def _policy(script: str) -> str:
-    """Return the Content-Security-Policy: this script and no other, and no request to anybody.
+    """Return the Content-Security-Policy: only this script, and no requests.
 
-    Styles are in attributes, too, which only `unsafe-inline` allows; they can ask for nothing.
+    Styles need `unsafe-inline`, since some are in attributes; they cannot send requests.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (

@@ -8,8 +8,8 @@ from typing import Any
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import sections
-from streamlab.reports.side_by_side import code_of, noted, what_differs, write_value
-from streamlab.reports.steps import History, Track, began, history
+from streamlab.reports.side_by_side import code_of, recorded_facts, what_differs, write_value
+from streamlab.reports.steps import History, Track, history, start_time
 from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE
@@ -18,10 +18,10 @@ from streamlab.results.store import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listed:
-    """A run as it is listed, and what changed since the one before it."""
+    """A listed run, and the facts that changed since the previous run."""
 
     name: str
-    began: str
+    start_time: str
     commit: str
     trials: int
     changed: Sequence[tuple[str, tuple[str, ...]]]
@@ -39,14 +39,14 @@ def write_history(
     """Write the history of runs as one HTML file and return its path.
 
     Args:
-        runs: at least one, of one machine, in order of time.
-        target: the file.
-        metric: of `streamlab.results.compare.METRICS`; not that of searches.
-        seed: of the noise that the floor of a step is made of.
-        machine: the fields by which runs are of one machine.
-        left_out: runs that are not in it, each with the reason.
+        runs: one or more runs of one machine, in order of time.
+        target: the file to write.
+        metric: a name of `streamlab.results.compare.METRICS`, except that of searches.
+        seed: seed of the noise that determines the floor of a step.
+        machine: the fields that identify the machine.
+        left_out: excluded runs, each with the reason.
     """
-    found = history(runs, METRICS[metric], seed=seed)
+    tracked = history(runs, METRICS[metric], seed=seed)
     names = [run.path.resolve().name for run in runs]
     page = fill(
         "history.html.j2",
@@ -55,19 +55,19 @@ def write_history(
         metric=METRICS[metric],
         machine=machine,
         runs=_listed(runs, names),
-        found=found,
+        tracked=tracked,
         by_reference=BY_REFERENCE,
         by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
         rule=ONE_STAGE,
         drawn=[
             (track, draw_history(track, names, write=lambda v: write_value(metric, v), alt=alt))
-            for track in found.tracks
+            for track in tracked.tracks
             if track.points
             for alt in (_alt(track, metric, len(runs)),)
         ],
         write=lambda value: write_value(metric, value),
         by_run=lambda track: {point.run: point for point in track.points},
-        several=_several(found),
+        several=_several(tracked),
         left_out=left_out,
     )
     return write_whole(target, page)
@@ -84,7 +84,7 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
         listed.append(
             _Listed(
                 name=name,
-                began=began(run),
+                start_time=start_time(run),
                 commit=code_of(run),
                 trials=len(run.rows),
                 changed=what_differs(facts[place - 1 : place + 1]) if place else [],
@@ -94,8 +94,8 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
 
 
 def _code(run: Run) -> dict[str, Any]:
-    """Return what of a run's facts can explain a step: not when it was begun, nor the load then."""
-    facts = {name: part for name, part in noted(run.meta).items() if name != "started_at"}
+    """Return the facts of a run that can explain a step: all but its start and load average."""
+    facts = {name: part for name, part in recorded_facts(run.meta).items() if name != "started_at"}
     host = {name: value for name, value in run.meta["host"].items() if name != "loadavg"}
     return facts | {"host": host}
 
@@ -107,7 +107,7 @@ def _alt(track: Track, metric: str, runs: int) -> str:
     return f"{metric} of {track.cell} over {runs} runs: {steps or 'no step'}"
 
 
-def _several(found: History) -> set[str]:
-    """Return the cells that have several tracks, since their input or settings changed."""
-    cells = [track.cell for track in found.tracks]
+def _several(tracked: History) -> set[str]:
+    """Return the cells with several tracks, because their input or settings changed."""
+    cells = [track.cell for track in tracked.tracks]
     return {cell for cell in cells if cells.count(cell) > 1}

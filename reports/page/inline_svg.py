@@ -1,4 +1,4 @@
-"""Turns an SVG file of matplotlib into markup that lives in the page and takes its colours."""
+"""Converts an SVG file of matplotlib to markup inside the page, in the page's colours."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,15 +10,15 @@ from streamlab.reports.figures.spots import Panel, Spot
 from streamlab.reports.palette import GRID, INK, MUTED, PAPER, Colour
 
 _REACH = 5
-"""Radius in points within which a pointer is on a mark."""
+"""Radius in points within which a pointer selects a mark."""
 
-_NAMED = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
+_VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 
 
-def drawn(
+def save_inline(
     panel: Panel, directory: Path, *, name: str, alt: str, engines: Mapping[str, Colour]
 ) -> str:
-    """Write a panel into a directory as SVG and PNG, and return it for the page (`inline`)."""
+    """Write a panel into a directory as SVG and PNG, and return its SVG for the page (`inline`)."""
     svg = save(panel.axes, directory / name)
     return inline(svg, name=name, alt=alt, engines=engines, spots=panel.spots)
 
@@ -33,16 +33,16 @@ def inline(
 ) -> str:
     """Return the `<svg>` element for use in HTML.
 
-    Colours become CSS variables, so that the figure follows light and dark; ids get the prefix
-    `name`, since all figures share the page's; sizes are left to the page.
+    Colours become CSS variables, so that the figure follows light and dark mode. Ids get the prefix
+    `name`, since all figures share the page's ids. The page sets the sizes.
 
     Args:
-        svg: text of an SVG file whose text is kept as text.
-        name: unique in the page; letters, digits and hyphens.
-        alt: what the figure shows, for those who cannot see it.
+        svg: an SVG file whose texts are text elements.
+        name: a prefix that is unique in the page: letters, digits and hyphens.
+        alt: text alternative of the figure.
         engines: the colour of each engine, as in `variables`.
-        spots: what its marks say; a browser shows it where the pointer rests, and the page's
-            script to touch and keyboard, too.
+        spots: texts of its marks; browsers show them under the pointer, and the page's script also on
+            touch and keyboard.
     """
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
@@ -52,7 +52,7 @@ def inline(
     body = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', body)
     body = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", body)
     body = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", r"\1var(--sans)", body)
-    for colour, variable in (_NAMED | _engine_variables(engines)).items():
+    for colour, variable in (_VARIABLES | _engine_variables(engines)).items():
         body = re.sub(re.escape(colour.light), f"var(--{variable})", body, flags=re.IGNORECASE)
     view = re.search(r'viewBox="[^"]+"', body)
     size = re.search(r'width="([\d.]+)pt"', body)
@@ -74,7 +74,7 @@ def _spot(spot: Spot) -> str:
 
 def variables(engines: Mapping[str, Colour]) -> list[tuple[str, Colour]]:
     """Return the CSS variables that inlined figures use, with their colours."""
-    pairs = {name: colour for colour, name in (_NAMED | _engine_variables(engines)).items()}
+    pairs = {name: colour for colour, name in (_VARIABLES | _engine_variables(engines)).items()}
     return sorted(pairs.items())
 
 
@@ -84,5 +84,5 @@ def engine_variable(engine: str, engines: Mapping[str, Colour]) -> str:
 
 
 def _engine_variables(engines: Mapping[str, Colour]) -> dict[Colour, str]:
-    """Name colours rather than engines: engines beyond the palette share one."""
+    """Return a variable for each colour, not engine: engines beyond the palette share a colour."""
     return {colour: f"c-{colour.light.removeprefix('#')}" for colour in engines.values()}

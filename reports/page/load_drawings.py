@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from streamlab.reports.baseline import label
-from streamlab.reports.energy import Used
+from streamlab.reports.energy import EnergyUse
 from streamlab.reports.figures.brackets import bracket_panel, bracket_range
 from streamlab.reports.figures.energy_bars import Bar, energy_panel
 from streamlab.reports.figures.level_latency import level_panel, level_range
@@ -16,12 +16,12 @@ from streamlab.reports.figures.offered_latency import (
 )
 from streamlab.reports.numbers import duration, joules, rate
 from streamlab.reports.page.drawings import Drawing, slug
-from streamlab.reports.page.inline_svg import drawn
+from streamlab.reports.page.inline_svg import save_inline
 from streamlab.reports.palette import Colour
 from streamlab.reports.search_text import Level, Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import Group, group_of, in_groups, title
-from streamlab.reports.verdicts import marked
+from streamlab.reports.verdicts import with_mark
 
 Colours = Mapping[str, Colour]
 
@@ -38,74 +38,76 @@ def offered_drawings(cells: Sequence[Cell], colours: Colours, directory: Path) -
             alt = f"Latency under offered load of {title(group)}. " + "; ".join(
                 map(_latency_words, filter(has_latency, members))
             )
-            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
+            svg = save_inline(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 
 
-def search_groups(found: Sequence[Search]) -> list[tuple[Group, list[Search]]]:
-    """Sort searches as cells are sorted, within workload and input."""
-    by_name = {search.name: search for search in found}
-    groups = in_groups([search.place for search in found])
+def search_groups(searches: Sequence[Search]) -> list[tuple[Group, list[Search]]]:
+    """Sort searches as cells are sorted, by workload and input."""
+    by_name = {search.name: search for search in searches}
+    groups = in_groups([search.place for search in searches])
     return [(group, [by_name[cell.name] for cell in members]) for group, members in groups]
 
 
 def bracket_drawings(
-    found: Sequence[Search], colours: Colours, directory: Path
+    searches: Sequence[Search], colours: Colours, directory: Path
 ) -> dict[Group, str]:
     """Draw the brackets, one panel per workload and input, all on one range."""
-    limits = bracket_range(found)
+    limits = bracket_range(searches)
     if limits is None:
         return {}
     drawings = {}
-    for group, members in search_groups(found):
+    for group, members in search_groups(searches):
         name = f"sustainable-{slug(group)}"
         alt = f"Sustainable rates of {title(group)}. " + "; ".join(map(_bracket_words, members))
         panel = bracket_panel(title(group), members, colours, limits)
-        drawings[group] = drawn(panel, directory, name=name, alt=alt, engines=colours)
+        drawings[group] = save_inline(panel, directory, name=name, alt=alt, engines=colours)
     return drawings
 
 
-def level_drawings(found: Sequence[Search], colours: Colours, directory: Path) -> dict[Group, str]:
+def level_drawings(
+    searches: Sequence[Search], colours: Colours, directory: Path
+) -> dict[Group, str]:
     """Draw latency against load, one panel per workload and input, all on one range."""
-    limits = level_range(found)
+    limits = level_range(searches)
     if limits is None:
         return {}
     drawings = {}
-    for group, members in search_groups(found):
+    for group, members in search_groups(searches):
         levels = [search for search in members if any(map(_has_latency, search.levels))]
         if levels:
             name = f"latency-by-load-{slug(group)}"
             alt = f"Latency against load of {title(group)}. " + "; ".join(map(_level_words, levels))
             panel = level_panel(title(group), members, colours, limits)
-            drawings[group] = drawn(panel, directory, name=name, alt=alt, engines=colours)
+            drawings[group] = save_inline(panel, directory, name=name, alt=alt, engines=colours)
     return drawings
 
 
-def energy_drawings(used: Sequence[Used], colours: Colours, directory: Path) -> list[str]:
-    """Draw the energy that was measured, one panel per workload and input."""
+def energy_drawings(used: Sequence[EnergyUse], colours: Colours, directory: Path) -> list[str]:
+    """Draw the measured energy, one panel per workload and input."""
     drawings = []
-    for workload, members in groupby(used, key=lambda one: one.workload):
-        group = group_of(next(one for one in used if one.workload == workload).cell)
-        bars = [bar for one in members if (bar := _bar(one))]
+    for workload, members in groupby(used, key=lambda use: use.workload):
+        group = group_of(next(use for use in used if use.workload == workload).cell)
+        bars = [bar for use in members if (bar := _bar(use))]
         if bars:
             name = f"energy-{slug(group)}"
             alt = f"Measured energy per 1,000 events of {workload}. " + "; ".join(
                 f"{bar.name}: {joules(bar.gross_j).text}" for bar in bars
             )
             panel = energy_panel(workload, bars, colours)
-            drawings.append(drawn(panel, directory, name=name, alt=alt, engines=colours))
+            drawings.append(save_inline(panel, directory, name=name, alt=alt, engines=colours))
     return drawings
 
 
-def _bar(one: Used) -> Bar | None:
-    if one.gross_j is None:
+def _bar(use: EnergyUse) -> Bar | None:
+    if use.gross_j is None:
         return None
     return Bar(
-        name=marked(f"{label(one.cell)}; {one.at}", one.cell.status),
-        engine=one.cell.engine,
-        gross_j=one.gross_j.median,
-        net_j=one.net_j.median if one.net_j else None,
+        name=with_mark(f"{label(use.cell)}; {use.at}", use.cell.status),
+        engine=use.cell.engine,
+        gross_j=use.gross_j.median,
+        net_j=use.net_j.median if use.net_j else None,
     )
 
 

@@ -1,6 +1,6 @@
-// Adds to a page that is whole without it: tables are sorted and filtered, charts tell the values of
-// their points to pointer, touch and keyboard, and paper gets everything. It moves, hides and shows
-// what is there; text becomes text (textContent), never markup.
+// Enhances a page that also works without it: sorts and filters tables, shows the values of charts'
+// points on pointer, touch and keyboard, and unfolds everything for print. It moves, hides and shows
+// existing elements; text becomes text (textContent), never markup.
 "use strict";
 (() => {
   const all = (selector, place = document) => [...place.querySelectorAll(selector)];
@@ -31,8 +31,8 @@
   };
   const number = (cell) => {
     const exact = all("[title]", cell).map((one) => one.title);
-    const said = [...exact, cell.textContent].map((text) => text.trim().replaceAll(",", ""));
-    return said.map((text) => parseFloat(text.replace("\u2212", "-"))).find(Number.isFinite) ?? null;
+    const texts = [...exact, cell.textContent].map((text) => text.trim().replaceAll(",", ""));
+    return texts.map((text) => parseFloat(text.replace("\u2212", "-"))).find(Number.isFinite) ?? null;
   };
   const key = (row, column, numeric) => {
     const cell = cellAt(row, column);
@@ -41,7 +41,7 @@
   };
   const before = (a, b) =>
     typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
-  // What moves and hides together: a row, and the remark below it.
+  // A row, and the remark below it, move and hide together.
   const units = (body) => {
     const found = [];
     for (const row of body.rows)
@@ -82,14 +82,14 @@
     }
     if (rows.length < 6) return;
     const box = make("input", { type: "search", placeholder: "any column" });
-    const told = make("output", {});
+    const output = make("output", {});
     const label = make("label", { className: "filter" });
-    label.append("Filter ", box, " ", told);
+    label.append("Filter ", box, " ", output);
     (one.closest(".scroll") ?? one).before(label);
     box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
     box.addEventListener("input", () => {
       const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-      // All columns and the remark below, and of the group what the row itself does not show.
+      // All columns, the remark below, and the group's facts that the row does not show.
       const fits = (unit) => {
         const cells = unit.flatMap((row) => [...row.cells].map((cell) => cell.textContent));
         const text = [unit[0].dataset.find ?? "", ...cells].join(" ").toLowerCase();
@@ -104,11 +104,11 @@
         }
         body.hidden = own.every(([row]) => row.hidden);
       }
-      told.textContent = words.length ? `${left} of ${rows.length} rows` : "";
+      output.textContent = words.length ? `${left} of ${rows.length} rows` : "";
     });
   };
 
-  // Charts. Each tells a list of points: where they are, and what they say.
+  // Charts. Each is a list of points with places and texts.
   const tip = make("div", { className: "tip", hidden: true });
   tip.setAttribute("role", "status");
   const hide = () => {
@@ -119,7 +119,7 @@
     hide();
     point.mark.classList.add("on");
     point.place?.();
-    tip.textContent = point.says;
+    tip.textContent = point.text;
     tip.hidden = false;
     const box = point.mark.getBoundingClientRect();
     const left = box.left + box.width / 2 - tip.offsetWidth / 2;
@@ -131,9 +131,9 @@
   const spots = (svg) =>
     all(".spot", svg).map((mark) => {
       const title = mark.querySelector("title");
-      const says = title.textContent;
-      title.remove(); // or the browser would show it a second time
-      return { mark, says };
+      const text = title.textContent;
+      title.remove(); // otherwise the browser shows it a second time
+      return { mark, text };
     });
   const moments = (svg) => {
     const lines = all("path[data-values]", svg).map((path) => ({
@@ -143,10 +143,10 @@
     if (!lines.length || !cursor) return [];
     return svg.dataset.times.split(" ").map((pair, index) => {
       const [time, x] = pair.split("@");
-      const said = lines.filter((line) => line.values[index])
+      const texts = lines.filter((line) => line.values[index])
         .map((line) => `${line.name}: ${line.values[index]}`);
       return {
-        mark: cursor, x: Number(x), says: [`${time} s`, ...said].join("\n"),
+        mark: cursor, x: Number(x), text: [`${time} s`, ...texts].join("\n"),
         place: () => { cursor.setAttribute("x1", x); cursor.setAttribute("x2", x); },
       };
     });
@@ -188,7 +188,7 @@
   };
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest("svg")) hide(); });
 
-  // Paper gets what is folded, too. A box whose table is wider says so.
+  // Print unfolds everything. A box marks a table that is wider than itself.
   let opened = [];
   addEventListener("beforeprint", () => {
     hide();
@@ -196,11 +196,11 @@
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
-  const say = (box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
-  const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => say(target)));
+  const markOverflow = (box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
+  const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => markOverflow(target)));
 
   all("table.sortable").forEach(table);
   all("figure > svg").forEach(chart);
-  all(".scroll").forEach((box) => { say(box); wide.observe(box); });
+  all(".scroll").forEach((box) => { markOverflow(box); wide.observe(box); });
   document.body.append(tip);
 })();

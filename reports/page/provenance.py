@@ -1,6 +1,6 @@
-"""Lays out run.json for reading: one section a top-level object, whatever keys it has.
+"""Arranges run.json in sections for the page, one a top-level object.
 
-Keys are not named here, so that whatever a later lab records is shown without a change to the page.
+It names no keys, so that the page shows new keys of later labs without a change.
 """
 
 import math
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 _FOLDERS = re.compile(r"""(?<![\w.:/~-])~?/(?![\s/])([^/"'\n]+/)+(?=[^/"'\s])""")
-"""The folders of an absolute path: a page is passed on, and those are nobody else's concern."""
+"""The folders of an absolute path: pages are shared, and the user's folders are private."""
 _THE_USERS = ("matrix_text", "datasets")
-"""What may name the user's files. run.json keeps the paths, which a resumed run needs."""
+"""Keys whose values may name the user's files. run.json keeps these paths for resuming a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A key path, and its value as text; a block is shown line by line, as it is."""
+    """A key path and its value as text; pages show a block unchanged, line by line."""
 
     key: str
     text: str
@@ -35,26 +35,26 @@ class Section:
 def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
     """Return the sections of run.json; single values come first, as the section `Run`.
 
-    The user's files are named without their folders where those are absolute.
+    Removes absolute folders from names of the user's files.
     """
     meta = {
         key: _without_folders(value) if key in _THE_USERS else value
         for key, value in meta.items()
         if key != "matrix_folder"
     }
-    apart = {key: value for key, value in meta.items() if _is_object(value) or _is_block(value)}
-    plain = _facts({key: value for key, value in meta.items() if key not in apart})
+    large = {key: value for key, value in meta.items() if _is_object(value) or _is_block(value)}
+    plain = _facts({key: value for key, value in meta.items() if key not in large})
     result = [Section(title="Run", facts=tuple(plain))] if plain else []
-    for key, value in apart.items():
+    for key, value in large.items():
         title = _words(key).capitalize()
-        if key == "datasets":  # each is long enough for a section of its own
+        if key == "datasets":  # each is long enough for its own section
             result += [
-                Section(title=f"Dataset {name}", facts=tuple(_facts(_entries(_own_words(one)))))
-                for name, one in _entries(value).items()
+                Section(title=f"Dataset {name}", facts=tuple(_facts(_entries(_user_text(entry)))))
+                for name, entry in _entries(value).items()
             ]
         else:
-            whole = _entries(_own_words(value)) if _is_object(value) else {key: value}
-            result.append(Section(title=title, facts=tuple(_facts(whole))))
+            entries = _entries(_user_text(value)) if _is_object(value) else {key: value}
+            result.append(Section(title=title, facts=tuple(_facts(entries))))
     return tuple(section for section in result if section.facts)
 
 
@@ -67,13 +67,17 @@ def _without_folders(value: Any) -> Any:
 
 
 def invented(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return, of each input, what share of its events an import invented, where it did."""
-    found = meta.get("datasets") or {}
-    return tuple(f"{key}: {one['invented']}" for key, one in found.items() if one.get("invented"))
+    """Return for each input the share of its events that an import invented, if any."""
+    datasets = meta.get("datasets") or {}
+    return tuple(
+        f"{key}: {dataset['invented']}"
+        for key, dataset in datasets.items()
+        if dataset.get("invented")
+    )
 
 
-def _own_words(value: Any) -> Any:
-    """Leave out the parsed form of what is there as the user wrote it."""
+def _user_text(value: Any) -> Any:
+    """Remove the parsed parts of a value that also has the user's text."""
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):
         return {key: part for key, part in value.items() if not _is_object(part)}
     return value
@@ -92,7 +96,7 @@ def _facts(entries: Mapping[str, Any], path: str = "") -> list[Fact]:
 
 
 def _is_object(value: Any) -> bool:
-    """Tell whether a value has parts that deserve a line each."""
+    """Return whether a value has parts that need a line each."""
     if isinstance(value, Mapping):
         return bool(value)
     return _is_list(value) and any(isinstance(part, Mapping | list) for part in value)

@@ -1,4 +1,4 @@
-"""Says in a sentence what was run, and whether its numbers may be believed."""
+"""Describes a run in a sentence, and states which of its numbers are verified."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,13 @@ _NO_RATE = "search without a rate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What stands under the title.
+    """The text below the title.
 
     Attributes:
-        what: what was run.
-        verdict: which numbers are verified.
-        mark: the colour of the verdict, by its worst statement. `bad`: a cell failed, or no cell
-            has a number; `doubt`: something is missing, marked or empty. Unsupported cells are
-            neither.
+        what: a description of the run.
+        verdict: a statement on which numbers are verified.
+        mark: the colour of the verdict, by its worst part. `bad`: a cell failed, or no cell has a
+            number; `doubt`: something is missing, marked or empty. Unsupported cells count as neither.
     """
 
     what: str
@@ -33,30 +32,30 @@ class Statement:
 
 
 def not_run(
-    meta: Mapping[str, Any], cells: Sequence[Cell], found: Sequence[Search] = ()
+    meta: Mapping[str, Any], cells: Sequence[Cell], searches: Sequence[Search] = ()
 ) -> list[str]:
-    """Return the cells that run.json plans and that have no trial."""
+    """Return the planned cells of run.json that have no trial."""
     planned = meta.get("cells") or {}
-    seen = {cell.name for cell in cells} | {search.name for search in found}
-    return [str(name) for name in planned if name not in seen]
+    started = {cell.name for cell in cells} | {search.name for search in searches}
+    return [str(name) for name in planned if name not in started]
 
 
 def statement(
     cells: Sequence[Cell],
     *,
-    found: Sequence[Search] = (),
+    searches: Sequence[Search] = (),
     missing: Sequence[str] = (),
     complete: bool = True,
 ) -> Statement:
     """Describe a run by its cells.
 
     Args:
-        cells: the cells that have trials, searches apart.
-        found: the searches that have trials.
-        missing: ids of cells that have none.
-        complete: whether the run came to its end.
+        cells: the cells with trials, without searches.
+        searches: the searches with trials.
+        missing: ids of cells without trials.
+        complete: whether the run is complete.
     """
-    every = [*cells, *(search.place for search in found)]
+    every = [*cells, *(search.place for search in searches)]
     if not every:
         return Statement(
             what="No trial was recorded.",
@@ -65,7 +64,7 @@ def statement(
         )
     trials = sum(sum(cell.statuses.values()) for cell in every)
     workers = sorted({cell.workers for cell in every})
-    searched = f" ({number_of(len(found), 'search', 'searches')} among them)" if found else ""
+    searched = f" ({number_of(len(searches), 'search', 'searches')} among them)" if searches else ""
     what = (
         f"{_listed([c.workload for c in every], 'workload')} on "
         f"{_listed([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
@@ -73,15 +72,15 @@ def statement(
         f"{' each' if trials > 1 else ''} in a fresh process." + _kinds(cells)
     )
     failed = Counter(cell.status for cell in cells if not cell.verified)
-    failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in found if s.pass_eps is None)
+    failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in searches if s.pass_eps is None)
     rated = len(every) - failed.total()
-    weak = sum(one.verified and one.checked_by == REFERENCE for one in every)
+    weak = sum(cell.verified and cell.checked_by == REFERENCE for cell in every)
     empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
     doubts = (
         _nothing_compared(empty),
         _marked(marked),
-        _without_answer(found),
+        _without_answer(searches),
         _rest(missing, complete),
     )
     sound = rated > 0 and set(failed) <= {UNSUPPORTED}
@@ -93,22 +92,22 @@ def statement(
 
 
 def kinds(cells: Sequence[Cell]) -> int:
-    """Return of how many kinds catch-up rates are; unlike ones have no ratio."""
+    """Return the number of kinds of catch-up rates, by conditions; only equal kinds have ratios."""
     return len({cell.conditions for cell in cells if cell.throughput_eps is not None})
 
 
 def _kinds(cells: Sequence[Cell]) -> str:
-    found = kinds(cells)
+    n = kinds(cells)
     return (
-        f" Its rates are of {found} kinds, by unit of hand-over, origin of the input and what "
-        "else is timed; ratios stand within a kind only."
-        if found > 1
+        f" Its rates are of {n} kinds, by unit of hand-over, origin of the input and other "
+        "timed work; only rates of one kind have a ratio."
+        if n > 1
         else ""
     )
 
 
 def _nothing_compared(empty: int) -> str:
-    """Say in how many cells an answer is right because there was nothing to answer."""
+    """State the number of cells whose right answer is empty."""
     return (
         f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
         if empty
@@ -116,16 +115,16 @@ def _nothing_compared(empty: int) -> str:
     )
 
 
-def _without_answer(found: Sequence[Search]) -> str:
-    """Say how many trials of searches ended before they gave an answer that could be right."""
-    n = sum(search.place.statuses.get(status, 0) for search in found for status in _NO_ANSWER)
+def _without_answer(searches: Sequence[Search]) -> str:
+    """State the number of searches' trials that ended without an answer."""
+    n = sum(search.place.statuses.get(status, 0) for search in searches for status in _NO_ANSWER)
     return (
         f" {number_of(n, 'trial')} of searches gave no answer, which counts as a fail." if n else ""
     )
 
 
 def _marked(marked: Counter[str]) -> str:
-    """Say which cells have numbers that go with a verdict."""
+    """State the number of cells whose numbers need a verdict's mark."""
     if not marked:
         return ""
     each = ", ".join(f"{n} {status} ({sign(status)})" for status, n in sorted(marked.items()))
@@ -139,8 +138,8 @@ def _rest(missing: Sequence[str], complete: bool) -> str:
 
 
 def _verdict(rated: int, failed: Counter[str], weak: int) -> str:
-    """Say which numbers are verified; `weak` cells were compared with the reference engine."""
-    expected = "what was expected" if weak else "the oracle's"
+    """State which numbers are verified; `weak` cells were compared with the reference engine."""
+    expected = "the expected answers" if weak else "the oracle's"
     if weak == rated:
         against = f" The answers were {BY_REFERENCE}."
     else:

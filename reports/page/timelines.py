@@ -1,4 +1,4 @@
-"""Chooses the trials that are drawn over time, and draws them."""
+"""Chooses trials to draw over time, and draws them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from streamlab.results.schema import OK, VERIFIED
 from streamlab.results.store import Row, Run
 
 MOST = 40
-"""Each is some 10 kB of the page; a long search has a hundred trials."""
+"""Most timelines of a page: each takes some 10 kB, and a long search has a hundred trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """One trial.
+class DrawnTrial:
+    """A drawn trial.
 
     Attributes:
-        name: the cell and which of its trials.
-        status, reason: of the trial.
-        scaled: whether values are written at the axes; not where the trial was not verified.
+        name: the cell and the number of the trial.
+        status, reason: status and reason of the trial.
+        scaled: whether the axes have values; False for trials that are not verified.
         svg: the drawing.
     """
 
@@ -35,17 +35,17 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timelines:
-    """The drawings, and what was left out.
+    """The drawings, with counts of omitted trials.
 
     Attributes:
-        drawn: in the order of the run.
-        recorded: trials that have a series.
-        short: chosen trials whose series is too short.
-        unreadable: series files of chosen trials that are missing, or damaged.
-        left_out: chosen trials beyond the limit.
+        drawn: drawn trials, in the order of the run.
+        recorded: number of trials with a series.
+        short: number of chosen trials whose series is too short.
+        unreadable: missing or damaged series files of chosen trials.
+        left_out: number of chosen trials beyond the limit.
     """
 
-    drawn: Sequence[Drawn]
+    drawn: Sequence[DrawnTrial]
     recorded: int
     short: int
     unreadable: Sequence[str]
@@ -53,12 +53,12 @@ class Timelines:
 
 
 def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
-    """Draw the first trial of each cell and all that are not ok, the former before the latter."""
+    """Draw the first trial of each cell, then all trials that are not ok, up to the limit."""
     recorded = [row for row in run.rows if row["series"]]
     first = {row["cell"]: row for row in reversed(recorded)}
     chosen = [row for row in recorded if row is first[row["cell"]]]
     chosen += [row for row in recorded if row["status"] != OK and row is not first[row["cell"]]]
-    drawn: list[tuple[int, Drawn]] = []
+    drawn: list[tuple[int, DrawnTrial]] = []
     unreadable: list[str] = []
     short = left_out = 0
     for row in chosen:
@@ -66,17 +66,17 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
             left_out += 1
             continue
         try:
-            one = _draw(run, row, colours)
+            drawing = _draw(run, row, colours)
         except ResultsError:
             unreadable.append(row["series"])
             continue
-        if one is None:
+        if drawing is None:
             short += 1
         else:
-            drawn.append((row["order_index"], one))
+            drawn.append((row["order_index"], drawing))
     in_order = sorted(drawn, key=lambda pair: pair[0])
     return Timelines(
-        drawn=[one for _, one in in_order],
+        drawn=[drawing for _, drawing in in_order],
         recorded=len(recorded),
         short=short,
         unreadable=unreadable,
@@ -84,7 +84,7 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     )
 
 
-def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
+def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> DrawnTrial | None:
     timeline = read_timeline(run.path, row["series"])
     if timeline is None:
         return None
@@ -96,7 +96,7 @@ def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
         alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
         scaled=scaled,
     )
-    return Drawn(
+    return DrawnTrial(
         name=name,
         status=row["status"],
         reason=row["reason"] or "",

@@ -1,4 +1,4 @@
-"""Writes the report of a run."""
+"""Writes the report of a run as an HTML page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.reports.baseline import Baseline, baselines
-from streamlab.reports.counters import counted
+from streamlab.reports.counters import counter_tables
 from streamlab.reports.energy import energy
 from streamlab.reports.energy import reasons as energy_reasons
 from streamlab.reports.numbers import (
@@ -40,7 +40,7 @@ from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
 from streamlab.reports.scaling import slower
 from streamlab.reports.search_text import Search
-from streamlab.reports.searches import searches
+from streamlab.reports.searches import read_searches
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
 from streamlab.reports.table import (
     HeadlineRow,
@@ -60,7 +60,7 @@ _WRITERS = (rate, count, duration, growth, joules, low_end, memory, plain, secon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """The part of the headline table that belongs to one workload on one input."""
+    """The part of the headline table for a workload and input."""
 
     title: str
     dataset: str
@@ -71,7 +71,7 @@ class _Block:
 def write_report(run_dir: Path, out: Path | None = None) -> Path:
     """Write a run's report as one HTML file, and its figures as SVG and PNG into `<run>/figures`.
 
-    The same run gives the same bytes.
+    Equal runs give equal bytes.
 
     Args:
         run_dir: directory of a run.
@@ -90,9 +90,9 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
 
 
 def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
-    """Return the page's text, having drawn the figures into the directory `figures`."""
-    found = searches(run, cells)
-    every = [*cells, *(search.place for search in found)]
+    """Draw the figures into the directory `figures`, and return the page's text."""
+    searches = read_searches(run, cells)
+    every = [*cells, *(search.place for search in searches)]
     colours = engine_colours(row["engine"] for row in run.rows)
     return fill(
         "report.html.j2",
@@ -104,24 +104,26 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         downloads=downloads(run.rows, run.path.resolve().name),
         properties=_properties(every),
         plans=_plans(every),
-        counted=counted([*cells, *(s.at_rate for s in found if s.at_rate is not None)]),
+        counter_tables=counter_tables(
+            [*cells, *(s.at_rate for s in searches if s.at_rate is not None)]
+        ),
         provenance=sections({**run.meta, "searches": None}),
         invented=invented(run.meta),
         timelines=timelines(run, colours),
-        **_overview(run, cells, found),
+        **_overview(run, cells, searches),
         slower=slower(cells, run.rows),
         **_catch_up(cells, colours, figures),
         **_offered(cells, colours, figures),
-        **_searches(found, colours, figures),
-        **_energy(run, cells, found, colours, figures),
+        **_searches(searches, colours, figures),
+        **_energy(run, cells, searches, colours, figures),
         **{write.__name__: write for write in _WRITERS},
     )
 
 
 def render_tables(run: Run) -> str:
-    """Return a page with the results alone, as the report has them: no figures, nothing drawn."""
+    """Return a page with the report's result tables only, without figures."""
     cells = summarise(run.rows)
-    found = searches(run, cells)
+    searches = read_searches(run, cells)
     free = [cell for cell in cells if cell.load is None]
     loaded = [cell for cell in cells if cell.load is not None]
     return fill(
@@ -131,46 +133,48 @@ def render_tables(run: Run) -> str:
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),
-        **_overview(run, cells, found),
+        **_overview(run, cells, searches),
         slower=[],
         blocks=_blocks(free),
         definitions=_definitions(free),
         remarked=_remarked(free),
         offered_figures=[],
         **_offered_tables(loaded),
-        search_blocks=[(title(group), members, "", "") for group, members in search_groups(found)],
-        **_search_words(found),
+        search_blocks=[
+            (title(group), members, "", "") for group, members in search_groups(searches)
+        ],
+        **_search_words(searches),
         **{write.__name__: write for write in _WRITERS},
     )
 
 
-def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[str, Any]:
-    """Return what stands at the top, and the cells without a number."""
-    missing = not_run(run.meta, cells, found)
+def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> dict[str, Any]:
+    """Return the variables of the top of the page, and the cells without a number."""
+    missing = not_run(run.meta, cells, searches)
     complete = run.meta.get("complete") is not False
     warnings = warnings_of(run.rows)
-    known = ceilings(run.meta)
-    every = [*cells, *(search.place for search in found)]
-    said = any("generator" in warning.text for warning in warnings)
+    generators = ceilings(run.meta)
+    every = [*cells, *(search.place for search in searches)]
+    warned = any("generator" in warning.text for warning in warnings)
     return {
-        "statement": statement(cells, found=found, missing=missing, complete=complete),
+        "statement": statement(cells, searches=searches, missing=missing, complete=complete),
         "missing": missing,
-        "other_sections": any(cell.load is not None for cell in cells) or bool(found),
+        "other_sections": any(cell.load is not None for cell in cells) or bool(searches),
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
         "by_reference": BY_REFERENCE,
         "rounded_answers": rounded_answers(run.rows),
         "by_reference_cells": [c.name for c in every if c.checked_by == REFERENCE],
-        "known_ceilings": [one for one in known if one.eps is not None],
-        "unknown_ceilings": [one for one in known if one.reason and not said],
-        "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not said],
+        "known_ceilings": [ceiling for ceiling in generators if ceiling.eps is not None],
+        "unknown_ceilings": [c for c in generators if c.reason and not warned],
+        "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not warned],
         "oversubscribed": any(cell.oversubscribed for cell in every),
         "single": any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
     }
 
 
 def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
-    """Return the sections of cells that ran as fast as they could."""
+    """Return the sections of cells that ran at full speed."""
     free = [cell for cell in cells if cell.load is None]
     return {
         "blocks": _blocks(free),
@@ -204,40 +208,40 @@ def _offered_tables(loaded: Sequence[Cell]) -> dict[str, Any]:
     }
 
 
-def _searches(found: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
+def _searches(searches: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
     """Return the section of searches."""
-    brackets = bracket_drawings(found, colours, figures)
-    levels = level_drawings(found, colours, figures)
+    brackets = bracket_drawings(searches, colours, figures)
+    levels = level_drawings(searches, colours, figures)
     return {
         "search_blocks": [
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))
-            for group, members in search_groups(found)
+            for group, members in search_groups(searches)
         ],
-        **_search_words(found),
+        **_search_words(searches),
     }
 
 
-def _search_words(found: Sequence[Search]) -> dict[str, Any]:
+def _search_words(searches: Sequence[Search]) -> dict[str, Any]:
     return {
-        "search_definitions": _definitions([level.cell for s in found for level in s.levels]),
-        "any_quick_search": any(search.quick for search in found),
-        "level_statuses": {level.cell.status for search in found for level in search.levels},
+        "search_definitions": _definitions([level.cell for s in searches for level in s.levels]),
+        "any_quick_search": any(search.quick for search in searches),
+        "level_statuses": {level.cell.status for search in searches for level in search.levels},
     }
 
 
 def _energy(
-    run: Run, cells: Sequence[Cell], found: Sequence[Search], colours: Colours, figures: Path
+    run: Run, cells: Sequence[Cell], searches: Sequence[Search], colours: Colours, figures: Path
 ) -> dict[str, Any]:
-    """Return the section of energy; without a word about it in any trial there is none."""
-    used = energy(run.rows, cells, found)
+    """Return the section of energy; hidden if no trial has energy or a reason for its absence."""
+    used = energy(run.rows, cells, searches)
     reasons = energy_reasons(run.rows)
-    threaded = [one for one in used if "threads" in one.cell.counters]
+    threaded = [use for use in used if "threads" in use.cell.counters]
     return {
         "used": used,
         "threaded": threaded,
         "energy_reasons": reasons,
         "energy_figures": energy_drawings(used, colours, figures),
-        "show_energy": bool(reasons or threaded or any(one.gross_j for one in used)),
+        "show_energy": bool(reasons or threaded or any(use.gross_j for use in used)),
     }
 
 
@@ -255,23 +259,23 @@ def _blocks(cells: Sequence[Cell]) -> list[_Block]:
 
 def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
     """Return (engines and variants, their definition of latency), each definition once."""
-    who: dict[str, dict[str, None]] = {}
+    engines: dict[str, dict[str, None]] = {}
     for cell in cells:
         if cell.latency_definition:
             name = f"{cell.engine} {cell.variant}".strip()
-            who.setdefault(cell.latency_definition.rstrip("."), {})[name] = None
-    return [(", ".join(names), definition) for definition, names in who.items()]
+            engines.setdefault(cell.latency_definition.rstrip("."), {})[name] = None
+    return [(", ".join(names), definition) for definition, names in engines.items()]
 
 
 def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
     """Return (engine, variant, workload, properties), each combination once."""
-    found: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    by_form: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     for cell in cells:
         if cell.properties:
-            found.setdefault((cell.engine, cell.variant, cell.workload), cell.properties)
-    engines = list(dict.fromkeys(engine for engine, _, _ in found))
-    ordered = sorted(found, key=lambda key: (engines.index(key[0]), key))
-    return [(*key, found[key]) for key in ordered]
+            by_form.setdefault((cell.engine, cell.variant, cell.workload), cell.properties)
+    engines = list(dict.fromkeys(engine for engine, _, _ in by_form))
+    ordered = sorted(by_form, key=lambda key: (engines.index(key[0]), key))
+    return [(*key, by_form[key]) for key in ordered]
 
 
 def _plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:

@@ -18,9 +18,9 @@ RELATIONS = ("value", "ratio", "difference", "range", "at most", "at least")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One published number: a row of the CSV, described in `streamlab.reports.published`.
+    """A published number: a row of the CSV (columns: `streamlab.reports.published`).
 
-    `high` is infinite where the text gives no upper bound.
+    `high` is infinite without an upper bound.
     """
 
     figure: str
@@ -36,12 +36,12 @@ class Fact:
 
     @property
     def at(self) -> float | None:
-        """Return x as a number; None where it is none."""
+        """The value of x as a number; None if it is not a number."""
         return float(self.x) if self.x.isdigit() else None
 
     @property
     def text(self) -> str:
-        """Return the number with its unit and relation, for people."""
+        """The number with its unit and relation."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.relation == "ratio":
             unit = " \N{MULTIPLICATION SIGN}"
@@ -64,7 +64,7 @@ class Facts:
         return iter(self.rows)
 
     def of(self, **wanted: str) -> tuple[Fact, ...]:
-        """Return the facts whose columns have these texts."""
+        """Return the facts whose columns equal these texts."""
         return tuple(
             fact
             for fact in self.rows
@@ -72,22 +72,22 @@ class Facts:
         )
 
     def one(self, **wanted: str) -> Fact:
-        """Return the only such fact.
+        """Return the only fact whose columns equal these texts.
 
         Raises:
-            ResultsError: there is none, or there are several.
+            ResultsError: no fact matches, or several do.
         """
-        found = self.of(**wanted)
-        if len(found) != 1:
-            raise ResultsError(f"{len(found)} published numbers have {wanted}, expected one")
-        return found[0]
+        matches = self.of(**wanted)
+        if len(matches) != 1:
+            raise ResultsError(f"{len(matches)} published numbers have {wanted}, expected one")
+        return matches[0]
 
 
 def published(paper: str, folder: Path = FOLDER) -> Facts:
-    """Return the published numbers of a paper, `stretch` for example.
+    """Read the published numbers of a paper, for example `stretch`.
 
     Raises:
-        ResultsError: there is no such file, or a row of it is malformed.
+        ResultsError: the paper's file is missing, or a row is malformed.
     """
     path = folder / f"{paper}.csv"
     try:

@@ -1,5 +1,5 @@
-"""Statistics as pure functions of arrays: no I/O, no clock, and randomness only from the caller.
+"""Computes statistics as pure functions of arrays: no I/O, no clock, randomness from the caller.
 
-Every value is one of a fresh process. Values within a process are correlated, and a test that takes
-them for independent raises false alarms (docs/gates.md has the measured rates).
+Every value comes from a fresh process. Values within a process are correlated, and a test that
+assumes independence would raise false alarms (docs/gates.md has the measured rates).
 """

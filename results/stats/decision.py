@@ -1,13 +1,13 @@
-"""The two-stage decision: is the new arm worse than the old one?
+"""Decides in two stages whether the new arm is worse than the old one.
 
-Stage one screens all cells: an exact one-sided test over fresh processes (Mann-Whitney; of pairs
-under equal loads the signed-rank test), Benjamini-Hochberg over the cells, and an effect above a
-floor. Cells that fail it are measured again, all anew, and
-only a second failure is a regression. Two stages at 5 % cost fewer false alarms than one at 1 %,
-and see more (docs/gates.md has both, measured). A cell that is not called passes where its values
-exclude a change of the size that the gate looks for, and is `unstable` where they do not.
+Stage one screens all cells: an exact one-sided test over fresh processes (Mann-Whitney; signed-rank
+for pairs under equal loads), Benjamini-Hochberg over the cells, and an effect above a floor.
+Cells that fail it are measured again from scratch; only a second failure is a regression.
+Two stages at 5 % raise fewer false alarms than one at 1 %, and detect more (rates: docs/gates.md).
+Any other cell passes if its values exclude a change of the size that the gate looks for; else it is
+`unstable`.
 
-Values are costs (seconds, joules, instructions): larger is worse. Of rates, pass the reciprocals.
+Values are costs (seconds, joules, instructions): larger is worse. For rates, pass the reciprocals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,16 +26,16 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The numbers of a decision.
+    """The parameters of a decision.
 
     Attributes:
         n: fresh processes per arm and stage.
         alpha: level of each test.
         q: false discovery rate over the cells of a stage.
-        floor: effects up to this share are never called.
-        noise_factor: nor are effects up to this many times the A/A MAD.
-        unstable_above: a cell that is not called is `unstable` unless it excludes a change of this
-            size, and its A/A 95th percentile is no larger.
+        floor: effects up to this share never count as a change.
+        noise_factor: effects up to this many times the A/A MAD never count either.
+        unstable_above: an unchanged cell is `unstable` unless it excludes a change of this size, and
+            its A/A 95th percentile is no larger.
         draws: resamples for the noise.
     """
 
@@ -50,14 +50,14 @@ class Rule:
 
 TWO_STAGE = Rule()
 ONE_STAGE = Rule(alpha=0.01, q=0.01, floor=0.03)
-"""For stored runs, where nothing can be measured again."""
+"""For stored runs, which cannot be measured again."""
 
 MISSED = 0.025
-"""How often one stage may exclude a change that is there; in two stages at most twice as often."""
+"""Probability that one stage excludes an existing change; of two stages at most twice as high."""
 
 
 class GateVerdict(StrEnum):
-    """What is said of a cell."""
+    """The verdict on a cell."""
 
     REGRESSION = "regression"
     UNCONFIRMED = "not confirmed"
@@ -73,8 +73,8 @@ class Arms:
     """The costs of one cell in both arms: one value a fresh process, above 0.
 
     Attributes:
-        old, new: the costs; of pairs the same place is the same pair.
-        method: how they are compared.
+        old, new: the costs; with pairs, equal indices are a pair.
+        method: the method of comparison.
     """
 
     old: tuple[float, ...]
@@ -84,19 +84,19 @@ class Arms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageResult:
-    """What one stage found for a cell.
+    """The result of one stage for a cell.
 
     Attributes:
-        n_old, n_new: values.
-        too_few: even the clearest order of so few values could not be called: a regression of this
-            cell alone would be lost among the other tests.
-        ratio: new / old: of medians, of pairs the median ratio.
-        p_worse, p_better: adjusted over the cells of the stage.
-        noise: of A/A ratios of medians of as many values.
-        floor: effects up to this were not called.
-        worse, better: whether test and floor agree.
-        excludes: whether a change for the worse of `Rule.unstable_above` would have been seen: the
-            noise is smaller, and the exact test rejects that the new arm is worse by as much.
+        n_old, n_new: numbers of values.
+        too_few: whether even the clearest order of so few values is not significant among the
+            stage's tests.
+        ratio: new / old: of medians; of pairs the median ratio.
+        p_worse, p_better: p-values, adjusted over the cells of the stage.
+        noise: A/A noise of ratios of medians of as many values.
+        floor: effects up to this share do not count.
+        worse, better: whether the test is significant and the effect exceeds the floor.
+        excludes: whether the values exclude a slowdown of `Rule.unstable_above`: the noise is
+            smaller, and the exact test rejects that the new arm is worse by as much.
     """
 
     n_old: int
@@ -114,7 +114,7 @@ class StageResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The decision on one cell and metric; `second` is None where no second stage was needed."""
+    """The decision on one cell and metric; `second` is None without a second stage."""
 
     key: Key
     verdict: GateVerdict
@@ -123,14 +123,14 @@ class Decision:
 
 
 def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> tuple[Decision, ...]:
-    """Return the first stage's findings: `suspect` cells are to be measured again.
+    """Return the first stage's findings; measure the `suspect` cells again.
 
     Args:
         cells: the arms by cell and metric; each has at least one value on both sides.
-        rule: the numbers.
+        rule: the parameters.
         rng: draws for the noise.
     """
-    found = []
+    findings = []
     for key, stage in _stages(cells, rule, rng).items():
         if stage.too_few:
             verdict = GateVerdict.TOO_FEW
@@ -142,12 +142,12 @@ def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> t
             verdict = GateVerdict.UNCHANGED
         else:
             verdict = GateVerdict.UNSTABLE
-        found.append(Decision(key=key, verdict=verdict, first=stage))
-    return tuple(found)
+        findings.append(Decision(key=key, verdict=verdict, first=stage))
+    return tuple(findings)
 
 
 def suspects(findings: Sequence[Decision]) -> tuple[Key, ...]:
-    """Return which cells are to be measured again."""
+    """Return the cells to measure again."""
     return tuple(finding.key for finding in findings if finding.verdict is GateVerdict.SUSPECT)
 
 
@@ -157,15 +157,15 @@ def confirm(
     rule: Rule,
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
-    """Return the findings with every suspect decided by its second, independent measurement.
+    """Decide every suspect by its second, independent measurement, and return all findings.
 
-    A suspect is cleared only by a measurement that excludes a change; any other leaves it
-    `unstable`, since the first stage gave a reason to believe in one.
+    Only a measurement that excludes a change clears a suspect. Any other leaves it `unstable`, since
+    the first stage gave evidence of a change.
 
     Args:
-        findings: of `screen`.
-        again: the new arms of every suspect; no value of the first stage may be among them.
-        rule: the numbers.
+        findings: from `screen`.
+        again: the new arms of every suspect, without values of the first stage.
+        rule: the parameters.
         rng: draws for the noise.
 
     Raises:
@@ -196,7 +196,7 @@ def _confirmed(second: StageResult) -> GateVerdict:
 def decide_once(
     cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
 ) -> tuple[Decision, ...]:
-    """Return findings of one stage alone: what is suspect counts as a regression."""
+    """Return findings of a single stage, in which a suspect counts as a regression."""
     return tuple(
         replace(finding, verdict=GateVerdict.REGRESSION)
         if finding.verdict is GateVerdict.SUSPECT
@@ -206,9 +206,9 @@ def decide_once(
 
 
 def values_needed(tests: int, rule: Rule, method: Method = INDEPENDENT) -> int:
-    """Return the fewest values a side of which one regression among `tests` can be called.
+    """Return the fewest values a side with which one regression among `tests` can be significant.
 
-    4 for one test and 9 for a thousand in two stages; 5 for one in one stage, which is stricter.
+    Two stages need 4 for one test and 9 for a thousand; one stage, which is stricter, 5 for one.
     """
     return next(n for n in count(1) if not _hopeless(method.smallest_p(n, n), tests, rule))
 

@@ -1,21 +1,22 @@
-"""Estimates made of several cells, each with ends that are wrong no more often than they say.
+"""Estimates quantities over several cells, with interval ends of a guaranteed error probability.
 
 An estimate has two ends for every alpha: each lies beyond the truth with probability at most alpha.
-What is true of a cell is the median of its distribution; its values are one a fresh process,
+The truth of a cell is the median of its distribution. Its values, one a fresh process, are
 independent of each other and of other cells'.
 
 - `Product` (a rate, a quotient of cells, a quotient of quotients): Welch's t on logarithms, which
-  takes cells of unequal noise. Exact for log-normal noise of one size, near it for several sizes.
-  Outliers widen the interval, so that it errs towards saying nothing. It errs the other way where
-  a cell has two modes and all its few values come from the rarer one: n values do with p^n.
-- `Level` (a correlation, a share): the same on the values themselves; for what may be 0 or below.
+  allows cells of unequal noise. Exact for log-normal noise of one size, nearly for several sizes.
+  Outliers widen the interval, so it errs towards being inconclusive. It errs the other way if a cell
+  has two modes and all its few values come from the rarer one: probability p^n for n values.
+- `Level` (a correlation, a share): the same on the values themselves, which may be 0 or below.
 - `Middle` (counts, durations that are often equal): the order statistics of one cell, exact for
-  every distribution, for which 1 / 2^n has to be at most alpha.
-- `Extreme` and `Combined` make one of several. The end of the highest of k that has to hold for
-  whichever is the highest costs nothing; the other one, which any of the k could spoil, is taken at
-  alpha / k (Bonferroni), as both ends of other combinations are. So they err towards width.
+  every distribution; needs 1 / 2^n of at most alpha.
+- `Extreme` and `Combined` combine several. The lower end of the highest of k uses alpha / k
+  (Bonferroni), since any of the k lower ends could exceed the truth; its upper end uses alpha. For
+  the lowest it is the reverse. Other combinations divide alpha at both ends. So their intervals err
+  towards width.
 
-A bootstrap, which `ratio_interval` is, has too few different resamples of six values for the small
+A bootstrap such as `ratio_interval` has too few different resamples of six values for the small
 alphas at which a dozen intervals hold together; tests/results/stats/test_estimates.py has rates.
 """
 
@@ -33,46 +34,46 @@ Ends = tuple[float, float]
 UNKNOWN: Ends = (-math.inf, math.inf)
 
 FEWEST = 3
-"""Values of a cell without which its spread is not known; also where `ratio_interval` begins."""
+"""Fewest values of a cell that show its spread; also the minimum of `ratio_interval`."""
 
 TRIMMED = 8
-"""Of so many values the smallest and the largest are left out of the mean: one stalled process in
-eight must not make an interval useless. Of fewer, none are."""
+"""Values of which the mean leaves out one at either end: one stalled process in eight must not make
+an interval useless. With fewer values the mean leaves out none."""
 
 _POWER_Z = 0.84
-"""Normal quantile of 80 %: with as many values as planned, that share of repeats is decided."""
+"""Normal quantile of 80 %: the share of repeats that the planned number of values decides."""
 
 
 class Estimate(Protocol):
-    """What is measured of one quantity."""
+    """A measured quantity with its interval."""
 
     @property
     def value(self) -> float:
-        """The quantity itself, of medians."""
+        """The point estimate, from medians."""
         ...
 
     @property
     def n(self) -> int:
-        """Fewest values of any cell that it is made of."""
+        """The fewest values of any cell in the estimate."""
         ...
 
     def ends(self, alpha: float, again: int | None = None) -> Ends:
         """Return the ends, each beyond the truth with probability at most `alpha`.
 
         Args:
-            alpha: of each end.
-            again: instead, what as many values of each cell would probably give, were they spread
-                as these.
+            alpha: error probability of each end.
+            again: a planned number of values a cell; the ends are then a forecast that assumes the
+                spread of the present values. None: the ends of the present values.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`factor` times the medians of cells, each to a power: `(a, 1), (b, -1)` is a / b.
+    """A factor times the medians of cells, each to a power: `(a, 1), (b, -1)` is a / b.
 
     Attributes:
-        cells: values of each cell, all above 0, and its power. Cells of equal values are one cell.
+        cells: values of each cell, all above 0, and its power. Equal values are the same cell.
         factor: above 0.
     """
 
@@ -92,7 +93,7 @@ class Product:
         return min((len(values) for values, _ in self.cells), default=FEWEST)
 
     def ends(self, alpha: float, again: int | None = None) -> Ends:
-        """See `Estimate`; unknown where a value is not above 0."""
+        """See `Estimate`; UNKNOWN if a value is not above 0."""
         if not self.cells:
             return self.factor, self.factor
         if self.n < FEWEST or any(min(values) <= 0 for values, _ in self.cells):
@@ -105,13 +106,13 @@ class Product:
         return _around(self.value, _exp(middle - half), _exp(middle + half))
 
     def times(self, other: "Product", power: float) -> "Product":
-        """Return this by another one to a power; what is in both is not counted twice.
+        """Multiply by another product to a power; cells of both are merged.
 
-        What cancels out stays, to the power of 0: how often it was measured still counts.
+        Cells that cancel out stay with power 0, since `n` counts their values.
         """
         powers = dict(self.cells)
-        for values, own in other.cells:
-            powers[values] = powers.get(values, 0.0) + own * power
+        for values, exponent in other.cells:
+            powers[values] = powers.get(values, 0.0) + exponent * power
         return Product(
             tuple(powers.items()),
             self.factor * other.factor**power,
@@ -144,7 +145,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Middle:
-    """A quantity of one cell, whatever its distribution."""
+    """A quantity of one cell, of any distribution."""
 
     values: tuple[float, ...]
 
@@ -172,7 +173,7 @@ class Middle:
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The highest, or the lowest, of several quantities."""
+    """The highest or the lowest of several quantities."""
 
     parts: tuple[Estimate, ...]
     highest: bool
@@ -201,11 +202,12 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """A function of several quantities that never falls as one of `rising` grows.
+    """A monotonic function of several quantities.
 
     Attributes:
         function: takes the values of `rising`, then those of `falling`.
-        rising, falling: the quantities; it never rises as one of `falling` grows.
+        rising: quantities in which the function never falls.
+        falling: quantities in which the function never rises.
     """
 
     function: Callable[[Sequence[float]], float]
@@ -223,7 +225,7 @@ class Combined:
         return min(part.n for part in (*self.rising, *self.falling))
 
     def ends(self, alpha: float, again: int | None = None) -> Ends:
-        """See `Estimate`; unknown while that of a part is."""
+        """See `Estimate`; UNKNOWN if the ends of a part are."""
         share = alpha / (len(self.rising) + len(self.falling))
         up = [part.ends(share, again) for part in self.rising]
         down = [part.ends(share, again) for part in self.falling]
@@ -234,23 +236,23 @@ class Combined:
         return low, high
 
 
-def one(values: Sequence[float], factor: float = 1.0) -> Product:
-    """Return the estimate of one cell's median, of values above 0."""
+def cell_median(values: Sequence[float], factor: float = 1.0) -> Product:
+    """Return the estimate of a cell's median; the values are above 0."""
     return Product(((tuple(values), 1.0),), factor)
 
 
 def lowest(parts: Sequence[Estimate]) -> Estimate:
-    """Return the lowest of at least one quantity."""
+    """Return the lowest of one or more quantities."""
     return parts[0] if len(parts) == 1 else Extreme(tuple(parts), highest=False)
 
 
 def highest(parts: Sequence[Estimate]) -> Estimate:
-    """Return the highest of at least one quantity."""
+    """Return the highest of one or more quantities."""
     return parts[0] if len(parts) == 1 else Extreme(tuple(parts), highest=True)
 
 
 def ratio(above: "Product | Extreme", below: "Product | Extreme") -> "Product | Extreme":
-    """Return a quotient: of extremes, the same extremes of quotients, so that each is one t."""
+    """Return a quotient; a quotient of extremes becomes an extreme of quotients, each one t-test."""
     match above, below:
         case Extreme(), _:
             return Extreme(tuple(ratio(_pure(p), below) for p in above.parts), above.highest)
@@ -265,7 +267,7 @@ def ratio(above: "Product | Extreme", below: "Product | Extreme") -> "Product | 
 
 def _pure(part: Estimate) -> "Product | Extreme":
     if not isinstance(part, Product | Extreme):
-        raise TypeError(f"a quotient is of medians of cells and their extremes, not of {part!r}")
+        raise TypeError(f"expected a Product, or an Extreme of products, got {part!r}")
     return part
 
 
@@ -283,7 +285,7 @@ def _centre(
         cut = len(ordered) // TRIMMED
         kept = ordered[cut : len(ordered) - cut]
         middle += weight * fmean(kept)
-        # Winsorized: what is cut off counts as the nearest that is kept.
+        # Winsorized: each trimmed value counts as the nearest kept one.
         spread = _variance([kept[0]] * cut + kept + [kept[-1]] * cut)
         n = len(ordered) if again is None else again
         left = n - 2 * (n // TRIMMED)
@@ -297,13 +299,13 @@ def _centre(
 
 
 def _variance(values: Sequence[float]) -> float:
-    # statistics.variance takes fractions, ten times as long.
+    # statistics.variance computes with fractions, which takes ten times as long.
     middle = fmean(values)
     return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 def _around(value: float, low: float, high: float) -> Ends:
-    # The middle of an interval is that of means; what is shown is of medians, and lies within.
+    # The interval is centred on means, and the value is of medians; the value must lie within.
     return min(value, low), max(value, high)
 
 

@@ -1,4 +1,4 @@
-"""Confidence intervals of medians and of ratios of medians."""
+"""Computes confidence intervals of medians and of ratios of medians."""
 
 import warnings
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class Interval:
     """A confidence interval.
 
     Attributes:
-        low, high: its ends, included.
-        coverage: probability with which such an interval contains the truth: exact for order
-            statistics, nominal for a bootstrap.
+        low, high: the ends, inclusive.
+        coverage: probability that such an interval contains the truth: exact for order statistics,
+            nominal for a bootstrap.
     """
 
     low: float
@@ -35,14 +35,14 @@ def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> In
 
     [x(k), x(n+1-k)] with the largest k whose coverage, 1 - 2 P(Binomial(n, 1/2) < k), is at least
     `confidence`. It assumes independent values of one continuous distribution, of any shape; with
-    ties it covers at least as often as it says.
+    ties its coverage is higher.
 
     Args:
         values: at least one finite number.
-        confidence: wanted coverage, in (0, 1).
+        confidence: minimum coverage, in (0, 1).
 
     Returns:
-        None when there are too few values for any such interval (below 6 at 95 %).
+        None with too few values for any such interval (below 6 at 95 %).
     """
     ordered = np.sort(_checked(values))
     n = len(ordered)
@@ -56,7 +56,7 @@ def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> In
 def order_rank(n: int, alpha: float) -> int:
     """Return the largest k with which x(k) of n ordered values lies above the median at `alpha`.
 
-    P(x(k) > median) is P(Binomial(n, 1/2) < k), and the same for x(n+1-k) below it. 0: no k does.
+    P(x(k) > median) is P(Binomial(n, 1/2) < k), and the same for x(n+1-k) below it. 0: no such k.
     """
     below = special.bdtr(np.arange(n // 2), n, 0.5)
     return int(np.searchsorted(below, alpha, side="right"))
@@ -72,27 +72,26 @@ def ratio_interval(
 ) -> Interval | None:
     """Return a bootstrap interval of median(new) / median(old): BCa on the logarithm.
 
-    Where BCa is not defined (too few different values) the percentile interval of the same
-    resamples is taken. With values that are all equal on either side the interval shrinks to what
-    varies, as any bootstrap does; then it says nothing about noise.
+    Where BCa is undefined (too few different values), the interval is the percentile interval.
+    If all values of a side are equal, the interval ignores that side's noise, as any bootstrap does.
 
     Args:
         old: values above 0, one a process.
-        new: likewise, independent of them.
+        new: likewise, independent of `old`.
         rng: draws the resamples; the same state gives the same interval.
         confidence: nominal coverage.
         draws: resamples.
 
     Returns:
-        None with fewer than 3 values on a side, where resampling has nothing to go by.
+        None with fewer than 3 values on a side: too few to resample.
     """
     first, second = _checked(old, positive=True), _checked(new, positive=True)
     if min(len(first), len(second)) < 3:
         return None
-    found = _bootstrap(first, second, rng, confidence, draws, "BCa")
-    if not np.isfinite(found).all():
-        found = _bootstrap(first, second, rng, confidence, draws, "percentile")
-    low, high = np.exp(found)
+    ends = _bootstrap(first, second, rng, confidence, draws, "BCa")
+    if not np.isfinite(ends).all():
+        ends = _bootstrap(first, second, rng, confidence, draws, "percentile")
+    low, high = np.exp(ends)
     return Interval(low=float(low), high=float(high), coverage=confidence)
 
 
@@ -109,10 +108,10 @@ def _bootstrap(
     draws: int,
     method: Literal["BCa", "percentile"],
 ) -> Floats:
-    from scipy import stats  # half a second, which most commands need not wait for
+    from scipy import stats  # takes half a second, which most commands avoid
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # A degenerate bootstrap is told by its NaN, which the caller looks at.
+        # A degenerate bootstrap returns NaN, which the caller checks.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         found: Any = stats.bootstrap(
             (old, new),
@@ -131,9 +130,9 @@ def _log_ratio(old: Floats, new: Floats, axis: int = -1) -> Floats:
 
 
 def _checked(values: npt.ArrayLike, *, positive: bool = False) -> Floats:
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all():
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1 or len(numbers) == 0 or not np.isfinite(numbers).all():
         raise ValueError(f"expected a list of at least one finite number, got {values!r}")
-    if positive and (found <= 0).any():
-        raise ValueError(f"expected numbers above 0, got {float(found.min())!r}")
-    return found
+    if positive and (numbers <= 0).any():
+        raise ValueError(f"expected numbers above 0, got {float(numbers.min())!r}")
+    return numbers

@@ -1,4 +1,4 @@
-"""The Mann-Whitney test, exact but for huge arms: do values of one tend to be the larger ones."""
+"""Tests whether the values of one arm tend to be larger: Mann-Whitney, exact except for huge arms."""
 
 from functools import lru_cache
 from math import comb, sqrt
@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 LARGEST_TABLE = 40_000
-"""Pairs of values, as of 200 and 200, up to which p-values are exact: the table of their
-distribution takes a second and 40 MB then, and grows with the square of this."""
+"""Pairs of values (200 by 200) up to which p-values are exact: the table of their distribution then
+takes a second and 40 MB, and grows with the square of this."""
 
 Alternative = Literal["greater", "less", "two-sided"]
 Floats = npt.NDArray[np.float64]
@@ -21,20 +21,24 @@ def mann_whitney(
 ) -> float:
     """Return the p-value of the Mann-Whitney test.
 
-    The null hypothesis is that all orders of the values of both arms are equally likely. Equal
-    values in both arms count against the alternative, so that ties make the p-value too large,
-    never too small: the test then errs towards no alarm. Exact up to LARGEST_TABLE pairs; beyond,
-    the normal approximation with correction for continuity, which errs the same way in its tail.
+    The null hypothesis is that all orders of the values of both arms are equally likely.
+    Equal values in both arms count against the alternative, so ties make the p-value too large, never
+    too small: the test then errs towards no alarm.
+    Exact up to LARGEST_TABLE pairs; beyond, the normal approximation with continuity correction, which
+    errs the same way in its tail.
 
     Args:
         old: one value a process, at least one.
         new: likewise.
         alternative: `greater`: new tends to be larger than old.
+
+    Raises:
+        ValueError: an arm is empty or has a value that is not finite.
     """
     first, second = np.asarray(old, dtype=np.float64), np.asarray(new, dtype=np.float64)
     if not (first.size and second.size and np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError(f"expected finite numbers in both arms, got {old!r} and {new!r}")
-    # Pairs that speak for the alternative; a pair of equal values speaks for neither.
+    # Pairs that support the alternative; a pair of equal values supports neither.
     greater = int(np.count_nonzero(np.less.outer(first, second)))
     less = int(np.count_nonzero(np.greater.outer(first, second)))
     pairs_for = {"greater": greater, "less": less, "two-sided": max(greater, less)}[alternative]
@@ -49,8 +53,8 @@ def _at_least(n: int, m: int) -> Floats:
     """Return P(U >= u) for u = 0 .. n * m when all orders of n and m values are equally likely.
 
     The largest of all values is one of the n with chance n / (n + m), and then is above all m
-    (Mann and Whitney 1947, Ann. Math. Stat. 18:50, equation 1). Only sums of positive numbers, so
-    that the smallest p-value is right to some n + m roundings.
+    (Mann and Whitney 1947, Ann. Math. Stat. 18:50, equation 1). It sums only positive numbers, so the
+    smallest p-value is accurate to some n + m roundings.
     """
     # chances[j] is the distribution of U for i and j values.
     chances = [np.ones(1) for _ in range(m + 1)]
@@ -61,10 +65,10 @@ def _at_least(n: int, m: int) -> Floats:
             chance[j:] = chances[j] * (i / (i + j))
             chance[: i * (j - 1) + 1] += chances[j - 1] * (j / (i + j))
             chances[j] = chance
-    found = np.minimum(np.cumsum(chances[m][::-1])[::-1], 1.0)
-    found[0] = 1.0
-    found.flags.writeable = False
-    return found
+    tail = np.minimum(np.cumsum(chances[m][::-1])[::-1], 1.0)
+    tail[0] = 1.0
+    tail.flags.writeable = False
+    return tail
 
 
 def _normal(n: int, m: int, pairs_for: int) -> float:
@@ -74,9 +78,9 @@ def _normal(n: int, m: int, pairs_for: int) -> float:
 
 
 def smallest_p(n_old: int, n_new: int) -> float:
-    """Return the smallest one-sided p-value that the exact test can give with so many values.
+    """Return the smallest one-sided p-value of the exact test with so many values.
 
-    1 / C(n_old + n_new, n_old): 0.05 for 3 and 3, 0.004 for 5 and 5. A gate whose level is at or
-    below this can never raise an alarm.
+    1 / C(n_old + n_new, n_old): 0.05 for 3 and 3, 0.004 for 5 and 5. A gate with a level at or below
+    this can never raise an alarm.
     """
     return 1 / comb(n_old + n_new, n_old)

@@ -1,4 +1,4 @@
-"""How two arms are compared: as independent values, or as pairs measured under like conditions."""
+"""Defines two methods to compare arms: independent values, and pairs measured under like conditions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ Values = npt.ArrayLike
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """One way to compare; each function takes the old values, then the new ones.
+    """A method of comparison; each function takes the old values, then the new ones.
 
     Attributes:
-        p: exact p-value of an alternative.
-        smallest_p: of the clearest order of so many values.
-        ratio: the estimate of new / old.
-        noise: of that ratio where nothing differs; takes a generator and a number of draws, too.
-        interval: of that ratio; takes a generator, too. None: too few values.
+        p: returns the exact p-value of an alternative.
+        smallest_p: returns the p-value of the clearest order; takes the numbers of values.
+        ratio: estimates new / old.
+        noise: estimates the A/A noise of that ratio; also takes a generator and a number of draws.
+        interval: returns the ratio's interval, None with too few values; also takes a generator.
     """
 
     p: Callable[[Values, Values, Alternative], float]

@@ -1,4 +1,4 @@
-"""A/A noise: how far two arms differ when nothing differs between them."""
+"""Estimates A/A noise: how far two arms differ that measure the same thing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy.typing as npt
 DRAWS = 1000
 
 UNSTABLE_ABOVE = 0.05
-"""A cell whose A/A differences exceed this in one of 20 cases cannot show a change of 5 %."""
+"""A cell whose A/A differences exceed this in one of 20 cases is too noisy to show a change of 5 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Noise:
     """How far A/A ratios lie from 1.
 
     Attributes:
-        mad: median absolute deviation of the ratios from 1, which they would be without noise.
+        mad: median absolute deviation of the ratios from 1, their value without noise.
         p95: 95th percentile of the absolute deviation.
     """
 
@@ -25,12 +25,12 @@ class Noise:
     p95: float
 
     def unstable(self, above: float = UNSTABLE_ABOVE) -> bool:
-        """Return whether the noise hides changes of `above`."""
+        """Return whether the noise hides changes of the share `above`."""
         return self.p95 > above
 
 
 def noise_of(ratios: npt.ArrayLike) -> Noise:
-    """Return the noise in measured A/A ratios, at least one, each above 0."""
+    """Return the noise of one or more measured A/A ratios, each above 0."""
     away = np.abs(np.asarray(ratios, dtype=np.float64) - 1)
     if away.size == 0 or not np.isfinite(away).all():
         raise ValueError(f"expected finite A/A ratios, got {ratios!r}")
@@ -42,22 +42,22 @@ def resampled_noise(
 ) -> Noise:
     """Estimate the noise of ratios of medians of `n` values from the arms of one comparison.
 
-    Each arm is divided by its own median, so that a difference between the arms does not count;
-    two A arms of `n` values are then drawn from all of them with replacement, `draws` times. What
-    differs between hosts or days is not in it: that noise shows only in A/A runs on them.
+    Divides each arm by its own median, so that a difference between the arms does not count.
+    Then draws two A arms of `n` values from all values with replacement, `draws` times.
+    Excludes the noise between hosts or days, which only A/A runs on them show.
 
     Args:
         arms: values above 0, at least 2 in all.
-        n: values in an arm whose medians are compared.
-        rng: draws.
-        draws: how many A/A ratios to draw.
+        n: number of values in an arm.
+        rng: draws the resamples.
+        draws: number of A/A ratios to draw.
     """
     residuals = []
     for values in arms:
         arm = np.asarray(values, dtype=np.float64)
         if not (np.isfinite(arm) & (arm > 0)).all():
             raise ValueError(f"expected numbers above 0, got {values!r}")
-        # Residuals from an arm's own median are smaller than those from the true one.
+        # Residuals from an arm's own median are smaller than residuals from the true median.
         shrunk = np.sqrt(len(arm) / max(len(arm) - 1, 1))
         residuals.append(np.log(arm / np.median(arm)) * shrunk)
     pooled = np.concatenate(residuals)

@@ -1,11 +1,12 @@
-"""Values in pairs that were measured under like conditions: is the new one of a pair the larger?
+"""Tests whether the new value of a pair tends to be larger, for pairs measured under like conditions.
 
-What both members of a pair share (the schedule of a load, a busy minute of the machine) cancels out
-of their ratio, which an unpaired test would take for noise. The test is Wilcoxon's signed-rank test
-(1945, Biometrics Bull. 1:80), the estimate that of Hodges and Lehmann (1963, Ann. Math. Stat.
-34:598), both on logarithms of the ratios; the interval is that of the same test (Hollander, Wolfe
-and Chicken 2014, Nonparametric Statistical Methods, section 3.3). They assume that the logarithms
-are independent and symmetric around one value, of any other shape.
+Conditions that a pair shares (the schedule of a load, a busy minute of the machine) cancel out of its
+ratio; an unpaired test would count them as noise.
+The test is Wilcoxon's signed-rank test (1945, Biometrics Bull. 1:80).
+The estimate is that of Hodges and Lehmann (1963, Ann. Math. Stat. 34:598).
+The interval belongs to the same test (Hollander, Wolfe and Chicken 2014, Nonparametric Statistical
+Methods, section 3.3).
+All use logarithms of the ratios, and assume that these are independent and symmetric around a value.
 """
 
 from functools import lru_cache
@@ -19,8 +20,8 @@ from streamlab.results.stats.noise import Noise, noise_of
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_MEANS = 1_000_000
-"""Means that are held at once: 8 MB."""
+_MAX_MEANS = 1_000_000
+"""Most means in memory at once: 8 MB."""
 
 
 def signed_rank(
@@ -32,19 +33,19 @@ def signed_rank(
 
     Args:
         old: values above 0.
-        new: likewise; the same place is the same pair.
+        new: likewise; equal indices are a pair.
         alternative: `greater`: new tends to be larger than old.
     """
     means = _pairwise_means(_logs(old, new))
     above, below = int(np.count_nonzero(means > 0)), int(np.count_nonzero(means < 0))
-    found = {"greater": above, "less": below, "two-sided": max(above, below)}[alternative]
+    count = {"greater": above, "less": below, "two-sided": max(above, below)}[alternative]
     chances = _at_least(np.size(old))
-    one_sided = float(chances[found])
+    one_sided = float(chances[count])
     return min(1.0, 2 * one_sided) if alternative == "two-sided" else one_sided
 
 
 def smallest_pair_p(n_old: int, n_new: int) -> float:
-    """Return the smallest one-sided p-value that so many pairs can give: 1 / 2^n."""
+    """Return the smallest one-sided p-value of so many pairs: 1 / 2^n."""
     return float(0.5 ** min(n_old, n_new))
 
 
@@ -56,16 +57,16 @@ def pair_ratio(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
 def pair_interval(
     old: npt.ArrayLike, new: npt.ArrayLike, *, confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """Return the interval of new / old that belongs to the signed-rank test.
+    """Return the signed-rank test's interval of new / old.
 
     Returns:
         None with too few pairs for any such interval (below 6 at 95 %).
     """
-    found = _interval(_logs(old, new), confidence)
-    if found is None:
+    interval = _interval(_logs(old, new), confidence)
+    if interval is None:
         return None
-    low, high = np.exp([found.low, found.high])
-    return Interval(low=float(low), high=float(high), coverage=found.coverage)
+    low, high = np.exp([interval.low, interval.high])
+    return Interval(low=float(low), high=float(high), coverage=interval.coverage)
 
 
 def pair_difference(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
@@ -76,12 +77,12 @@ def pair_difference(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
 def pair_difference_interval(
     old: npt.ArrayLike, new: npt.ArrayLike, *, confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """Return the interval of new - old; None as for `pair_interval`."""
+    """Return the interval of new - old; None with too few pairs, as `pair_interval`."""
     return _interval(np.subtract(new, old, dtype=np.float64), confidence)
 
 
 def _interval(values: Floats, confidence: float) -> Interval | None:
-    """Return the interval of the centre of values that are symmetric around it."""
+    """Return the interval of the centre of symmetric values."""
     means = np.sort(_pairwise_means(values))
     chances = _at_least(len(values))
     # The largest k with P(at most k - 1 means below the truth) <= (1 - confidence) / 2, where
@@ -98,22 +99,22 @@ def pair_noise(
 ) -> Noise:
     """Estimate the noise of `pair_ratio` without a change, from the pairs of one comparison.
 
-    What a pair's logarithm differs from the median of all is drawn with replacement, each with a
-    sign by lot: without a change both arms of a pair could have changed places.
+    Draws the deviations of the logarithms from their median with replacement, each with a random sign:
+    without a change, the arms of a pair are interchangeable.
     """
     logs = _logs(old, new)
     n = len(logs)
-    # Residuals from the pairs' own median are smaller than those from the true one.
+    # Residuals from the pairs' own median are smaller than residuals from the true median.
     residuals = (logs - np.median(logs)) * np.sqrt(n / max(n - 1, 1))
     drawn = rng.choice(residuals, size=(draws, n)) * rng.choice([-1.0, 1.0], size=(draws, n))
-    at_once = max(1, _MOST_MEANS // (n * n))
+    at_once = max(1, _MAX_MEANS // (n * n))
     parts = np.array_split(drawn, -(-draws // at_once))
     ratios = [np.median(_pairwise_means(part), axis=-1) for part in parts]
     return noise_of(np.exp(np.concatenate(ratios)))
 
 
 def _pairwise_means(logs: Floats) -> Floats:
-    """Return the means of all pairs of values, each with itself, too (Walsh averages).
+    """Return the means of all pairs of values, each value with itself included (Walsh averages).
 
     Args:
         logs: float[..., n].
@@ -122,8 +123,8 @@ def _pairwise_means(logs: Floats) -> Floats:
         float[..., n (n + 1) / 2].
     """
     first, second = np.triu_indices(logs.shape[-1])
-    found: Floats = (logs[..., first] + logs[..., second]) / 2
-    return found
+    means: Floats = (logs[..., first] + logs[..., second]) / 2
+    return means
 
 
 @lru_cache(maxsize=16)
@@ -134,16 +135,18 @@ def _at_least(n: int) -> Floats:
     for rank in range(1, n + 1):
         chances[rank:] = (chances[rank:] + chances[:-rank]) / 2
         chances[:rank] /= 2
-    found = np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
-    found.flags.writeable = False
-    return found
+    tail = np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
+    tail.flags.writeable = False
+    return tail
 
 
 def _logs(old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
     first, second = np.asarray(old, dtype=np.float64), np.asarray(new, dtype=np.float64)
     both = np.concatenate([first.ravel(), second.ravel()])
     if first.ndim != 1 or first.shape != second.shape or not len(first):
-        raise ValueError(f"expected as many old values as new ones, got {old!r} and {new!r}")
+        raise ValueError(
+            f"expected as many old values as new, at least one, got {old!r} and {new!r}"
+        )
     if not (np.isfinite(both) & (both > 0)).all():
         raise ValueError(f"expected numbers above 0 in both arms, got {old!r} and {new!r}")
     found: Floats = np.log(second / first)

@@ -1,9 +1,9 @@
-"""Statuses of trials: which is worse, and whether one arm's are worse than the other's.
+"""Orders statuses of trials, and tests whether one arm's statuses are worse than the other's.
 
-The order, from best to worst, is `ORDER`. One of `FAULTS` is the program's: no noise of a machine
-makes it, so that one trial suffices. The others may be bad luck, and are counted: an exact test
-(Fisher 1935, "The Logic of Inductive Inference", J. R. Stat. Soc. 98:39) at every level of the
-order that occurs.
+`ORDER` is the order from best to worst.
+`FAULTS` are faults of the program: machine noise cannot cause them, so one trial suffices.
+Other statuses may be bad luck and need an exact test at every level of the order that occurs (Fisher
+1935, "The Logic of Inductive Inference", J. R. Stat. Soc. 98:39).
 """
 
 from collections.abc import Sequence
@@ -23,23 +23,23 @@ ORDER = (
     schema.CRASH,
     schema.WRONG_OUTPUT,
 )
-"""From best to worst. A wrong answer is worse than none: it is believed."""
+"""From best to worst. A wrong answer is worse than no answer: users would believe it."""
 
 FAULTS = frozenset({schema.UNSUPPORTED, schema.CRASH, schema.WRONG_OUTPUT})
 
 MISSED = 0.025
-"""How often `excludes` may hold though two trials in three have become worse."""
+"""Probability that `excludes` holds although two trials in three have become worse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusTest:
-    """What one stage found.
+    """The result of one stage.
 
     Attributes:
-        p: of the clearest level, times the number of levels (Bonferroni).
+        p: p-value of the clearest level, times the number of levels (Bonferroni).
         worse: whether the new arm's statuses are worse.
-        excludes: whether a change that a user feels would have been seen: a worse status in at
-            least two trials of three, where the old arm had it in less than half.
+        excludes: whether the trials exclude a change that users would notice: a worse status in at
+            least two trials of three that the old arm had in less than half.
         differs: whether any level occurs more often in the new arm.
     """
 
@@ -50,11 +50,11 @@ class StatusTest:
 
 
 def level(status: str | None, steady: str | None = None) -> int:
-    """Return the place of a trial in `ORDER`.
+    """Return the index of a trial's status in `ORDER`.
 
     Args:
-        status: of the trial; one that is not known counts as a crash.
-        steady: column `steady`: an unsteady catch-up has the status ok.
+        status: the trial's status; an unknown status counts as a crash.
+        steady: column `steady`; needed because an unsteady catch-up has the status ok.
     """
     if status == schema.OK and steady == schema.UNSTEADY:
         status = schema.UNSTEADY
@@ -62,15 +62,16 @@ def level(status: str | None, steady: str | None = None) -> int:
 
 
 def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> StatusTest:
-    """Return whether the new arm's statuses are worse.
+    """Test whether the new arm's statuses are worse.
 
-    With ten trials a side and none worse in the old arm, four or more are called at 0.05, up to
-    three exclude a change that a user feels. With four a side, four are called and none excludes.
+    With ten trials a side and no worse status in the old arm, four or more in the new arm are
+    significant at 0.05; up to three exclude a change that users would notice.
+    With four a side, four are significant and no number excludes such a change.
 
     Args:
         old: `level` of each trial, at least one.
         new: likewise.
-        alpha: of the test.
+        alpha: level of the test.
     """
     levels = sorted({*old, *new} - {0})
     counts = [(sum(x >= bar for x in old), sum(x >= bar for x in new)) for bar in levels]
@@ -87,12 +88,12 @@ def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> St
 
 
 def _fisher(a: int, n: int, b: int, m: int) -> float:
-    """Return the chance of at least `b` of the a + b worse trials among m of n + m."""
+    """Return the probability that at least `b` of the a + b worse trials are among m of n + m."""
     worse = a + b
     ways = sum(comb(m, k) * comb(n, worse - k) for k in range(b, min(worse, m) + 1))
     return ways / comb(n + m, worse)
 
 
 def _rare(b: int, m: int) -> float:
-    """Return the chance of at most `b` worse trials of m where two in three are: binomial."""
+    """Return the binomial probability of at most `b` worse trials of m if two in three are worse."""
     return float(sum(comb(m, k) * 2**k for k in range(b + 1)) / 3**m)

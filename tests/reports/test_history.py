@@ -134,7 +134,7 @@ def test_the_page_draws_each_cell_over_all_runs_in_order_of_time(runs, tmp_path)
     spots = re.findall(r'class="spot"[^>]*><title>([^<]+)</title>', page)
     assert spots[0].startswith("1. z: 100,400,000 events/s (median of 7; 95 % interval 100,100,000")
     assert spots[1].endswith("; step, better: 2.000 times run 1")
-    assert "and only where the two intervals do not meet" in page
+    assert "the two intervals must not overlap" in page
     assert "<b>odd" not in page and "http" not in page.replace("http-equiv", "")
     assert page == page_of("--out", tmp_path / "again.html")
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from streamlab.reports.page import write_report
-from streamlab.reports.searches import searches
+from streamlab.reports.searches import read_searches
 from streamlab.reports.summary import summarise
 from streamlab.results.errors import ResultsError
 from streamlab.results.seal import write_sealed
@@ -33,7 +33,7 @@ def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, tria
     rows, meta = a_search()
     rows += [trial(eps=1.5e8), trial(workers=2, eps=3e8)]
     run = read_run(make_run(rows, meta=meta))
-    (search,) = searches(run, summarise(run.rows))
+    (search,) = read_searches(run, summarise(run.rows))
     assert search.catch_up_eps is not None
     assert search.catch_up_eps.values == (1.5e8,)
 
@@ -42,7 +42,7 @@ def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, se
     rows, meta = a_search()
     higher = searched(purpose="confirm", probe=9, rate_eps=30_600.0, status="unsustained")
     run = read_run(make_run([*rows, higher], meta=meta))
-    (search,) = searches(run, ())
+    (search,) = read_searches(run, ())
     assert search.at_rate is not None
     assert search.at_rate.statuses == {"ok": 1}
 
@@ -50,7 +50,7 @@ def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, se
 def test_levels_have_the_latencies_of_their_trials(make_run, a_search):
     rows, meta = a_search()
     run = read_run(make_run(rows, meta=meta))
-    (search,) = searches(run, summarise(run.rows))
+    (search,) = read_searches(run, summarise(run.rows))
     stored = [row["latency_p99_ns"] for row in rows if row["purpose"] == "level"]
     assert [level.share for level in search.levels] == [0.1, 0.5, 0.95]
     assert [level.cell.latency_p99_ns.median for level in search.levels] == stored
@@ -118,7 +118,7 @@ def test_a_record_beside_run_json_is_taken_before_it(make_run, a_search):
     newer["bracket"]["r_pass_eps"] = 29_500.0
     write_sealed(run_dir, run_dir / "searches" / "one.json", json.dumps(newer).encode())
     run = read_run(run_dir)
-    (search,) = searches(run, ())
+    (search,) = read_searches(run, ())
     assert search.pass_eps == 29_500.0
 
 
@@ -134,6 +134,6 @@ def test_a_search_that_was_killed_lists_its_trials_and_no_bracket(shown, a_searc
     rows, meta = a_search()
     page, text = shown(rows[:3], meta={"cells": meta["cells"], "complete": False})
     assert "unfinished" in text
-    assert "lab run --resume goes on" in text
+    assert "lab run --resume continues it" in text
     assert "20.0 k/s" in section(page)
     assert "the run is incomplete" in text.lower()

@@ -65,8 +65,8 @@ def test_without_a_warning_there_is_no_box(shown, trial):
 
 def test_a_rate_above_half_of_the_ceiling_is_flagged(shown, offered):
     near, _ = shown([offered(rate_eps=20_000.0, generator_ceiling_eps=39_000.0)], name="near")
-    assert "the offered rate is above half of what its generator can do" in box(near)
-    assert "above half of what the generator can do" in near
+    assert "the offered rate is above half of its generator's highest rate" in box(near)
+    assert "above half of the generator's highest rate" in near
     far, _ = shown([offered(rate_eps=20_000.0, generator_ceiling_eps=41_000.0)], name="far")
     assert not box(far)
 

@@ -25,7 +25,7 @@ def found(trial):
 
 def because(found):
     (one,) = found
-    return " / ".join(one.because)
+    return " / ".join(one.reasons)
 
 
 BUSY = '["load average 2.40 on 2 cores, and 1.3 cores busy beside the lab"]'
@@ -35,9 +35,9 @@ def test_without_a_number_that_explains_it_no_reason_is_given(found):
     (one,) = found({"cpu_s": 0.194}, {"cpu_s": 0.194})
     assert one.ratio == pytest.approx(0.5)
     assert one.apart and not one.doubt
-    assert one.because == ("its workers waited: 0.485 cores were in use by 2 workers",)
+    assert one.reasons == ("its workers waited: 0.485 cores were in use by 2 workers",)
     (one,) = found({"cpu_s": None})
-    assert one.because == ()
+    assert one.reasons == ()
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_without_a_number_that_explains_it_no_reason_is_given(found):
         ({"warnings": BUSY, "loadavg_before": 2.4}, "other programs were on the cores around 3 of"),
         ({"oversubscribed": True}, "more workers than cores"),
         ({"core_to_core_before_ns": 187.0}, "a cache line took 187 ns"),
-        ({"counters": '{"gatherings": 2}'}, "gathered the work of all at one worker 2 times"),
+        ({"counters": '{"gatherings": 2}'}, "gathered all work at one worker 2 times"),
         ({"counters": '{"workers_used": 1}'}, "its plan had work for 1 of 2 workers"),
         ({"counters": '{"involuntary_switches": 812}'}, "lost their core to others 812 times"),
         ({"system_s": 0.4, "cpu_s": 0.8}, "50 % of its CPU time was the kernel's"),
@@ -57,7 +57,7 @@ def test_without_a_number_that_explains_it_no_reason_is_given(found):
 def test_each_stored_number_gives_its_reason_and_no_other(found, row, said):
     calm = {"cpu_s": None} if "cpu_s" not in row else {}
     assert said in because(found(calm | row))
-    assert all(said not in text for one in found(calm) for text in one.because)
+    assert all(said not in text for one in found(calm) for text in one.reasons)
 
 
 @pytest.mark.parametrize(("took_ns", "told"), [(300, True), (20, False)])
@@ -78,7 +78,7 @@ def test_near_cores_few_switches_and_a_quiet_machine_are_no_reason(found):
         "cpu_s": None,
     }
     (one,) = found(quiet, {"counters": '{"involuntary_switches": 3}'})
-    assert one.because == ()
+    assert one.reasons == ()
 
 
 def test_only_like_cells_are_compared_and_chance_is_called_chance(trial):

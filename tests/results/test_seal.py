@@ -16,9 +16,9 @@ from streamlab.results.seal import (
     verify_run,
 )
 from streamlab.results.store import (
-    finished,
     read_meta,
     read_run,
+    read_trials,
     write_meta,
     write_table,
     write_trial,
@@ -83,7 +83,7 @@ def test_none_of_500_flipped_bits_in_any_kind_of_file_goes_unnoticed(run_dir):
 
 @pytest.mark.parametrize(
     ("name", "read"),
-    [("run.json", read_meta), ("trials.parquet", read_run), ("trials/a-r1.json", finished)],
+    [("run.json", read_meta), ("trials.parquet", read_run), ("trials/a-r1.json", read_trials)],
 )
 def test_what_commands_read_is_checked_when_it_is_read(run_dir, name, read):
     read(run_dir)
@@ -121,7 +121,7 @@ def test_a_seal_that_a_kill_cut_short_is_dropped_by_the_next(run_dir):
     verify_run(run_dir)
     write_trial(run_dir, "b-r1", ROW | {"repetition": 2})
     verify_run(run_dir)
-    assert set(finished(run_dir)) == {"a-r1", "b-r1"}
+    assert set(read_trials(run_dir)) == {"a-r1", "b-r1"}
 
 
 def test_files_of_an_interrupted_trial_need_no_seal_and_those_of_a_recorded_one_do(run_dir):
@@ -135,7 +135,7 @@ def test_files_of_an_interrupted_trial_need_no_seal_and_those_of_a_recorded_one_
 def test_a_record_that_was_added_by_hand_is_refused(run_dir):
     (run_dir / "trials" / "b-r1.json").write_bytes((run_dir / "trials" / "a-r1.json").read_bytes())
     with pytest.raises(ResultsError, match=r"b-r1\.json has no line in SHA256SUMS"):
-        finished(run_dir)
+        read_trials(run_dir)
 
 
 @pytest.mark.parametrize("folder", ["outputs", "logs", "series"])

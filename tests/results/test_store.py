@@ -14,10 +14,10 @@ from streamlab.results.query import by_cell
 from streamlab.results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
 from streamlab.results.seal import SEALS, seal_old_run, write_sealed
 from streamlab.results.store import (
-    finished,
     list_runs,
     read_meta,
     read_run,
+    read_trials,
     write_meta,
     write_table,
     write_trial,
@@ -112,7 +112,7 @@ def test_unknown_column_or_status_is_refused_before_anything_is_written(tmp_path
         write_trial(tmp_path, "a", row(speed=1))
     with pytest.raises(ResultsError, match="unknown status 'fine'"):
         write_trial(tmp_path, "a", row(status="fine"))
-    assert finished(tmp_path) == {}
+    assert read_trials(tmp_path) == {}
 
 
 def test_text_that_is_no_unicode_is_escaped_in_record_and_table(tmp_path):
@@ -210,7 +210,7 @@ def test_damaged_trial_record_is_named_in_the_error(tmp_path):
     write_trial(tmp_path, "a-r1", row())
     (tmp_path / "trials" / "a-r1.json").write_text("{")
     with pytest.raises(ResultsError, match=r"a-r1\.json is damaged"):
-        finished(tmp_path)
+        read_trials(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, 
 def test_half_written_trial_is_not_taken_for_a_finished_one(tmp_path):
     write_trial(tmp_path, "a-r1", row())
     (tmp_path / "trials" / "b-r1.json.partial").write_text('{"status"')
-    assert list(finished(tmp_path)) == ["a-r1"]
+    assert list(read_trials(tmp_path)) == ["a-r1"]
 
 
 def test_records_are_read_where_a_killed_lab_wrote_no_table(tmp_path):

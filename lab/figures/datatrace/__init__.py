@@ -1,4 +1,4 @@
-"""The figures of Data-Trace Types for Distributed Stream Processing Systems (section 6)."""
+"""Reproduces figures of Data-Trace Types for Distributed Stream Processing Systems (section 6)."""
 
 from streamlab.lab.figures.datatrace.queries import YAHOO
 from streamlab.lab.figures.datatrace.shared import facts

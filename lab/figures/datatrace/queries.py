@@ -1,4 +1,4 @@
-"""Figure 4 of Data-Trace Types: the Yahoo queries, typed, and by hand for this lab's operators."""
+"""Reproduces figure 4 of Data-Trace Types: Yahoo queries, typed and by hand for this lab's operators."""
 
 from streamlab.lab.figures.datatrace import systems
 from streamlab.lab.figures.datatrace.shared import (
@@ -33,7 +33,7 @@ QUERIES = {
     "V": "campaign_views_tumbling",
     "VI": "user_clusters",
 }
-"""Workload by the paper's number."""
+"""Workload by the paper's number of the query."""
 _TITLES = {
     "I": "I: enrichment",
     "II": "II: a state for each user",
@@ -43,7 +43,7 @@ _TITLES = {
     "VI": "VI: clusters of users",
 }
 _NOISE = 0.03
-"""Tolerance at a published bound: equally fast forms lie on it."""
+"""Tolerance at a published bound, since equally fast forms lie on the bound."""
 _EVENTS, _QUICK_EVENTS = 20_000_000, 4_000_000
 
 
@@ -68,39 +68,39 @@ def _plan(options: Options, runs: Runs) -> Plan:
 
 
 def _ratio(runs: Runs, number: str, workers: int) -> Measured | None:
-    """Return typed by handcrafted."""
-    of = {form: rate(runs, QUERIES[number], form).at(workers) for form in FORMS}
-    return quotient(of[TYPED], of[HANDCRAFTED])
+    """Return the ratio of typed to handcrafted throughput."""
+    rates = {form: rate(runs, QUERIES[number], form).at(workers) for form in FORMS}
+    return quotient(rates[TYPED], rates[HANDCRAFTED])
 
 
 def _claims(options: Options, runs: Runs) -> list[Posed]:
     within = [n for n in options.instances if n <= options.cores]
     every = facts().one(figure=NUMBER, panel="all", series="typed/handcrafted")
     first = facts().one(figure=NUMBER, panel="query I", series="typed/handcrafted")
-    of_others = [_ratio(runs, number, n) for number in QUERIES if number != "I" for n in within]
-    of_first = [_ratio(runs, "I", n) for n in within]
-    of_query = {
+    other_ratios = [_ratio(runs, number, n) for number in QUERIES if number != "I" for n in within]
+    first_ratios = [_ratio(runs, "I", n) for n in within]
+    by_query = {
         number: outputs(trials(runs[0], f"{workload}@", workers=within))
         for number, workload in QUERIES.items()
     }
-    others = {number: made for number, made in of_query.items() if number != "I"}
+    others = {number: need for number, need in by_query.items() if number != "I"}
     return [
         asked("typed throughput by handcrafted, lowest of queries II to VI", every)
         .between(systems.TYPED, systems.HANDCRAFTED)
         .given(*others.values())
-        .near(all_of(of_others, lowest), every.low, every.high, _NOISE, "x"),
+        .near(all_of(other_ratios, lowest), every.low, every.high, _NOISE, "x"),
         asked("typed throughput by handcrafted, highest of queries II to VI", every)
         .between(systems.TYPED, systems.HANDCRAFTED)
         .given(*others.values())
-        .near(all_of(of_others, highest), every.low, every.high, _NOISE, "x"),
+        .near(all_of(other_ratios, highest), every.low, every.high, _NOISE, "x"),
         asked("typed throughput by handcrafted, query I, lowest", first)
         .between(systems.TYPED, systems.HANDCRAFTED)
-        .given(of_query["I"])
-        .near(all_of(of_first, lowest), first.low, first.high, _NOISE, "x"),
+        .given(by_query["I"])
+        .near(all_of(first_ratios, lowest), first.low, first.high, _NOISE, "x"),
         asked("typed throughput by handcrafted, query I, highest", first)
         .between(systems.TYPED, systems.HANDCRAFTED)
-        .given(of_query["I"])
-        .near(all_of(of_first, highest), first.low, first.high, _NOISE, "x"),
+        .given(by_query["I"])
+        .near(all_of(first_ratios, highest), first.low, first.high, _NOISE, "x"),
     ]
 
 
@@ -109,18 +109,18 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         number: tuple(lines_of_code(workload, form) for form in FORMS)
         for number, workload in QUERIES.items()
     }
-    counted = "; ".join(f"{number} {a}/{b}" for number, (a, b) in lines.items())
-    mentioned = notes(
+    line_counts = "; ".join(f"{number} {a}/{b}" for number, (a, b) in lines.items())
+    figure_notes = notes(
         options,
         runs,
         options.instances,
         "Query II keeps its intermediate results in memory, where the paper writes them to a "
         "database (query parameter persist).",
-        f"Lines of code, typed/handcrafted: {counted}.",
+        f"Lines of code, typed/handcrafted: {line_counts}.",
     )
     return Outcome(
         claims=judge(_claims(options, runs)),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"query {number}, {NAMES[form]}": {
                 **numbers(
@@ -139,7 +139,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     [_panel(options, runs, number) for number in row]
                     for row in (("I", "II", "III"), ("IV", "V", "VI"))
                 ],
-                notes=mentioned,
+                notes=figure_notes,
                 height_in=2.2,
             )
         ),

@@ -1,4 +1,4 @@
-"""What the figures of Data-Trace Types share: two forms of a program, their rates, their lines."""
+"""Provides both forms of a program with their rates and lines of code, for Data-Trace Types' figures."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -24,18 +24,18 @@ from streamlab.results.store import Row
 TYPED, HANDCRAFTED = "typed", "handcrafted"
 FORMS = (TYPED, HANDCRAFTED)
 NAMES = {TYPED: "typed", HANDCRAFTED: "lab: by hand for its own operators"}
-"""Names on the drawing: the paper's handcrafted form runs on Storm, and is absent."""
+"""Names on the drawing; the paper's handcrafted form runs on Storm and is absent."""
 ENGINE = "multicore"
 NEEDS = ("multicore/dataflow", "multicore/vsn", "multicore/ordered")
 
 
 def facts() -> Facts:
-    """Return what the paper published."""
+    """Return the paper's published numbers."""
     return published("datatrace")
 
 
 def workload_tables(workload: str, events: int, options: Options) -> list[dict[str, Any]]:
-    """Return an `[[workload]]` table for each form of a program, on the same input."""
+    """Return a `[[workload]]` table for each form of a program, on the same input."""
     streams = max(options.instances)
     return [
         {
@@ -50,7 +50,7 @@ def workload_tables(workload: str, events: int, options: Options) -> list[dict[s
 
 
 def engine_table(options: Options) -> dict[str, Any]:
-    """Return the `[[engine]]` table: of each form the variant that runs its model."""
+    """Return the `[[engine]]` table; the engine picks the variant for each form's model."""
     return {"name": ENGINE, "workers": list(options.instances), "batch": [BATCH]}
 
 
@@ -62,10 +62,10 @@ def rate(runs: Runs, workload: str, form: str) -> Series:
 def cpu(runs: Runs, workload: str, form: str) -> Series:
     """Return the CPU seconds of a form for a million events, by number of workers."""
 
-    def used(row: Row) -> float | None:
+    def cpu_s(row: Row) -> float | None:
         return row["cpu_s"] / row["events"] * 1e6 if row["cpu_s"] and row["events"] else None
 
-    return of_form(runs, workload, form, lambda cell: per_row(cell, used))
+    return of_form(runs, workload, form, lambda cell: per_row(cell, cpu_s))
 
 
 def of_form(runs: Runs, workload: str, form: str, value: Value) -> Series:
@@ -82,12 +82,12 @@ def of_form(runs: Runs, workload: str, form: str, value: Value) -> Series:
 
 
 def lines_of_code(workload: str, form: str) -> int:
-    """Return how many lines of a form's module hold code."""
+    """Return the number of lines of code in a form's module."""
     return lines_of(import_module(f"streamlab.workloads.suite.{workload}.{form}"))
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
-    """Return what sets the experiment apart from the paper's."""
+    """Return notes on differences from the paper's experiment."""
     return (
         f"{options.cores} cores here; the paper's machines: 1 to 8 virtual machines of 2 CPUs and "
         "8 GB, Storm, Java, look-ups in Apache Derby.",

@@ -1,4 +1,4 @@
-"""Figure 6 of Data-Trace Types: how the prediction of power usage scales."""
+"""Reproduces figure 6 of Data-Trace Types: scaling of the prediction of power usage."""
 
 from streamlab.lab.figures.datatrace import systems
 from streamlab.lab.figures.datatrace.shared import (
@@ -25,7 +25,7 @@ NUMBER = "6"
 WORKLOAD = "smart_home_prediction"
 _EVENTS, _QUICK_EVENTS = 8_000_000, 1_000_000
 _LINEAR = 0.8
-"""Linear growth: between this share of the growth in workers and its reciprocal."""
+"""Growth counts as linear between this share of the growth in workers and its reciprocal."""
 
 
 def _events(options: Options) -> int:
@@ -45,34 +45,34 @@ def _plan(options: Options, runs: Runs) -> Plan:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = {form: rate(runs, WORKLOAD, form) for form in FORMS}
-    within = found[TYPED].workers(n for n in options.instances if n <= options.cores)
-    few = within[0] if within else 1
-    many = within[-1] if within else 1
-    grown = quotient(found[TYPED].at(many), found[TYPED].at(few))
-    counted = "/".join(str(lines_of_code(WORKLOAD, form)) for form in FORMS)
-    mentioned = notes(
-        options, runs, options.instances, f"Lines of code, typed/handcrafted: {counted}."
+    rates = {form: rate(runs, WORKLOAD, form) for form in FORMS}
+    within = rates[TYPED].workers(n for n in options.instances if n <= options.cores)
+    fewest = within[0] if within else 1
+    most = within[-1] if within else 1
+    growth = quotient(rates[TYPED].at(most), rates[TYPED].at(fewest))
+    line_counts = "/".join(str(lines_of_code(WORKLOAD, form)) for form in FORMS)
+    figure_notes = notes(
+        options, runs, options.instances, f"Lines of code, typed/handcrafted: {line_counts}."
     )
     claim = (
         PublishedClaim(
-            text=f"typed throughput with {many} workers by that with {few}",
+            text=f"typed throughput with {most} workers by that with {fewest}",
             published="scales up linearly",
             source="section 6, figure 6",
         )
         .of(systems.TYPED)
         .given(
-            two_degrees(options, found[TYPED]),
+            two_degrees(options, rates[TYPED]),
             outputs(trials(runs[0], f"{WORKLOAD}@{TYPED}/", workers=options.within)),
         )
     )
     return Outcome(
-        claims=judge([claim.shape(grown, _LINEAR * many / few, many / few / _LINEAR, "x")]),
-        notes=mentioned,
+        claims=judge([claim.shape(growth, _LINEAR * most / fewest, most / fewest / _LINEAR, "x")]),
+        notes=figure_notes,
         numbers={
             NAMES[form]: dict(
                 numbers(
-                    throughput_eps=found[form],
+                    throughput_eps=rates[form],
                     cpu_s_per_million=cpu(runs, WORKLOAD, form),
                 )
             )
@@ -90,7 +90,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                             lines=[
                                 Line(
                                     name=NAMES[form],
-                                    points=points(found[form], options),
+                                    points=points(rates[form], options),
                                     colour=place,
                                 )
                                 for place, form in enumerate(FORMS)
@@ -99,7 +99,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                         )
                     ]
                 ],
-                notes=mentioned,
+                notes=figure_notes,
             )
         ),
     )

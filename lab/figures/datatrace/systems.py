@@ -1,4 +1,4 @@
-"""Whose systems the claims of Data-Trace Types are about."""
+"""Defines the systems in the claims of Data-Trace Types."""
 
 from streamlab.lab.figures.systems import System
 

@@ -1,6 +1,6 @@
-"""The figures of Stream Processing with Dependency-Guided Synchronization (4, appendices A, D).
+"""Reproduces figures of Stream Processing with Dependency-Guided Synchronization (DGS).
 
-Each figure is a module; what they share is in `shared`.
+They are in section 4 and appendices A and D. Each figure is a module; `shared` has the common parts.
 """
 
 from streamlab.lab.figures.flumina import (

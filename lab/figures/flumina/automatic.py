@@ -1,4 +1,4 @@
-"""Figure 4 of DGS: what Flink and Timely scale to by themselves; Timely is not run here."""
+"""Reproduces figure 4 of DGS: how far Flink scales by itself; Timely Dataflow is absent."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from streamlab.lab.figures.flumina.forms import (
     NAMES,
     VARIANTS,
     degrees,
-    lacking,
+    missing_forms,
     rate,
     rows_of,
     tree,
@@ -25,8 +25,8 @@ from streamlab.lab.figures.flumina.shared import (
     growth,
     growth_words,
     notes,
-    said_workers,
     scaling,
+    workers_text,
 )
 from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed, judge
@@ -36,16 +36,16 @@ from streamlab.lab.figures.preconditions import outputs, sweep_points, two_degre
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 FLAT = 1.2
-"""Factor by which a program that does not scale may be faster, or slower, with more workers."""
+"""Factor by which a program that does not scale may be faster or slower with more workers."""
 
 
 def _tree(options: Options) -> dict[str, Any]:
     return tree(options, PROGRAMS, ("F",), (EVEN,))
 
 
-def _claims(options: Options, runs: Runs, program: Program, found: Series) -> list[Posed]:
+def _claims(options: Options, runs: Runs, program: Program, rates: Series) -> list[Posed]:
     inf = float("inf")
-    made = outputs(rows_of(runs, program, "F", options))
+    produced = outputs(rows_of(runs, program, "F", options))
     absent = [
         asked(f"{program.panel}: {NAMES[form]}, {NODES} workers by 1", fact)
         .of(SYSTEMS[form])
@@ -54,89 +54,91 @@ def _claims(options: Options, runs: Runs, program: Program, found: Series) -> li
         for fact in facts().of(figure="T1", panel=program.panel, series=form, quantity="scaling")
     ]
     if program is FRAUD:
-        within = found.workers(options.within)
-        few, many = (within[0], within[-1]) if within else (1, 1)
+        within = rates.workers(options.within)
+        fewest, most = (within[0], within[-1]) if within else (1, 1)
         return [
             asked(
-                f"{program.panel}: Flink does not scale, {said_workers(few, many)} by {few}",
+                f"{program.panel}: Flink does not scale, {workers_text(fewest, most)} by {fewest}",
                 scaling(program, "F"),
             )
             .of(SYSTEMS["F"])
-            .given(two_degrees(options, found), made)
-            .shape(quotient(found.at(many), found.at(few)), 1 / FLAT, FLAT, "x"),
+            .given(two_degrees(options, rates), produced)
+            .shape(quotient(rates.at(most), rates.at(fewest)), 1 / FLAT, FLAT, "x"),
             *absent,
         ]
-    posed = growth(options, program, "F", found, made)
+    posed = growth(options, program, "F", rates, produced)
     if program is JOIN:
         limit = facts().one(figure="4", quantity="nodes to which it scales")
-        more = [n for n in found.workers(options.within) if n >= limit.high]
-        beyond = quotient(found.at(more[-1]), found.at(more[0])) if len(more) > 1 else None
+        more = [n for n in rates.workers(options.within) if n >= limit.high]
+        beyond = quotient(rates.at(more[-1]), rates.at(more[0])) if len(more) > 1 else None
         posed.append(
             asked(
                 f"{program.panel}: throughput with the most workers by that with {limit.high:g}",
                 limit,
             )
             .of(SYSTEMS["F"])
-            .given(sweep_points(f"numbers of workers from {limit.high:g} on", len(more)), made)
+            .given(sweep_points(f"numbers of workers from {limit.high:g} on", len(more)), produced)
             .shape(beyond, 0.0, FLAT, "x")
         )
     return [*posed, *absent]
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = {program: rate(runs, program, "F") for program in PROGRAMS}
-    mentioned = notes(
+    by_program = {program: rate(runs, program, "F") for program in PROGRAMS}
+    figure_notes = notes(
         options,
         runs,
         degrees(options),
-        *lacking(runs, ("F",)),
+        *missing_forms(runs, ("F",)),
         "Flink 2.3 in one Java process here, events one by one; Timely Dataflow is no engine of "
         "this lab: not comparable (opponent absent).",
     )
     return Outcome(
-        claims=judge([claim for p in PROGRAMS for claim in _claims(options, runs, p, found[p])]),
-        notes=mentioned,
-        numbers={p.panel: numbers(flink_eps=rates) for p, rates in found.items()},
+        claims=judge(
+            [claim for p in PROGRAMS for claim in _claims(options, runs, p, by_program[p])]
+        ),
+        notes=figure_notes,
+        numbers={p.panel: numbers(flink_eps=rates) for p, rates in by_program.items()},
         draw=lambda: draw(
             Layout(
                 title="DGS, figure 4: what scales by itself",
-                rows=[[_panel(options, p, found[p]) for p in PROGRAMS]],
-                notes=mentioned,
+                rows=[[_panel(options, p, by_program[p]) for p in PROGRAMS]],
+                notes=figure_notes,
             )
         ),
     )
 
 
-def _panel(options: Options, program: Program, found: Series) -> Panel:
+def _panel(options: Options, program: Program, rates: Series) -> Panel:
     timely = facts().of(figure="T1", panel=program.panel, series="TD", quantity="scaling")
     return Panel(
         title=program.panel,
         y_label="events/s",
         x_label=WORKERS,
-        lines=[Line(name=NAMES["F"], points=points(found, options), colour=1)],
-        marks=_marks(options, program, found),
+        lines=[Line(name=NAMES["F"], points=points(rates, options), colour=1)],
+        marks=_marks(options, program, rates),
         words=[
-            *growth_words(options, {"Flink": found}, scaling(program, "F")),
+            *growth_words(options, {"Flink": rates}, scaling(program, "F")),
             *(f"Timely, published: {fact.text} at {NODES} nodes" for fact in timely),
         ],
         ticks=degrees(options),
     )
 
 
-def _marks(options: Options, program: Program, found: Series) -> tuple[Mark, ...]:
-    """Return where Flink would be at its published share of linear growth, with the most cores."""
-    within = found.workers(options.within)
-    one = found.at(1)
-    if one is None or len(within) < 2:
+def _marks(options: Options, program: Program, rates: Series) -> tuple[Mark, ...]:
+    """Return the mark of Flink's published share of linear growth, at the most workers within cores."""
+    within = rates.workers(options.within)
+    single = rates.at(1)
+    if single is None or len(within) < 2:
         return ()
     share = max(1.0, scaling(program, "F").low / NODES * within[-1])
-    at = one.value * share
+    at = single.value * share
     return (Mark(name="at the published share of linear", low=at, high=at, x=float(within[-1])),)
 
 
 FIGURE = Figure(
     id="flumina:4",
-    title="what Flink scales to by itself (Timely: absent)",
+    title="how far Flink scales by itself (Timely: absent)",
     shows="throughput of the three programs on Flink against workers",
     needs=(*(program.workload for program in PROGRAMS), VARIANTS["F"]),
     stages=(stage("rates", "Flink at full speed", _tree),),

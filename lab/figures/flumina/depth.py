@@ -1,7 +1,7 @@
-"""Of figure 10 of DGS: latency against the depth of the plan, on one input and number of workers.
+"""Measures latency against the depth of the plan, a part of figure 10 of DGS.
 
-Both plans of an input have the same workers. One has a leaf for each of them; the other a leaf for
-each stream, as appendix B has it, so that a barrier climbs as many levels as streams double.
+Both plans of an input have the same workers. The shallow plan has a leaf for each worker. The deep plan
+has a leaf for each stream, as in appendix B: each doubling of the streams adds a level for barriers.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from streamlab.reports.figures.paper import Line, Panel
 from streamlab.results.store import Run
 
 STREAMS = (2, 4, 8, 16)
-"""A leaf each: 1 to 4 levels above the leaves."""
+"""Numbers of streams; with a leaf each they give 1 to 4 levels above the leaves."""
 QUICK_STREAMS = (2, 8)
 RATIO = 1_000
 """Values of each stream between two barriers."""
@@ -27,12 +27,12 @@ SHALLOW, DEEP = "shallow", "deep"
 PLANS = {SHALLOW: "a leaf for each worker", DEEP: "a leaf for each stream"}
 _OPTIMIZERS = {SHALLOW: "by-stream", DEEP: "leaf-per-stream"}
 
-Found = Mapping[tuple[str, int], Percentiles]
-"""By plan and number of streams."""
+PlanLatencies = Mapping[tuple[str, int], Percentiles]
+"""Latencies by plan and number of streams."""
 
 
 def streams(options: Options) -> tuple[int, ...]:
-    """Return the numbers of streams; with a leaf each, a barrier climbs their binary logarithm."""
+    """Return the numbers of streams; with a leaf each, the levels are their binary logarithm."""
     return QUICK_STREAMS if options.quick else STREAMS
 
 
@@ -57,8 +57,8 @@ def engines(options: Options, workers: int, batch: int) -> list[dict[str, Any]]:
     ]
 
 
-def found_in(options: Options, run: Run, workers: int, load: str) -> Found:
-    """Return the latencies of both plans."""
+def latencies_by_plan(options: Options, run: Run, workers: int, load: str) -> PlanLatencies:
+    """Return the latencies of both plans by number of streams."""
     return {
         (plan, n): percentiles(run, f"{WINDOW.workload}@{label(n)}", workers, f"{plan}/{load}")
         for plan in PLANS
@@ -66,10 +66,10 @@ def found_in(options: Options, run: Run, workers: int, load: str) -> Found:
     }
 
 
-def claim(options: Options, found: Found, *needs: Need) -> Posed:
-    """Pose the claim on depth: of the text, that it is one of three factors."""
+def claim(options: Options, latencies: PlanLatencies, *needs: Need) -> Posed:
+    """Pose the claim on depth; the paper's text only names it as one of three factors."""
     most = max(streams(options))
-    deep, shallow = (of_cell(found[plan, most].get(MEDIAN)) for plan in (DEEP, SHALLOW))
+    deep, shallow = (of_cell(latencies[plan, most].get(MEDIAN)) for plan in (DEEP, SHALLOW))
     return (
         PublishedClaim(
             text=f"p50 latency with a leaf for each of {most} streams by that with one for each "
@@ -83,7 +83,7 @@ def claim(options: Options, found: Found, *needs: Need) -> Posed:
     )
 
 
-def panel(options: Options, found: Found, workers: int) -> Panel:
+def panel(options: Options, latencies: PlanLatencies, workers: int) -> Panel:
     """Return the panel: latency against streams, by both plans."""
     return Panel(
         title=f"{RATIO:,} values a barrier, {workers} worker{'s' * (workers > 1)}",
@@ -91,16 +91,16 @@ def panel(options: Options, found: Found, workers: int) -> Panel:
         x_label="streams (levels with a leaf each)",
         lines=[
             Line(
-                name=f"p50, and p10 to p90, {said}",
+                name=f"p50, and p10 to p90, {description}",
                 points=[
                     point
                     for place, n in enumerate(streams(options))
-                    for point in band(place, found[plan, n], workers > options.cores)
+                    for point in band(place, latencies[plan, n], workers > options.cores)
                 ],
                 colour=colour,
                 band=True,
             )
-            for colour, (plan, said) in enumerate(PLANS.items(), 1)
+            for colour, (plan, description) in enumerate(PLANS.items(), 1)
         ],
         log_y=True,
         ticks=range(len(streams(options))),

@@ -1,7 +1,7 @@
-"""The forms of the paper's three programs, by table 1, and what figures 4 and 6 and the table run.
+"""Defines the forms of the paper's three programs, and the matrix of figures 4 and 6 and table 1.
 
 F is Flink by itself, FM Flink with synchronization by hand, DGS this lab's engine. TD and TDM are
-Timely Dataflow, by itself and with a partition that the program knows: no engine of this lab.
+Timely Dataflow, by itself and with a partition that the program knows; this lab does not run them.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ from streamlab.lab.figures.preconditions import trials
 from streamlab.results.store import Row
 
 VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
-"""What runs a form here."""
+"""Variant that runs each form here."""
 NAMES = {
     "F": "Flink by itself",
     "FM": "Flink, manual synchronization",
@@ -25,12 +25,12 @@ NAMES = {
     "DGS": "DGS",
 }
 EVEN, UNEVEN = "even", "uneven"
-"""Inputs: a stream for each of the most workers, and one more, so that a worker has two."""
+"""Inputs: as many streams as the most workers, and one stream more, so that a worker has two."""
 _EVENTS = (16_000_000, 4_000_000)
 
 
 def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers; by default also one more than the cores, an uneven share."""
+    """Return the numbers of workers; the default includes one more than the cores: uneven shares."""
     if options.workers is not None:
         return options.instances
     return tuple(sorted({*options.instances, options.cores + 1}))
@@ -39,7 +39,7 @@ def degrees(options: Options) -> tuple[int, ...]:
 def tree(
     options: Options, programs: Collection[Program], forms: Collection[str], inputs: Collection[str]
 ) -> dict[str, Any]:
-    """Return a matrix: on even input all numbers of workers, on uneven input the most."""
+    """Return the matrix: all numbers of workers on even input, only the most on uneven input."""
     labels = {EVEN: degrees(options), UNEVEN: (max(degrees(options)),)}
     return {
         "run": run_table(options, timeout_s=300),
@@ -62,20 +62,20 @@ def rate(runs: Runs, program: Program, form: str, label: str = EVEN) -> Series:
     return series(runs[0], f"{program.workload}@{label}", VARIANTS[form], RATE)
 
 
-def lacking(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence for each form that nothing came of, with why, and what to do about it."""
-    found: Mapping[str, set[str]] = {form: set() for form in forms}
+def missing_forms(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each form that did not run, with the engine's reason."""
+    by_form: Mapping[str, set[str]] = {form: set() for form in forms}
     done = set()
     for form in forms:
         for row in runs[0].rows:
             if f"{row['engine']}/{row['variant']}" == VARIANTS[form]:
                 if row["status"] == "unsupported":
-                    found[form].add(str(row["reason"]).splitlines()[0])
+                    by_form[form].add(str(row["reason"]).splitlines()[0])
                 else:
                     done.add(form)
     return tuple(
         f"{NAMES[form]} did not run: {min(reasons)}"
-        for form, reasons in found.items()
+        for form, reasons in by_form.items()
         if reasons and form not in done
     )
 
@@ -87,8 +87,8 @@ def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[R
     )
 
 
-def of_key(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
-    """Return the cells of a form on an input, whatever came of them."""
+def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
+    """Return the cells of a form on an input, of any status."""
     return cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
 
 

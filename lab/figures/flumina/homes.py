@@ -1,9 +1,10 @@
-"""Figure A2 of DGS (appendix A.2): smart homes: latency, throughput, bytes between workers.
+"""Reproduces figure A2 of DGS (appendix A.2): smart homes: latency, throughput, bytes between workers.
 
-Slices end for all, as in the paper, or house by house, which is this lab's own. Throughput and
-bytes are at full speed, with a load of each plug every two seconds of event time, as in the
-challenge. Latency is under an offered load with one a minute, so that slices end soon enough, one
-after the other, for percentiles of them.
+Slices end for all houses at once, as in the paper, or house by house, this lab's own form.
+Throughput and bytes are measured at full speed, with a load value of each plug every two seconds of
+event time, as in the challenge.
+Latency is measured under an offered load with one value a minute, so that enough slices end for
+percentiles.
 """
 
 import json
@@ -54,12 +55,12 @@ NUMBER = "A2"
 
 
 def moved_share(row: Row) -> float | None:
-    """Return the bytes that went between workers by those that were processed."""
-    counted = json.loads(row["counters"] or "{}")
-    processed = counted.get("record_bytes")
+    """Return the ratio of bytes moved between workers to bytes processed; None if not counted."""
+    counters = json.loads(row["counters"] or "{}")
+    processed = counters.get("record_bytes")
     if not processed:
         return None
-    return float(counted["state_bytes_moved"] + counted["record_bytes_moved"]) / float(processed)
+    return float(counters["state_bytes_moved"] + counters["record_bytes_moved"]) / float(processed)
 
 
 def _moved(cell: CellSummary) -> Spread | None:
@@ -71,7 +72,7 @@ def _fact(quantity: str) -> Fact:
 
 
 def published_share() -> float:
-    """Return the published bytes moved by those processed."""
+    """Return the published ratio of bytes moved to bytes processed."""
     return _fact("bytes moved").low / _fact("bytes processed").low
 
 
@@ -86,7 +87,7 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
     )
     highest = share.highest(many)
 
-    def posed(text: str) -> PublishedClaim:
+    def published_claim(text: str) -> PublishedClaim:
         return PublishedClaim(
             text=text,
             published=f"{moved.low / 1e6:g} MB moved, {processed.low / 1e9:g} GB processed",
@@ -95,10 +96,10 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
 
     winner = _fact("latency p90")
     return [
-        posed("smart home, DGS: less is moved between workers than is processed").shape(
+        published_claim("smart home, DGS: less is moved between workers than is processed").shape(
             highest, 0.0, 1.0, "x"
         ),
-        posed("smart home, DGS: bytes moved by bytes processed").near(
+        published_claim("smart home, DGS: bytes moved by bytes processed").near(
             highest, published_share(), published_share(), 0.5, "x"
         ),
         PublishedClaim(
@@ -114,42 +115,42 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
 def _outcome(options: Options, runs: Runs) -> Outcome:
     rates = {ends: series(runs[0], key(ends, FULL), DGS, RATE) for ends in ENDS}
     shares = {ends: series(runs[0], key(ends, FULL), DGS, _moved) for ends in ENDS}
-    late = {
+    latencies = {
         (ends, n): percentiles(runs[0], key(ends, OFFERED), n, OFFERED)
         for ends in ENDS
         for n in degrees(options)
     }
     speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
-    mentioned = notes(
+    figure_notes = notes(
         options,
         runs,
         degrees(options),
         f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
-        "the challenge's, with the work that it measured.",
+        "the challenge's, with measured work.",
         f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the challenge, "
         f"at full speed, in blocks of {BLOCK:,}. Latency: one every {PERIOD_S[OFFERED]} s, event "
         f"time sped up {speed_up:,.0f} times (the paper: {_fact('speed-up of event time').low:g}), "
         f"{rate_eps():,.0f} loads a second; bands are the 10th to 90th percentile of predictions.",
         "Bytes moved: whole states of plugs, with 31 days of averages, there and back, as a "
         "network would carry them, and ends of slices; workers here share memory. The paper's "
-        "maps have what is known so far.",
-        "House by house, nobody needs another's states: this lab's own.",
-        "The text as it is kept here has neither the latencies of DGS nor any throughput.",
-        f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, has it.",
+        "maps hold only the averages so far.",
+        "House by house, no worker needs another's states: this lab's own form.",
+        "This lab's copy of the text has neither the latencies of DGS nor any throughput.",
+        f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes it.",
         lines_note(WORKLOAD),
         machines=ONE_SERVER,
     )
     return Outcome(
         claims=judge(_claims(options, runs, shares[ALL])),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             **{
-                said: numbers(throughput_eps=rates[ends], moved_by_processed=shares[ends])
-                for ends, said in ENDS.items()
+                description: numbers(throughput_eps=rates[ends], moved_by_processed=shares[ends])
+                for ends, description in ENDS.items()
             },
             **{
-                f"{ENDS[ends]}, {n} worker{'s' * (n > 1)}": as_json(found)
-                for (ends, n), found in late.items()
+                f"{ENDS[ends]}, {n} worker{'s' * (n > 1)}": as_json(cell)
+                for (ends, n), cell in latencies.items()
             },
         },
         draw=lambda: draw(
@@ -158,47 +159,47 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 rows=[
                     [
                         _rates(options, rates),
-                        _latency(options, late),
+                        _latency(options, latencies),
                         _shares(options, shares),
                     ]
                 ],
-                notes=mentioned,
+                notes=figure_notes,
                 height_in=2.2,
             )
         ),
     )
 
 
-def _rates(options: Options, found: Mapping[str, Series]) -> Panel:
+def _rates(options: Options, rates: Mapping[str, Series]) -> Panel:
     return Panel(
         title="throughput",
         y_label="loads/s",
         x_label=WORKERS,
         lines=[
-            Line(name=said, points=points(found[ends], options), colour=colour)
-            for colour, (ends, said) in enumerate(ENDS.items())
+            Line(name=description, points=points(rates[ends], options), colour=colour)
+            for colour, (ends, description) in enumerate(ENDS.items())
         ],
         ticks=degrees(options),
     )
 
 
-def _latency(options: Options, found: Mapping[tuple[str, int], Percentiles]) -> Panel:
+def _latency(options: Options, latencies: Mapping[tuple[str, int], Percentiles]) -> Panel:
     return Panel(
         title="latency of predictions: p10, p50, p90",
         y_label="latency, ms",
         x_label=WORKERS,
         lines=[
             Line(
-                name=said,
+                name=description,
                 points=[
                     point
                     for n in degrees(options)
-                    for point in band(n, found[ends, n], n > options.cores)
+                    for point in band(n, latencies[ends, n], n > options.cores)
                 ],
                 colour=colour,
                 band=True,
             )
-            for colour, (ends, said) in enumerate(ENDS.items())
+            for colour, (ends, description) in enumerate(ENDS.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
         log_y=True,
@@ -207,19 +208,19 @@ def _latency(options: Options, found: Mapping[tuple[str, int], Percentiles]) -> 
     )
 
 
-def _shares(options: Options, found: Mapping[str, Series]) -> Panel:
-    """Return the panel of bytes; with one worker nothing moves, which has no logarithm."""
+def _shares(options: Options, shares: Mapping[str, Series]) -> Panel:
+    """Return the panel of bytes; it omits one worker, where nothing moves: 0 has no logarithm."""
     return Panel(
         title="bytes moved by bytes processed",
         y_label="%",
         x_label=WORKERS,
         lines=[
             Line(
-                name=said,
-                points=[point for point in points(found[ends], options, 100.0) if point.mid > 0],
+                name=description,
+                points=[point for point in points(shares[ends], options, 100.0) if point.mid > 0],
                 colour=colour,
             )
-            for colour, (ends, said) in enumerate(ENDS.items())
+            for colour, (ends, description) in enumerate(ENDS.items())
         ],
         marks=[
             Mark(

@@ -1,4 +1,4 @@
-"""Figure 6 of DGS: synchronization plans by hand in Flink, beside what Flink does by itself."""
+"""Reproduces figure 6 of DGS: synchronization by hand in Flink, compared with Flink by itself."""
 
 from streamlab.lab.figures.experiment import numbers, points, stage
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
@@ -7,7 +7,7 @@ from streamlab.lab.figures.flumina.forms import (
     NAMES,
     VARIANTS,
     degrees,
-    lacking,
+    missing_forms,
     rate,
     rows_of,
     tree,
@@ -45,18 +45,18 @@ def _tree(options: Options) -> Tree:
 def _latency(options: Options, runs: Runs) -> Plan:
     keys = {(p.workload, EVEN, *VARIANTS[form].split("/")) for p in _PROGRAMS for form in _FORMS}
 
-    def wanted(cell: CellSummary) -> bool:
+    def in_figure(cell: CellSummary) -> bool:
         return (cell.workload, cell.label, cell.engine, cell.variant) in keys
 
-    return latency_plan(options, _tree(options), runs, wanted)
+    return latency_plan(options, _tree(options), runs, in_figure)
 
 
-def _late(runs: Runs, program: Program, form: str) -> Series:
+def _latencies(runs: Runs, program: Program, form: str) -> Series:
     return series(runs[1], f"{program.workload}@{EVEN}", VARIANTS[form], _LATENCY)
 
 
 def _tasks(program: Program) -> int:
-    """Return how many workers Flink keeps busy by itself: pages, or one task for all rules."""
+    """Return how many workers Flink by itself keeps busy: one a page, or one task for all rules."""
     pages = facts().one(figure="4", quantity="pages that all views are of")
     return int(pages.low) if program is JOIN else 1
 
@@ -66,11 +66,11 @@ def _claims(
     runs: Runs,
     program: Program,
     rates: dict[str, Series],
-    late: dict[str, Series],
+    latency: dict[str, Series],
 ) -> list[Posed]:
     within = options.within
     tasks = _tasks(program)
-    made = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
+    produced = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
     offered = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
     needs = (
         sweep_points(
@@ -78,49 +78,51 @@ def _claims(
             max(within, default=0),
             tasks + 1,
         ),
-        made,
+        produced,
     )
 
-    def words(text: str, published: str) -> PublishedClaim:
+    def published_claim(text: str, published: str) -> PublishedClaim:
         return PublishedClaim(
             text=f"{program.panel}: {text}", published=published, source=_SOURCE
         ).between(SYSTEMS["FM"], SYSTEMS["F"]).given(*needs)  # fmt: skip
 
     return [
-        *growth(options, program, "FM", rates["FM"], made),
-        words("manual throughput by automatic, best of all workers", "higher").shape(
+        *growth(options, program, "FM", rates["FM"], produced),
+        published_claim("manual throughput by automatic, best of all workers", "higher").shape(
             quotient(rates["FM"].highest(within), rates["F"].highest(within)),
             1.0,
             float("inf"),
             "x",
         ),
-        words(f"manual latency by automatic at {LATENCY_SHARE:g} of their rates, lowest", "lower")
+        published_claim(
+            f"manual latency by automatic at {LATENCY_SHARE:g} of their rates, lowest", "lower"
+        )
         .given(*latencies(offered))
-        .shape(quotient(late["FM"].lowest(within), late["F"].lowest(within)), 0.0, 1.0, "x"),
+        .shape(quotient(latency["FM"].lowest(within), latency["F"].lowest(within)), 0.0, 1.0, "x"),
     ]
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     rates = {p: {form: rate(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
-    late = {p: {form: _late(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
-    mentioned = notes(
+    latency = {p: {form: _latencies(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
+    figure_notes = notes(
         options,
         runs,
         degrees(options),
-        *lacking(runs, _FORMS),
-        "Manual: a service beside Flink, by RMI over the loopback interface; the paper's nodes had "
-        "a network between them, and raised the input rate until Flink fell behind.",
+        *missing_forms(runs, _FORMS),
+        "Manual: a service next to Flink, by RMI over the loopback interface; the paper's nodes had "
+        "a network between them, and its input rate rose until Flink fell behind.",
         f"Latency is the median at {LATENCY_SHARE:g} of each cell's own rate.",
         LAG_NOTE,
     )
     return Outcome(
         claims=judge(
-            [claim for p in _PROGRAMS for claim in _claims(options, runs, p, rates[p], late[p])]
+            [claim for p in _PROGRAMS for claim in _claims(options, runs, p, rates[p], latency[p])]
         ),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{p.panel}, {NAMES[form]}": numbers(
-                throughput_eps=rates[p][form], latency_ms=late[p][form]
+                throughput_eps=rates[p][form], latency_ms=latency[p][form]
             )
             for p in _PROGRAMS
             for form in _FORMS
@@ -130,23 +132,23 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 title="DGS, figure 6: synchronization by hand in Flink",
                 rows=[
                     [_panel(options, p, rates[p], "events/s") for p in _PROGRAMS],
-                    [_panel(options, p, late[p], "latency p50, ms") for p in _PROGRAMS],
+                    [_panel(options, p, latency[p], "latency p50, ms") for p in _PROGRAMS],
                 ],
-                notes=mentioned,
+                notes=figure_notes,
             )
         ),
     )
 
 
-def _panel(options: Options, program: Program, found: dict[str, Series], y_label: str) -> Panel:
+def _panel(options: Options, program: Program, by_form: dict[str, Series], y_label: str) -> Panel:
     is_rate = y_label == "events/s"
-    words = growth_words(options, {"manual": found["FM"]}, scaling(program, "FM"))
+    words = growth_words(options, {"manual": by_form["FM"]}, scaling(program, "FM"))
     return Panel(
         title=program.panel if is_rate else "",
         y_label=y_label,
         x_label=WORKERS,
         lines=[
-            Line(name=NAMES[form], points=points(found[form], options), colour=colour)
+            Line(name=NAMES[form], points=points(by_form[form], options), colour=colour)
             for colour, form in enumerate(_FORMS, 1)
         ],
         words=words if is_rate else (),
@@ -157,7 +159,7 @@ def _panel(options: Options, program: Program, found: dict[str, Series], y_label
 
 FIGURE = Figure(
     id="flumina:6",
-    title="synchronization by hand in Flink, against what it does by itself",
+    title="synchronization by hand in Flink, against Flink by itself",
     shows="throughput and latency of page-view join and fraud detection against workers",
     needs=(*(program.workload for program in _PROGRAMS), *(VARIANTS[form] for form in _FORMS)),
     stages=(

@@ -1,6 +1,6 @@
-"""Figure A1 of DGS (appendix A.1): how outlier detection grows with workers.
+"""Reproduces figure A1 of DGS (appendix A.1): growth of outlier detection with workers.
 
-The paper's input is the KDD Cup's; here connections are generated, as many as its 10 % file has.
+The paper's input is the KDD Cup's; here connections are generated, as many as in its 10 % file.
 """
 
 from typing import Any
@@ -34,14 +34,14 @@ WORKLOAD = "outlier_detection"
 NUMBER = "A1"
 HANDCRAFTED = "handcrafted"
 CONNECTIONS_PER_CHECK = 20_000
-"""Of all streams together: 25 checks in as many connections as the file has. The public code has a
-check each 1,000 s, of an input without times."""
+"""Connections of all streams between checks: 25 checks in as many connections as the file has. The
+public code checks every 1,000 s, on an input without times."""
 _EVENTS = (494_021, 100_000)
 """The rows of the KDD Cup's 10 % file."""
 
 
 def _tree(options: Options) -> dict[str, Any]:
-    many = streams(options)
+    count = streams(options)
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [
@@ -49,8 +49,8 @@ def _tree(options: Options) -> dict[str, Any]:
                 "name": WORKLOAD,
                 "events": events(options, *_EVENTS),
                 "params": {
-                    "streams": many,
-                    "connections_per_check": CONNECTIONS_PER_CHECK // many,
+                    "streams": count,
+                    "connections_per_check": CONNECTIONS_PER_CHECK // count,
                 },
             }
         ],
@@ -58,8 +58,8 @@ def _tree(options: Options) -> dict[str, Any]:
     }
 
 
-def _speedup(by: str) -> Fact:
-    return facts().one(figure=NUMBER, series=by, quantity="speedup")
+def _speedup(name: str) -> Fact:
+    return facts().one(figure=NUMBER, series=name, quantity="speedup")
 
 
 def _claims(options: Options, runs: Runs, single: Series) -> list[Posed]:
@@ -81,8 +81,10 @@ def _claims(options: Options, runs: Runs, single: Series) -> list[Posed]:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = {batch: series(runs[0], WORKLOAD, DGS, RATE, options=f"/b{batch}") for batch in UNITS}
-    mentioned = notes(
+    by_batch = {
+        batch: series(runs[0], WORKLOAD, DGS, RATE, options=f"/b{batch}") for batch in UNITS
+    }
+    figure_notes = notes(
         options,
         runs,
         options.instances,
@@ -93,21 +95,21 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         machines=ONE_SERVER,
     )
     return Outcome(
-        claims=judge(_claims(options, runs, found[SINGLE])),
-        notes=mentioned,
-        numbers={UNITS[batch]: numbers(throughput_eps=rate) for batch, rate in found.items()},
+        claims=judge(_claims(options, runs, by_batch[SINGLE])),
+        notes=figure_notes,
+        numbers={UNITS[batch]: numbers(throughput_eps=rate) for batch, rate in by_batch.items()},
         draw=lambda: draw(
             Layout(
                 title="DGS, appendix A.1: outlier detection by workers",
-                rows=[[_rates(options, found), _growth(options, found)]],
-                notes=mentioned,
+                rows=[[_rates(options, by_batch), _growth(options, by_batch)]],
+                notes=figure_notes,
                 height_in=2.2,
             )
         ),
     )
 
 
-def _rates(options: Options, found: dict[int, Series]) -> Panel:
+def _rates(options: Options, by_batch: dict[int, Series]) -> Panel:
     return Panel(
         title="throughput",
         y_label="connections/s",
@@ -118,30 +120,30 @@ def _rates(options: Options, found: dict[int, Series]) -> Panel:
                 points=points(rate, options),
                 colour=colour,
             )
-            for colour, (batch, rate) in enumerate(found.items())
+            for colour, (batch, rate) in enumerate(by_batch.items())
         ],
         ticks=options.instances,
     )
 
 
-def _growth(options: Options, found: dict[int, Series]) -> Panel:
+def _growth(options: Options, by_batch: dict[int, Series]) -> Panel:
     lines = []
-    for colour, (batch, rate) in enumerate(found.items()):
-        grown = [(n, quotient(rate.at(n), rate.at(1))) for n in rate.by_workers]
+    for colour, (batch, rate) in enumerate(by_batch.items()):
+        growth = [(n, quotient(rate.at(n), rate.at(1))) for n in rate.by_workers]
         lines.append(
             Line(
                 name=f"DGS, {UNITS[batch]}",
                 points=[
-                    Point(n, by.value, by.value, by.value, n > options.cores)
-                    for n, by in grown
-                    if by is not None
+                    Point(n, gain.value, gain.value, gain.value, n > options.cores)
+                    for n, gain in growth
+                    if gain is not None
                 ],
                 colour=colour,
             )
         )
-    said = {by: _speedup(by) for by in ("DGS", HANDCRAFTED)}
-    share = [fact for fact in said.values() if int(fact.x) in options.instances]
-    measured = {UNITS[batch]: rate for batch, rate in found.items()}
+    published = {name: _speedup(name) for name in ("DGS", HANDCRAFTED)}
+    share = [fact for fact in published.values() if int(fact.x) in options.instances]
+    measured = {UNITS[batch]: rate for batch, rate in by_batch.items()}
     return Panel(
         title="growth",
         y_label="throughput by that of one worker",
@@ -152,8 +154,8 @@ def _growth(options: Options, found: dict[int, Series]) -> Panel:
             for fact in share
         ],
         words=[
-            *growth_words(options, measured, said["DGS"]),
-            f"by hand in C++, published: {said[HANDCRAFTED].text} at {said[HANDCRAFTED].x} nodes",
+            *growth_words(options, measured, published["DGS"]),
+            f"by hand in C++, published: {published[HANDCRAFTED].text} at {published[HANDCRAFTED].x} nodes",
         ],
         ticks=options.instances,
     )
@@ -161,7 +163,7 @@ def _growth(options: Options, found: dict[int, Series]) -> Panel:
 
 FIGURE = Figure(
     id=f"flumina:{NUMBER}",
-    title="how outlier detection grows with workers",
+    title="growth of outlier detection with workers",
     shows="throughput and growth of the case study A.1 against workers; lines of code",
     needs=(WORKLOAD, DGS),
     stages=(stage("rates", "outlier detection at full speed", _tree),),

@@ -1,4 +1,4 @@
-"""Latencies of cells under a load: the 10th, 50th and 90th percentile, as the paper has them."""
+"""Reads the 10th, 50th and 90th percentile of the latency of cells under a load, as in the paper."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,55 +16,55 @@ _PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
 MEDIAN = "p50"
 
 Percentiles = Mapping[str, Spread]
-"""Of a cell, in ns, by name; those that cannot be told are left out."""
+"""Percentiles of a cell in ns by name, without those that have too few outputs."""
 
 
-def needed() -> int:
-    """Return of how many outputs a 10th or 90th percentile can be told."""
+def fewest_windows() -> int:
+    """Return the fewest outputs for a 10th or 90th percentile."""
     return 10_000 // _PERMILLE["p10"]
 
 
 def tenth_ns(run: Run) -> Value:
-    """Return what takes the 10th percentile of the latency from a cell's histograms on disk."""
+    """Return a function that reads a cell's 10th percentile of latency from its histograms on disk."""
 
-    def of(row: Row) -> float | None:
+    def tenth_percentile(row: Row) -> float | None:
         if not row.get("histograms"):
             return None
         content = read_sealed(run.path, run.path / row["histograms"])
-        found = read_log(content).get(LATENCY)
-        tenth = None if found is None else percentile(found, _PERMILLE["p10"])
+        histogram = read_log(content).get(LATENCY)
+        tenth = None if histogram is None else percentile(histogram, _PERMILLE["p10"])
         return None if tenth is None else float(tenth)
 
-    return lambda cell: per_row(cell, of)
+    return lambda cell: per_row(cell, tenth_percentile)
 
 
 def percentiles(run: Run, key: str, workers: int, ending: str) -> Percentiles:
-    """Return the latency of the cell of a workload whose id ends so."""
+    """Return the latency of the cell of a workload whose id ends with `/ending`."""
     values = {
         "p10": tenth_ns(run),
         "p50": column("latency_p50_ns"),
         "p90": column("latency_p90_ns"),
     }
     return {
-        name: found
+        name: spread
         for cell in cells(run, key, DGS)
         if cell.workers == workers and cell.cell.endswith(f"/{ending}")
         for name, value in values.items()
-        if (found := value(cell)) is not None
+        if (spread := value(cell)) is not None
     }
 
 
-def as_json(found: Percentiles) -> dict[str, Any]:
+def as_json(cell: Percentiles) -> dict[str, Any]:
     """Return percentiles as JSON values."""
     return {
         f"{name}_ns": {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
-        for name, s in found.items()
+        for name, s in cell.items()
     }
 
 
-def band(x: float, found: Percentiles, is_open: bool) -> list[Point]:
-    """Return a point from the 10th to the 90th percentile, in ms; nothing without a median."""
-    if MEDIAN not in found:
+def band(x: float, cell: Percentiles, is_open: bool) -> list[Point]:
+    """Return a point from the 10th to the 90th percentile in ms; empty without a median."""
+    if MEDIAN not in cell:
         return []
-    low, mid, high = (found.get(name, found[MEDIAN]).median * 1e-6 for name in _PERMILLE)
+    low, mid, high = (cell.get(name, cell[MEDIAN]).median * 1e-6 for name in _PERMILLE)
     return [Point(x, mid, low, high, is_open)]

@@ -1,4 +1,4 @@
-"""Figure 8 of DGS: maximum throughput of its three programs against parallelism."""
+"""Reproduces figure 8 of DGS: maximum throughput of its three programs against parallelism."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 
 _EVENTS = (20_000_000, 2_000_000)
 UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
-"""What is handed over at a time, by batch; a row of panels each, as their rates are far apart."""
+"""Units of hand-over by batch; each has its own row of panels, as their rates are far apart."""
 
 
 def _tree(options: Options) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _tree(options: Options) -> dict[str, Any]:
 
 
 def units(options: Options) -> list[dict[str, Any]]:
-    """Return the `[[engine]]` tables: single events as they are handed over, and blocks."""
+    """Return the `[[engine]]` tables: single events handed over through rings, and blocks."""
     return [
         engine(DGS, options, batch=[SINGLE], options=dict(HANDOVER)),
         engine(DGS, options, batch=[BLOCK]),
@@ -55,15 +55,15 @@ def rate_of(runs: Runs, program: Program, batch: int) -> Series:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = {(p, batch): rate_of(runs, p, batch) for p in PROGRAMS for batch in UNITS}
-    mentioned = notes(
+    rates = {(p, batch): rate_of(runs, p, batch) for p in PROGRAMS for batch in UNITS}
+    figure_notes = notes(
         options,
         runs,
         options.instances,
         f"Every input has {streams(options)} streams and one of synchronizing events, one each "
         f"{per_barrier():,} events of a stream; the paper adds a stream with each node.",
-        "Claims are about single events, each handed over through a ring, as a producer hands it "
-        "to a mailbox in the paper. From memory, at full speed.",
+        "Claims are about single events, each handed over through a ring, as producers hand them "
+        "to mailboxes in the paper. From memory, at full speed.",
     )
     return Outcome(
         claims=judge(
@@ -74,36 +74,36 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     options,
                     p,
                     "DGS",
-                    found[p, SINGLE],
+                    rates[p, SINGLE],
                     *synchronizations(runs[0], p.workload, f"/b{SINGLE}", workers=options.within),
                 )
             ]
         ),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{p.panel}, {UNITS[batch]}": numbers(throughput_eps=rate)
-            for (p, batch), rate in found.items()
+            for (p, batch), rate in rates.items()
         },
         draw=lambda: draw(
             Layout(
                 title="DGS, figure 8: maximum throughput against parallelism",
                 rows=[
-                    [_panel(options, p, batch, found[p, batch]) for p in PROGRAMS]
+                    [_panel(options, p, batch, rates[p, batch]) for p in PROGRAMS]
                     for batch in UNITS
                 ],
-                notes=mentioned,
+                notes=figure_notes,
             )
         ),
     )
 
 
-def _panel(options: Options, program: Program, batch: int, found: Series) -> Panel:
+def _panel(options: Options, program: Program, batch: int, rates: Series) -> Panel:
     return Panel(
         title=f"{program.panel}, {UNITS[batch]}",
         y_label="events/s",
         x_label=WORKERS,
-        lines=[Line(name="DGS, native engine", points=points(found, options))],
-        words=growth_words(options, {"measured": found}, scaling(program, "DGS")),
+        lines=[Line(name="DGS, native engine", points=points(rates, options))],
+        words=growth_words(options, {"measured": rates}, scaling(program, "DGS")),
         ticks=options.instances,
     )
 

@@ -1,8 +1,8 @@
-"""What the figures of DGS share: its three programs, their published scaling, notes.
+"""Provides the parts that the figures of DGS share: programs, published scaling, claims, notes.
 
-The paper hands over single events, and takes rates at 12 nodes of a core each. So claims are about
-single events here, and growth is judged by the share of linear growth that was published: what 12
-nodes keep of it, fewer keep as well.
+The paper hands over single events, and measures rates at 12 nodes of a core each. So claims here are
+about single events. Growth is judged by the published share of linear growth: fewer nodes must keep the
+share that 12 nodes keep.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,15 +31,15 @@ DGS = "multicore/dgs"
 SINGLE, BLOCK = 1, 4096
 """Batches: the paper's event at a time, and this lab's usual block at full speed."""
 HANDOVER: Mapping[str, object] = {"handover": "ring"}
-"""Engine options of single events: each goes through a ring, as a producer hands it to a mailbox in
-the paper. By default a worker reads the events of its streams from the columns, which is this lab's
+"""Engine options for single events: each goes through a ring, as a producer hands it to a mailbox in
+the paper. This lab's default, where workers read events from the columns of their streams, is another
 design (docs/decisions/0018-direct-handover.md)."""
 RATE = column("throughput_eps")
 WORKERS = "workers"
 _ABOVE = 1.25
-"""How many times the published growth, or linear growth, may be exceeded."""
+"""Factor by which growth may exceed the published or linear growth."""
 NODES = 12
-"""Of the paper's, at which table 1 has its scaling."""
+"""The paper's nodes in the scaling of table 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +47,9 @@ class Program:
     """One of the paper's three programs.
 
     Attributes:
-        workload: its name here.
-        panel: its name in the published numbers.
-        per_barrier: parameter with the events of a stream between two synchronizing ones.
+        workload: name of the workload here.
+        panel: name in the published numbers.
+        per_barrier: parameter for a stream's events between two synchronizing events.
     """
 
     workload: str
@@ -57,7 +57,7 @@ class Program:
     per_barrier: str
 
     def table(self, events: int, streams: int) -> dict[str, Any]:
-        """Return its `[[workload]]` table, with the paper's events between synchronizing ones."""
+        """Return the `[[workload]]` table, with the paper's events between synchronizing events."""
         return {
             "name": self.workload,
             "events": events,
@@ -78,7 +78,7 @@ PROGRAMS = (WINDOW, JOIN, FRAUD)
 
 
 def facts() -> Facts:
-    """Return what the paper published."""
+    """Return the paper's published numbers."""
     return published("flumina")
 
 
@@ -88,18 +88,18 @@ def scaling(program: Program, series: str) -> Fact:
 
 
 def per_barrier() -> int:
-    """Return the paper's events of a stream between two synchronizing ones."""
+    """Return the paper's events of a stream between two synchronizing events."""
     return int(facts().one(figure="8", panel=WINDOW.panel).low)
 
 
 def streams(options: Options) -> int:
-    """Return the streams of every input: as many as the most workers, so that each has one."""
+    """Return the number of streams of every input: one for each of the most workers."""
     return max(options.instances)
 
 
-def said_workers(few: int, many: int) -> str:
-    """Return how many workers are compared with `few`; where there are none, that it takes more."""
-    return f"{many} workers" if many > few else "more workers"
+def workers_text(fewest: int, most: int) -> str:
+    """Return the text for `most` workers in a comparison with `fewest`; "more workers" if equal."""
+    return f"{most} workers" if most > fewest else "more workers"
 
 
 def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, Need]:
@@ -108,7 +108,7 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
     Args:
         run: the run.
         parts: parts of the cells' ids; see `trials`.
-        workers: numbers of workers; a single worker does not synchronize, and is left out.
+        workers: numbers of workers; excludes 1, since a single worker does not synchronize.
     """
     rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
     return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
@@ -117,74 +117,74 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
 def growth(
     options: Options, program: Program, series: str, rate: Series, *needs: Need
 ) -> list[Posed]:
-    """Pose the claims on a program's growth by table 1, whose series it is; see `growth_by`."""
+    """Pose the claims on a program's growth for a series of table 1; see `growth_by`."""
     return growth_by(options, scaling(program, series), rate, *needs)
 
 
-def growth_by(options: Options, said: Fact, rate: Series, *needs: Need) -> list[Posed]:
-    """Pose the claims on growth: its published share of linear, and its value at as many nodes.
+def growth_by(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Posed]:
+    """Pose the claims on growth: the published share of linear, and the value at as many nodes.
 
     Args:
-        options: of the figure.
-        said: what was published, at so many nodes.
-        rate: what was measured, by workers.
-        needs: further needs of the claims.
+        options: the figure's options.
+        fact: the published growth, with its number of nodes.
+        rate: the measured rates, by workers.
+        needs: further preconditions of the claims.
     """
-    nodes = int(said.x)
-    of = f"{said.panel}, {said.series}"
+    nodes = int(fact.x)
+    subject = f"{fact.panel}, {fact.series}"
     within = rate.workers(options.within)
-    few, many = (within[0], within[-1]) if within else (1, 1)
-    grown = quotient(rate.at(many), rate.at(few))
-    share = said.low / nodes
-    lowest = max(1.0, share * many / few)
-    as_many = {1, nodes} <= set(within)
+    fewest, most = (within[0], within[-1]) if within else (1, 1)
+    gain = quotient(rate.at(most), rate.at(fewest))
+    share = fact.low / nodes
+    lowest = max(1.0, share * most / fewest)
+    has_nodes = {1, nodes} <= set(within)
     return [
         asked(
-            f"{of}: throughput with {said_workers(few, many)} by that "
-            f"with {few} ({share:.2f} of linear, as published at {nodes} nodes)",
-            said,
+            f"{subject}: throughput with {workers_text(fewest, most)} by that "
+            f"with {fewest} ({share:.2f} of linear, as published at {nodes} nodes)",
+            fact,
         )
-        .of(SYSTEMS[said.series])
+        .of(SYSTEMS[fact.series])
         .given(two_degrees(options, rate), *needs)
-        .shape(grown, lowest, _ABOVE * max(lowest, min(said.high, many / few)), "x"),
-        asked(f"{of}: throughput with {nodes} workers by that with 1", said)
-        .of(SYSTEMS[said.series])
+        .shape(gain, lowest, _ABOVE * max(lowest, min(fact.high, most / fewest)), "x"),
+        asked(f"{subject}: throughput with {nodes} workers by that with 1", fact)
+        .of(SYSTEMS[fact.series])
         .given(sweep_points(f"numbers of workers among 1 and {nodes}, within the cores",
                       len({1, nodes} & set(within))), *needs)
         .near(
-            quotient(rate.at(nodes), rate.at(1)) if as_many else None, said.low, said.high, 0.3, "x"
+            quotient(rate.at(nodes), rate.at(1)) if has_nodes else None, fact.low, fact.high, 0.3, "x"
         ),
     ]  # fmt: skip
 
 
-def growth_words(options: Options, found: dict[str, Series], said: Fact | None) -> list[str]:
-    """Return what a panel says of growth: as published, and of what was measured."""
-    words = [] if said is None else [f"published: {said.text} at {said.x} nodes"]
-    for name, rate in found.items():
+def growth_words(options: Options, rates: dict[str, Series], fact: Fact | None) -> list[str]:
+    """Return a panel's texts on growth: published and measured."""
+    words = [] if fact is None else [f"published: {fact.text} at {fact.x} nodes"]
+    for name, rate in rates.items():
         within = rate.workers(options.within)
-        grown = quotient(rate.at(within[-1]), rate.at(within[0])) if len(within) > 1 else None
-        if grown is not None:
-            words.append(f"{name}: {grown.value:.3g} \N{MULTIPLICATION SIGN} at {within[-1]}")
+        gain = quotient(rate.at(within[-1]), rate.at(within[0])) if len(within) > 1 else None
+        if gain is not None:
+            words.append(f"{name}: {gain.value:.3g} \N{MULTIPLICATION SIGN} at {within[-1]}")
     return words
 
 
 def lines_note(*workloads: str) -> str:
-    """Return how many lines of code programs have, by `streamlab.lab.figures.lines`."""
-    counted = ((name, parts_of(name)) for name in workloads)
+    """Return a note on the programs' lines of code, by `streamlab.lab.figures.lines`."""
+    counts = ((name, parts_of(name)) for name in workloads)
     return (
         "Lines of code, sequential and parallelization (fork, join, dependence): "
         + "; ".join(
-            f"{name} {parts.sequential} and {parts.parallelization}" for name, parts in counted
+            f"{name} {parts.sequential} and {parts.parallelization}" for name, parts in counts
         )
         + "."
     )
 
 
 NODES_OF_A_CORE = (
-    "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely beside it"
+    "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely alongside"
 )
 ONE_SERVER = "one server (of A.1: 18 cores, Xeon Gold 6154), Erlang, a simulated network"
-"""On what the paper ran its programs, and its case studies."""
+"""The paper's machines for its programs, and for its case studies."""
 
 
 def notes(
@@ -194,7 +194,7 @@ def notes(
     *more: str,
     machines: str = NODES_OF_A_CORE,
 ) -> tuple[str, ...]:
-    """Return what sets the experiment apart from the paper's."""
+    """Return notes on differences from the paper's experiment."""
     return (
         f"{options.cores} cores here; the paper's machines: {machines}.",
         *quick_note(options),

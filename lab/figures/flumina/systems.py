@@ -1,4 +1,4 @@
-"""Whose systems the claims of DGS are about, by the series of its table 1."""
+"""Defines the systems in the claims of DGS, by the series of its table 1."""
 
 from streamlab.lab.figures.systems import System
 
@@ -44,12 +44,12 @@ DGS, FLINK, FLINK_MANUAL = SYSTEMS["DGS"], SYSTEMS["F"], SYSTEMS["FM"]
 HANDCRAFTED = System(
     name="handcrafted outlier detection",
     source="Otey, Ghoting, Parthasarathy 2006; DGS, appendix A.1",
-    algorithm="C++ processes of a cluster, that merge models when asked",
+    algorithm="C++ processes of a cluster that merge models on request",
     absent="the program of Otey et al. is no engine of this lab",
 )
 WINNER = System(
     name="winner of the DEBS challenge of 2014",
     source="Mutschler et al. 2014; DGS, appendix A.2",
-    algorithm="what won the challenge",
+    algorithm="the challenge's winning program",
     absent="the winner's program is no engine of this lab",
 )

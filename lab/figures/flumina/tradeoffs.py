@@ -1,8 +1,9 @@
-"""Table 1 of DGS: what parallelism costs a program, and how it scales.
+"""Reproduces table 1 of DGS: the platform independence (PIP1 to PIP3) of programs, and their scaling.
 
-A tick wants more than an engine's word: that every number of workers (PIP1), and an input with
-another partition into streams (PIP2), gave the right answer, and that no trial gave a wrong one
-(PIP3). What runs cannot show is that a program mentions neither: a cross may be the engine's word.
+A property holds if the engine declares it and the runs confirm it: right answers with every number of
+workers (PIP1), on an input with another partition into streams (PIP2), and in all trials (PIP3).
+Runs cannot show whether a program mentions workers or partitions; a missing property may rest on the
+engine's declaration alone.
 """
 
 import json
@@ -17,8 +18,8 @@ from streamlab.lab.figures.flumina.forms import (
     UNEVEN,
     VARIANTS,
     degrees,
-    lacking,
-    of_key,
+    form_cells,
+    missing_forms,
     rate,
     rows_of,
     tree,
@@ -52,58 +53,60 @@ def _tree(options: Options) -> dict[str, Any]:
 
 
 def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bool], ...]:
-    """Return PIP1 to PIP3 of a form, once for each repetition in which all its cells were judged.
+    """Return PIP1 to PIP3 of a form for each repetition in which all its answers were compared.
 
-    PIP1 is by the even input, whose cells differ in workers; PIP2 by both inputs.
+    PIP1 uses the even input, whose cells differ in workers; PIP2 uses both inputs.
     """
     if form not in VARIANTS:
         return ()
-    of = {label: _by_repetition(runs, program, form, label) for label in (EVEN, UNEVEN)}
-    found = []
-    for number, even in of[EVEN].items():
-        uneven = of[UNEVEN].get(number, [])
+    by_input = {label: _by_repetition(runs, program, form, label) for label in (EVEN, UNEVEN)}
+    results = []
+    for number, even in by_input[EVEN].items():
+        uneven = by_input[UNEVEN].get(number, [])
         rows = [*even, *uneven]
-        if not even or not uneven or not all(_judged(row) for row in rows):
+        if not even or not uneven or not all(_compared(row) for row in rows):
             continue
         right = {
             "PIP1": all(row["status"] in VERIFIED for row in even),
             "PIP2": all(row["status"] in VERIFIED for row in rows),
             "PIP3": all(row["status"] in VERIFIED for row in rows),
         }
-        found.append({pip: right[pip] and all(_says(row, pip) for row in rows) for pip in PIPS})
-    return tuple(found)
+        results.append(
+            {pip: right[pip] and all(_declares(row, pip) for row in rows) for pip in PIPS}
+        )
+    return tuple(results)
 
 
 def _by_repetition(runs: Runs, program: Program, form: str, label: str) -> dict[int, list[Row]]:
-    found: dict[int, list[Row]] = {}
-    for cell in of_key(runs, program, form, label):
+    repetitions: dict[int, list[Row]] = {}
+    for cell in form_cells(runs, program, form, label):
         for row in cell.rows:
-            found.setdefault(row["repetition"], []).append(row)
-    return found
+            repetitions.setdefault(row["repetition"], []).append(row)
+    return repetitions
 
 
-def _judged(row: Row) -> bool:
-    """Return whether the trial's answer was compared."""
+def _compared(row: Row) -> bool:
+    """Return whether the trial's answer was compared with the oracle's."""
     return row["status"] in VERIFIED or row["status"] == _WRONG
 
 
-def _full(runs: Runs, program: Program, form: str) -> Need:
-    """Return the need for answers that are not empty: an empty one compares nothing."""
+def _non_empty(runs: Runs, program: Program, form: str) -> Need:
+    """Return the need for answers that are not empty: an empty answer compares nothing."""
     rows = [
         row
         for label in (EVEN, UNEVEN)
-        for cell in of_key(runs, program, form, label)
+        for cell in form_cells(runs, program, form, label)
         for row in cell.rows
-        if _judged(row)
+        if _compared(row)
     ]
     full = sum(row["status"] == _WRONG or bool(row["outputs"]) for row in rows)
     return Need(what="trials whose answer is not empty", count=full, least=max(1, len(rows)))
 
 
-def _says(row: Row, pip: str) -> bool:
-    """Return whether the engine says that a property holds."""
-    said = json.loads(row.get("properties") or "{}").get(pip)
-    return bool(said and said["holds"])
+def _declares(row: Row, pip: str) -> bool:
+    """Return whether the engine declares that a property holds."""
+    declared = json.loads(row.get("properties") or "{}").get(pip)
+    return bool(declared and declared["holds"])
 
 
 def _published(program: Program, form: str) -> dict[str, bool]:
@@ -114,7 +117,7 @@ def _published(program: Program, form: str) -> dict[str, bool]:
 
 
 def _forms(program: Program) -> dict[str, Fact]:
-    """Return the forms that table 1 has of a program, with their scaling."""
+    """Return a program's forms in table 1 with their scaling."""
     return {
         fact.series: fact for fact in facts().of(figure="T1", panel=program.panel)
         if fact.quantity == "scaling"
@@ -130,74 +133,76 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
                 .of(SYSTEMS[form]).shape(None, 0.0, float("inf"))
             )  # fmt: skip
             continue
-        wanted = _published(program, form)
+        published = _published(program, form)
         compared = {
             cell.workers
-            for cell in of_key(runs, program, form, EVEN)
-            if any(_judged(row) for row in cell.rows)
+            for cell in form_cells(runs, program, form, EVEN)
+            if any(_compared(row) for row in cell.rows)
         }
         agree = tuple(
-            float(sum(held[pip] == wanted[pip] for pip in PIPS))
+            float(sum(held[pip] == published[pip] for pip in PIPS))
             for held in properties(runs, program, form)
         )
         posed.append(
             PublishedClaim(
                 text=f"{program.panel}: {NAMES[form]}, how many of PIP1 to PIP3 are as published",
-                published=_written(wanted),
+                published=_format_properties(published),
                 source="section 4.5, table 1",
             )
             .of(SYSTEMS[form])
             .given(
                 sweep_points("numbers of workers whose answers were compared", len(compared)),
-                _full(runs, program, form),
+                _non_empty(runs, program, form),
             )
             .shape(Level(agree) if agree else None, len(PIPS), len(PIPS))
         )
-        made = outputs(rows_of(runs, program, form, options))
+        produced = outputs(rows_of(runs, program, form, options))
         if scales.low > 1:
-            # Figure 4 asks whether what does not scale does not.
-            posed.append(growth(options, program, form, rate(runs, program, form), made)[0])
+            # Figure 4 judges forms that do not scale.
+            posed.append(growth(options, program, form, rate(runs, program, form), produced)[0])
     return posed
 
 
-def _written(held: Mapping[str, bool]) -> str:
+def _format_properties(held: Mapping[str, bool]) -> str:
     return ", ".join(f"{pip} {'yes' if held[pip] else 'no'}" for pip in PIPS)
 
 
-def _shown(runs: Runs, program: Program, form: str) -> str:
-    """Return PIP1 to PIP3 of a form in words; a property holds where it did in all repetitions."""
-    found = properties(runs, program, form)
-    if not found:
+def _properties_text(runs: Runs, program: Program, form: str) -> str:
+    """Return PIP1 to PIP3 of a form in words; a property must hold in all repetitions."""
+    results = properties(runs, program, form)
+    if not results:
         return "no verified answers" if form in VARIANTS else "not run here"
-    return _written({pip: all(held[pip] for held in found) for pip in PIPS})
+    return _format_properties({pip: all(held[pip] for held in results) for pip in PIPS})
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     table = {
-        f"{p.panel}, {NAMES[form]}": _shown(runs, p, form) for p in PROGRAMS for form in _forms(p)
+        f"{p.panel}, {NAMES[form]}": _properties_text(runs, p, form)
+        for p in PROGRAMS
+        for form in _forms(p)
     }
-    mentioned = notes(
+    figure_notes = notes(
         options,
         runs,
         degrees(options),
-        *lacking(runs, VARIANTS),
+        *missing_forms(runs, VARIANTS),
         *(
             f"{p.panel}, PIP1 to PIP3: "
             + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _forms(p))
             + "."
             for p in PROGRAMS
         ),
-        f"y: the engine says so, and {', '.join(map(str, degrees(options)))} workers (PIP1), an "
-        "input with another number of streams (PIP2) and every trial (PIP3) gave the right answer. "
-        "n: an answer was wrong, or the engine says so. ?: no answer was judged.",
+        f"y: the engine declares it, and {', '.join(map(str, degrees(options)))} workers (PIP1), "
+        "an input with another number of streams (PIP2) and every trial (PIP3) gave the right "
+        "answer. n: an answer was wrong, or the engine denies it. ?: no answer was compared.",
         "Timely Dataflow is no engine of this lab: not comparable (opponent absent).",
         lines_note(*(program.workload for program in PROGRAMS)),
     )
     return Outcome(
         claims=judge([claim for p in PROGRAMS for claim in _claims(options, runs, p)]),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
-            name: {"properties": shown} for name, shown in table.items()
+            name: {"properties": text} for name, text in table.items()
         } | {
             f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
             for p in PROGRAMS
@@ -208,7 +213,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             Layout(
                 title="DGS, table 1: what parallelism costs, and how it scales",
                 rows=[[_panel(options, runs, p) for p in PROGRAMS]],
-                notes=mentioned,
+                notes=figure_notes,
                 height_in=2.4,
             )
         ),
@@ -221,11 +226,11 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
     for place, form in enumerate(forms):
         if form not in VARIANTS:
             continue
-        found = rate(runs, program, form)
-        within = found.workers(options.within)
-        grown = quotient(found.at(within[-1]), found.at(within[0])) if len(within) > 1 else None
-        if grown is not None:
-            points.append(Point(place, grown.value, grown.value, grown.value))
+        rates = rate(runs, program, form)
+        within = rates.workers(options.within)
+        gain = quotient(rates.at(within[-1]), rates.at(within[0])) if len(within) > 1 else None
+        if gain is not None:
+            points.append(Point(place, gain.value, gain.value, gain.value))
     return Panel(
         title=program.panel,
         y_label="throughput by that of one worker",
@@ -246,11 +251,11 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
 
 
 def _ticks(runs: Runs, program: Program, form: str) -> str:
-    """Return a letter for each property: y, n, or ? where nothing was judged."""
-    found = properties(runs, program, form)
-    if not found:
+    """Return a letter for each property: y, n, or ? if no answer was compared."""
+    results = properties(runs, program, form)
+    if not results:
         return "???" if form in VARIANTS else "absent"
-    return "".join("y" if all(held[pip] for held in found) else "n" for pip in PIPS)
+    return "".join("y" if all(held[pip] for held in results) else "n" for pip in PIPS)
 
 
 FIGURE = Figure(

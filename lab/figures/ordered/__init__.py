@@ -1,4 +1,4 @@
-"""The figures of Scaling Ordered Stream Processing on Shared-Memory Multicores (section 7)."""
+"""Reproduces figures of Scaling Ordered Stream Processing on Shared-Memory Multicores (section 7)."""
 
 from streamlab.lab.figures.ordered import buffers, cost, heuristics, queues, reordering, skew
 from streamlab.lab.figures.ordered.shared import facts

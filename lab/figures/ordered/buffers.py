@@ -1,4 +1,4 @@
-"""Figure 14 of the ordered pipelines: both reordering buffers on the TPCx-BB queries."""
+"""Reproduces figure 14 of the ordered pipelines: both reordering buffers on the TPCx-BB queries."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ from streamlab.lab.figures.ordered.shared import (
     ORDERED,
     facts,
     in_order,
-    said,
     several,
+    worded_claim,
 )
 from streamlab.lab.figures.preconditions import trials
 from streamlab.reports.figures.paper import Layout, draw
@@ -52,13 +52,13 @@ def _tree(options: Options) -> dict[str, Any]:
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     peaks = peaks_of(options, runs, tuple(_BUFFERS))
-    lates = [ratio(peaks, tuple(_BUFFERS), n, "late") for n in NUMBERS]
+    latencies = [ratio(peaks, tuple(_BUFFERS), n, "late") for n in NUMBERS]
     same = facts().one(figure="14", quantity="latency")
-    back = [ratio(peaks, tuple(reversed(_BUFFERS)), n, "late") for n in NUMBERS]
+    inverse = [ratio(peaks, tuple(reversed(_BUFFERS)), n, "late") for n in NUMBERS]
     needs = in_order(options, trials(runs[0], *PAPERS_FORM, workers=options.within))
     posed = (
         *(
-            said(
+            worded_claim(
                 f"{query.panel}: non-blocking/lock-based ratio of throughput (3 % for noise)",
                 "consistently better",
                 "section 7.3.3",
@@ -71,12 +71,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         asked("ratio of latency, whichever buffer's is higher by the other's, highest", same)
         .between(systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
         .given(*needs)
-        .near(all_of([*lates, *back], highest), same.low, same.high, 0.5, "x"),
+        .near(all_of([*latencies, *inverse], highest), same.low, same.high, 0.5, "x"),
     )
-    mentioned = peak_notes(options, runs, "Hybrid queue.")
+    figure_notes = peak_notes(options, runs, "Hybrid queue.")
     return Outcome(
         claims=judge(posed),
-        notes=mentioned,
+        notes=figure_notes,
         numbers=peak_numbers(peaks),
         draw=lambda: draw(
             Layout(
@@ -89,7 +89,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                         ),
                     ]
                 ],
-                notes=mentioned,
+                notes=figure_notes,
             )
         ),
     )

@@ -1,4 +1,4 @@
-"""Figure 10 of the ordered pipelines: how long outputs wait for their turn, by cost of a tuple."""
+"""Reproduces figure 10 of the ordered pipelines: latency of ordered outputs against a tuple's cost."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +18,10 @@ from streamlab.lab.figures.ordered.shared import (
     in_order,
     iterations,
     notes,
-    said,
     several,
     spot,
     spread_numbers,
+    worded_claim,
 )
 from streamlab.lab.figures.ordered.skew import shares
 from streamlab.lab.figures.preconditions import sweep_points, trials
@@ -30,17 +30,17 @@ from streamlab.results.query import Spread
 from streamlab.results.stats.estimates import highest
 
 WINDOW = 64
-"""Tuples under way. With this lab's 1,024 an operator of 10 ms would not be steady in a trial: a
-partition may fall behind the others by as many tuples."""
+"""Tuples in flight. With this lab's default of 1,024, an operator of 10 ms would not be steady in a
+trial: a partition may fall behind the others by this many tuples."""
 _RECORDS = {10: (1_200_000, 300_000), 100: (120_000, 40_000), 1000: (20_000, 5_000),
             10_000: (6_000, 1_000)}  # fmt: skip
-"""By nominal cost in us: usual and quick."""
+"""Input records, usual and quick, by nominal cost in us."""
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 _MEDIAN_MS = counter("processing_p50_ns", 1e-6)
 _OPERATOR_MS = counter("1_ps-0_cost_ns", 1e-6)
 _SOURCE = "section 7.2.2"
 _MOST = 2.0
-"""Upper bound of `close to the cost`, times the cost. No latency is below the cost."""
+"""Highest ratio of latency to cost that counts as "close to the cost". No latency is below the cost."""
 
 
 def costs() -> tuple[int, ...]:
@@ -86,12 +86,12 @@ def _tree(options: Options) -> dict[str, Any]:
     }
 
 
-Found = Mapping[tuple[str, int], Spread | None]
-"""By queue and cost."""
+Quantity = Mapping[tuple[str, int], Spread | None]
+"""A quantity by queue and cost."""
 
 
-def _taken(runs: Runs, workers: int, value: Any) -> Found:
-    found = {}
+def _quantity(runs: Runs, workers: int, value: Any) -> Quantity:
+    quantity = {}
     for worklist in _QUEUES:
         partitions = shares() if worklist == "hybrid" else workers
         for cost_us in costs():
@@ -99,22 +99,27 @@ def _taken(runs: Runs, workers: int, value: Any) -> Found:
                 runs[0], _key(cost_us, partitions), ORDERED, value, options=f"/{worklist}"
             ).by_workers
             spreads = by_workers.get(workers)
-            found[worklist, cost_us] = None if spreads is None else spreads[0]
-    return found
+            quantity[worklist, cost_us] = None if spreads is None else spreads[0]
+    return quantity
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    late = {n: _taken(runs, n, _MEDIAN_MS) for n in several(options)}
-    mean = {n: _taken(runs, n, LATENCY) for n in several(options)}
-    cost = {n: _taken(runs, n, _OPERATOR_MS) for n in several(options)}
-    within = [n for n in late if 1 < n <= options.cores]
+    median = {n: _quantity(runs, n, _MEDIAN_MS) for n in several(options)}
+    mean = {n: _quantity(runs, n, LATENCY) for n in several(options)}
+    cost = {n: _quantity(runs, n, _OPERATOR_MS) for n in several(options)}
+    within = [n for n in median if 1 < n <= options.cores]
     n = within[-1] if within else several(options)[-1]
 
-    def mid(found: Found, queue: str, cost_us: int) -> Measured | None:
-        return of_cell(found[queue, cost_us])
+    def estimate(quantity: Quantity, queue: str, cost_us: int) -> Measured | None:
+        return of_cell(quantity[queue, cost_us])
 
-    waits = [quotient(mid(late[n], "hybrid", c), mid(late[n], "partitioned", c)) for c in costs()]
-    close = [quotient(mid(late[n], "hybrid", c), mid(cost[n], "hybrid", c)) for c in costs()]
+    waits = [
+        quotient(estimate(median[n], "hybrid", c), estimate(median[n], "partitioned", c))
+        for c in costs()
+    ]
+    close = [
+        quotient(estimate(median[n], "hybrid", c), estimate(cost[n], "hybrid", c)) for c in costs()
+    ]
     needs = (
         *in_order(options, trials(runs[0], "parametric@", workers=[n])),
         sweep_points(
@@ -123,7 +128,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
     near = facts().one(figure="10", series="hybrid/cost")
     posed = (
-        said(
+        worded_claim(
             f"{n} workers: hybrid/partitioned ratio of latency, highest of the costs",
             "much lower",
             _SOURCE,
@@ -139,50 +144,50 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         .given(*needs)
         .near(all_of(close, highest), near.low, near.high * _MOST, 0.1, "x"),
     )
-    mentioned = notes(
+    figure_notes = notes(
         options,
         runs,
         several(options),
         "One partitioned operator, uniform keys, one tuple at a time. Costs are nominal, by "
-        "iterations; the operator's own is as measured with the hybrid queue.",
+        "iterations; the operator's own cost is as measured with the hybrid queue.",
         f"Partitions: {shares()} with the hybrid queue, as many as workers with the partitioned "
-        f"queue. At most {WINDOW} tuples are under way, which bounds how long one can wait.",
-        "Latency: from when a worker takes a tuple until it is out, in order; one in 64 is timed, "
-        "of the costliest some fifteen in a quick run. The median, where the paper has the mean: "
-        "one interruption of a worker is longer than many tuples of 10 us.",
+        f"queue. At most {WINDOW} tuples are in flight, which bounds the wait of a tuple.",
+        "Latency: from when a worker takes a tuple until its output leaves in order; one in 64 is "
+        "timed, of the costliest some fifteen in a quick run. It is the median, the paper's is the "
+        "mean: one interruption of a worker is longer than many tuples of 10 us.",
     )
     return Outcome(
         claims=judge(posed),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{workers} workers": {
-                name: spread_numbers({f"{q}, {c} us": s for (q, c), s in found[workers].items()})
-                for name, found in (
-                    ("latency_p50_ms", late),
+                name: spread_numbers({f"{q}, {c} us": s for (q, c), s in quantity[workers].items()})
+                for name, quantity in (
+                    ("latency_p50_ms", median),
                     ("latency_mean_ms", mean),
                     ("cost_ms", cost),
                 )
             }
-            for workers in late
+            for workers in median
         },
         draw=lambda: draw(
             Layout(
                 title="Ordered pipelines, figure 10: latency against per-tuple cost",
-                rows=[[_panel(options, w, late[w], cost[w]) for w in late]],
-                notes=mentioned,
-                width_in=5.0 if len(late) == 1 else 3.1,
+                rows=[[_panel(options, w, median[w], cost[w]) for w in median]],
+                notes=figure_notes,
+                width_in=5.0 if len(median) == 1 else 3.1,
                 height_in=2.2,
             )
         ),
     )
 
 
-def _panel(options: Options, workers: int, late: Found, cost: Found) -> Panel:
-    def line(found: Found, queue: str) -> list[Point]:
+def _panel(options: Options, workers: int, latency: Quantity, cost: Quantity) -> Panel:
+    def line(quantity: Quantity, queue: str) -> list[Point]:
         return [
             point
             for x, cost_us in enumerate(costs())
-            for point in spot(x, found[queue, cost_us], is_open=workers > options.cores)
+            for point in spot(x, quantity[queue, cost_us], is_open=workers > options.cores)
         ]
 
     return Panel(
@@ -190,8 +195,8 @@ def _panel(options: Options, workers: int, late: Found, cost: Found) -> Panel:
         y_label="processing latency, median, ms",
         x_label="nominal cost of a tuple, us",
         lines=[
-            Line(name="hybrid queue", points=line(late, "hybrid"), colour=0),
-            Line(name="partitioned queue", points=line(late, "partitioned"), colour=1),
+            Line(name="hybrid queue", points=line(latency, "hybrid"), colour=0),
+            Line(name="partitioned queue", points=line(latency, "partitioned"), colour=1),
             Line(
                 name="operator's own cost",
                 points=line(cost, "hybrid"),

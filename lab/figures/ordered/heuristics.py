@@ -1,4 +1,4 @@
-"""Figure 8 of the ordered pipelines: scheduling heuristics on the TPCx-BB queries."""
+"""Reproduces figure 8 of the ordered pipelines: scheduling heuristics on the TPCx-BB queries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,9 +23,9 @@ from streamlab.lab.figures.ordered.shared import (
     facts,
     in_order,
     notes,
-    said,
     several,
     with_one,
+    worded_claim,
 )
 from streamlab.lab.figures.preconditions import outputs, trials, two_degrees
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
@@ -34,16 +34,16 @@ from streamlab.results.stats.estimates import Estimate, Extreme, Product, highes
 HEURISTICS = {"CT": "ct", "ET": "et", "LP": "lp", "QST": "qst"}
 _COLOURS = {"CT": 0, "ET": 1, "LP": 2, "QST": 3}
 _SHIFT = 0.05
-"""Between heuristics on the axis of workers."""
+"""Distance between heuristics on the axis of workers."""
 _SOURCE = "section 7.1"
 _NUMBERS = tuple(query.number for query in QUERIES)
-Found = Mapping[tuple[int, str], Series]
+Quantity = Mapping[tuple[int, str], Series]
 """A quantity by query and heuristic."""
 
 
 def _tree(options: Options) -> dict[str, Any]:
     def workers(name: str) -> list[int]:
-        # Growth is claimed of CT alone: a quick run leaves out the others' one worker.
+        # Only CT has a claim on growth, so a quick run omits one worker of the others.
         return list(with_one(options) if name == "CT" or not options.quick else several(options))
 
     return {
@@ -64,7 +64,7 @@ def _tree(options: Options) -> dict[str, Any]:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    def found(value: Any) -> Found:
+    def by_query(value: Any) -> Quantity:
         return {
             (query.number, name): series(
                 runs[0], key(query, TUPLE), ORDERED, value, options=f"/b{TUPLE}/{scheduler}"
@@ -73,8 +73,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             for name, scheduler in HEURISTICS.items()
         }
 
-    rates, late = found(RATE), found(LATENCY)
-    mentioned = notes(
+    rates, latencies = by_query(RATE), by_query(LATENCY)
+    figure_notes = notes(
         options,
         runs,
         with_one(options),
@@ -85,7 +85,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     million = facts().one(figure="8", series="CT", quantity="throughput")
     lowest = facts().one(figure="8", series="LP", quantity="latency")
 
-    def row(quantities: Found, y_label: str, mark: Mark, *, late: bool) -> list[Panel]:
+    def row(quantities: Quantity, y_label: str, mark: Mark, *, late: bool) -> list[Panel]:
         span = [s.median for each in quantities.values() for n in each.by_workers.values()
                 for s in n]  # fmt: skip
         return [
@@ -96,7 +96,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 lines=[
                     Line(
                         name=name,
-                        points=_beside(points(quantities[query.number, name], options), name),
+                        points=_shifted(points(quantities[query.number, name], options), name),
                         colour=_COLOURS[name],
                     )
                     for name in HEURISTICS
@@ -111,13 +111,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         ]
 
     return Outcome(
-        claims=judge([*_growth(options, rates, runs), *_orders(options, rates, late, runs)]),
-        notes=mentioned,
+        claims=judge([*_growth(options, rates, runs), *_orders(options, rates, latencies, runs)]),
+        notes=figure_notes,
         numbers={
             query.panel: {
                 name: numbers(
                     throughput_eps=rates[query.number, name],
-                    latency_ms=late[query.number, name],
+                    latency_ms=latencies[query.number, name],
                 )
                 for name in HEURISTICS
             }
@@ -138,7 +138,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                         late=False,
                     ),
                     row(
-                        late,
+                        latencies,
                         "processing latency, mean, ms",
                         Mark(
                             name="LP: a few ms (read as below 10)",
@@ -149,21 +149,21 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                         late=True,
                     ),
                 ],
-                notes=mentioned,
+                notes=figure_notes,
                 width_in=1.9,
             )
         ),
     )
 
 
-def _beside(found: Sequence[Point], name: str) -> list[Point]:
-    """Return points a little to the side, so that equal ones of other heuristics can be seen."""
+def _shifted(line: Sequence[Point], name: str) -> list[Point]:
+    """Shift points sideways, so that equal points of other heuristics stay visible."""
     shift = _SHIFT * (list(HEURISTICS).index(name) - (len(HEURISTICS) - 1) / 2)
-    return [replace(point, x=point.x + shift) for point in found]
+    return [replace(point, x=point.x + shift) for point in line]
 
 
-def _growth(options: Options, rates: Found, runs: Runs) -> list[Posed]:
-    """Pose the claims on how CT grows with workers, as far as the paper's own growth was linear."""
+def _growth(options: Options, rates: Quantity, runs: Runs) -> list[Posed]:
+    """Pose the claims on CT's growth with workers, within the range of the paper's linear growth."""
     claims = []
     for query in QUERIES:
         fact = facts().one(figure="8", panel=query.panel, quantity="linear growth")
@@ -187,8 +187,8 @@ def _growth(options: Options, rates: Found, runs: Runs) -> list[Posed]:
     return claims
 
 
-def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Posed]:
-    """Pose the claims on the most throughput and the least latency, with several workers."""
+def _orders(options: Options, rates: Quantity, late: Quantity, runs: Runs) -> list[Posed]:
+    """Pose the claims on the highest throughput and the lowest latency, with several workers."""
     within = [n for n in several(options) if n <= options.cores]
     needs = in_order(options, trials(runs[0], f"/{ORDERED}/", workers=within))
     same = facts().one(figure="8", series="LP/CT", quantity="throughput")
@@ -198,7 +198,7 @@ def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Pos
     no_later = most(_ratios(late, ["LP"], ["CT", "ET", "QST"], within, late=True))
     inf = float("inf")
     return [
-        said(
+        worded_claim(
             "CT has the best throughput on every query (5 % for noise): CT by the best other",
             "the best",
             _SOURCE,
@@ -216,7 +216,7 @@ def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Pos
             0.1,
             "x",
         ),
-        said(
+        worded_claim(
             "ET and QST do not reach CT or LP on any query: the better of each pair",
             "below",
             _SOURCE,
@@ -224,7 +224,7 @@ def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Pos
         .between(systems.ET_QST, systems.CT_LP)
         .given(*needs)
         .shape(no_faster, 0.0, 1 / NOISE, "x"),
-        said(
+        worded_claim(
             "LP has the lowest latency on every query: LP by the best other",
             "the lowest",
             _SOURCE,
@@ -232,7 +232,7 @@ def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Pos
         .between(systems.LP, systems.OTHERS_THAN_LP)
         .given(*needs)
         .shape(no_later, 0.0, 1.1, "x"),
-        said(
+        worded_claim(
             "ET and QST have higher latencies than LP on every query: the better of them by LP",
             "quite high",
             _SOURCE,
@@ -248,7 +248,7 @@ def _orders(options: Options, rates: Found, late: Found, runs: Runs) -> list[Pos
 
 
 def _ratios(
-    found: Found,
+    quantity: Quantity,
     above: Sequence[str],
     below: Sequence[str],
     within: Sequence[int],
@@ -256,33 +256,35 @@ def _ratios(
     late: bool = False,
     numbers_of: Sequence[int] = _NUMBERS,
 ) -> list[Measured | None]:
-    """Return for each query the best of `above` by the best of `below`; None without all of them.
+    """Return for each query the ratio of the best of `above` to the best of `below`.
+
+    The ratio is None if a heuristic has no value.
 
     Args:
-        found: throughput, or latency.
-        above: heuristics.
-        below: heuristics.
-        within: numbers of workers that count.
-        late: whether less is better.
-        numbers_of: the queries.
+        quantity: throughput or latency.
+        above: heuristics of the numerator.
+        below: heuristics of the denominator.
+        within: numbers of workers to include.
+        late: whether lower is better.
+        numbers_of: numbers of the queries.
     """
 
     def best(number: int, names: Sequence[str]) -> Measured | None:
-        each = [found[number, name] for name in names]
-        values = [one.lowest(within) if late else one.highest(within) for one in each]
-        known = tuple(value for value in values if value is not None)
-        return Extreme(known, highest=not late) if len(known) == len(values) else None
+        each = [quantity[number, name] for name in names]
+        values = [s.lowest(within) if late else s.highest(within) for s in each]
+        present = tuple(value for value in values if value is not None)
+        return Extreme(present, highest=not late) if len(present) == len(values) else None
 
     return [quotient(best(number, above), best(number, below)) for number in numbers_of]
 
 
 def least(ratios: Sequence[Measured | None]) -> Estimate | None:
-    """Return the lowest; None unless all are there."""
+    """Return the lowest ratio; None if any is missing."""
     return all_of(ratios, lowest)
 
 
 def most(ratios: Sequence[Measured | None]) -> Estimate | None:
-    """Return the highest; None unless all are there."""
+    """Return the highest ratio; None if any is missing."""
     return all_of(ratios, highest)
 
 

@@ -1,8 +1,8 @@
-"""What figures 11 and 14 share: two schemes on the TPCx-BB queries, each query at its peak.
+"""Finds and draws each TPCx-BB query's peak under two schemes, for figures 11 and 14.
 
-The peak is the best number of workers within the cores; latency is taken there. The claims are
-about the paper's system, serials of operators and a tuple at a time; this lab's own, serials of the
-source, by tuples and by blocks of 64, is drawn beside it.
+The peak is the number of workers within the cores with the highest rate; latency is taken there.
+The claims are about the paper's system: serials of operators, a tuple at a time. Also drawn is this
+lab's own form: serials of the source, by tuples and by blocks of 64.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,15 +35,21 @@ from streamlab.results.query import CellSummary, Spread
 BATCHES = (TUPLE, BLOCK)
 _GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
 _SHIFT = 0.13
-"""Between series at one query, of the distance between queries."""
+"""Distance between series at one query, as share of the distance between queries."""
 PAPERS_FORM = (f"/b{TUPLE}/",)
-"""Part of the ids of the cells that are judged, and of this lab's own by tuples."""
+"""Part of the ids of the judged cells, and of this lab's own by tuples."""
 NUMBERS = tuple(query.number for query in QUERIES)
 
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """A query's best cell: its throughput (tuples/s) and latency (ms); open: beyond the cores."""
+    """A query's best cell.
+
+    Attributes:
+        rate: throughput in tuples/s.
+        late: processing latency in ms.
+        is_open: whether it has more workers than cores.
+    """
 
     rate: Spread
     late: Spread | None
@@ -51,15 +57,15 @@ class Peak:
 
 
 Peaks = Mapping[tuple[str, int, int], Peak | None]
-"""By label of an engine table, granularity and query."""
+"""Peaks by label of an engine table, granularity and query."""
 
 
 def _drawn(schemes: Iterable[str]) -> list[tuple[str, int]]:
-    """Return what is measured of schemes, by label and granularity: the paper's form first."""
-    named = tuple(schemes)
+    """Return the label and granularity of each drawn series, the paper's form first."""
+    names = tuple(schemes)
     return [
-        *((scheme, TUPLE) for scheme in named),
-        *((by_source(scheme), batch) for batch in BATCHES for scheme in named),
+        *((scheme, TUPLE) for scheme in names),
+        *((by_source(scheme), batch) for batch in BATCHES for scheme in names),
     ]
 
 
@@ -67,14 +73,14 @@ def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
     """Return every query's peak under every scheme, in both forms."""
 
     def best(scheme: str, batch: int, workload: str) -> Peak | None:
-        found: list[tuple[bool, float, CellSummary, Spread]] = []
+        candidates: list[tuple[bool, float, CellSummary, Spread]] = []
         for cell in cells(runs[0], workload, ORDERED):
             rate = RATE(cell) if f"/b{batch}/{scheme}" in cell.cell else None
             if rate is not None:
-                found.append((cell.workers <= options.cores, rate.median, cell, rate))
-        if not found:
+                candidates.append((cell.workers <= options.cores, rate.median, cell, rate))
+        if not candidates:
             return None
-        within, _, cell, rate = max(found, key=lambda each: each[:2])
+        within, _, cell, rate = max(candidates, key=lambda each: each[:2])
         return Peak(rate, LATENCY(cell), not within)
 
     return {
@@ -85,7 +91,10 @@ def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
 
 
 def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> Measured | None:
-    """Return the first scheme's peak by the second's in the paper's form, within the cores."""
+    """Return the ratio of the first scheme's peak to the second's, in the paper's form.
+
+    None if either has no peak within the cores.
+    """
     pair = []
     for scheme in schemes:
         peak = peaks[scheme, TUPLE, number]
@@ -96,7 +105,7 @@ def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> M
 
 
 def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_label: str) -> Panel:
-    """Return the peaks of all queries side by side: `rate` or `late`."""
+    """Return the panel of all queries' peaks; `quantity` is `rate` or `late`."""
     series = _drawn(names)
     titles = [
         *(f"{name}, the paper's" for name in names.values()),
@@ -104,16 +113,16 @@ def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_l
     ]
     lines = []
     for place, ((scheme, batch), title_of) in enumerate(zip(series, titles, strict=True)):
-        found: list[Point] = []
+        spots: list[Point] = []
         for x, number in enumerate(NUMBERS):
             peak = peaks[scheme, batch, number]
             spread = None if peak is None else peak.rate if quantity == "rate" else peak.late
             at = x + (place - (len(series) - 1) / 2) * _SHIFT
-            found += spot(at, spread, is_open=peak is not None and peak.is_open)
+            spots += spot(at, spread, is_open=peak is not None and peak.is_open)
         lines.append(
             Line(
                 name=title_of,
-                points=found,
+                points=spots,
                 colour=place,
                 style="marks",
             )
@@ -142,7 +151,7 @@ def peak_numbers(peaks: Peaks) -> dict[str, Any]:
 
 
 def peak_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
-    """Return what sets the experiment apart from the paper's."""
+    """Return notes on differences from the paper's experiment."""
     return notes(
         options,
         runs,
@@ -152,14 +161,21 @@ def peak_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         SOURCE_NOTE,
         *more,
         FULL_LATENCY_NOTE,
-        "The paper gives no absolute numbers of this figure in its text: nothing to overlay.",
+        "The paper's text has no absolute numbers of this figure to overlay.",
     )
 
 
 def tables(
     options: Options, workers: int, label: str, chosen: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return an `[[engine]]` table for each form and granularity, which reads its input."""
+    """Return an `[[engine]]` table for each form and granularity, limited to its input.
+
+    Args:
+        options: the figure's options.
+        workers: number of workers.
+        label: label of the scheme.
+        chosen: engine options of the scheme.
+    """
     return [
         engine(
             ORDERED,
@@ -167,8 +183,8 @@ def tables(
             workers=[workers],
             batch=[batch],
             workloads=[f"*@b{batch}"],
-            options=chosen if own else {**chosen, **BY_OPERATOR},
-            label=by_source(label) if own else label,
+            options=chosen if is_source else {**chosen, **BY_OPERATOR},
+            label=by_source(label) if is_source else label,
         )
-        for own, batch in ((False, TUPLE), *((True, batch) for batch in BATCHES))
+        for is_source, batch in ((False, TUPLE), *((True, batch) for batch in BATCHES))
     ]

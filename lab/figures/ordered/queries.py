@@ -1,4 +1,4 @@
-"""The five TPCx-BB queries of the paper (table 1) as inputs of figures 8, 11 and 14."""
+"""Defines the paper's five TPCx-BB queries (table 1) as inputs of figures 8, 11 and 14."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from streamlab.lab.figures.ordered.shared import BLOCK, TUPLE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkQuery:
-    """One query.
+    """A query of the benchmark.
 
     Attributes:
-        number: the benchmark's.
-        workload: by which the lab knows it.
-        partitioned: how many partitioned operators it has.
-        a_year: records of a year for each order in an hour, where the input has to be one; or 0.
+        number: its number in the benchmark.
+        workload: its name in the lab.
+        partitioned: number of partitioned operators.
+        a_year: records of a year for each order in an hour, if the input must span a year; else 0.
     """
 
     number: int
@@ -27,7 +27,7 @@ class BenchmarkQuery:
 
     @property
     def panel(self) -> str:
-        """What the paper's numbers and the drawing call it."""
+        """Its name in the published numbers and on the drawing."""
         return f"query {self.number}"
 
 
@@ -36,7 +36,7 @@ QUERIES = (
     BenchmarkQuery(number=2, workload="items_viewed_together", partitioned=2),
     BenchmarkQuery(number=3, workload="last_views_before_purchase", partitioned=2),
     BenchmarkQuery(number=4, workload="cart_abandonment", partitioned=1),
-    # Its line is drawn through a year of sales, and nothing is done after it.
+    # The query fits a line through a year of sales, and does no work after it.
     BenchmarkQuery(number=15, workload="declining_categories", partitioned=1, a_year=67_000),
 )
 NEEDS = tuple(query.workload for query in QUERIES)
@@ -45,11 +45,11 @@ DESCRIPTION = (
     "15: declining categories."
 )
 _SIZES = {TUPLE: (12_000_000, 3_000_000), BLOCK: (40_000_000, 10_000_000)}
-"""Records by granularity: usual and quick. Blocks are some ten times as fast."""
+"""Input records, usual and quick, by granularity. Blocks are some ten times as fast."""
 
 
 def key(query: BenchmarkQuery, batch: int) -> str:
-    """Return the workload's key in the matrix: inputs are larger for blocks."""
+    """Return the workload's key in the matrix; blocks have larger inputs."""
     return f"{query.workload}@b{batch}"
 
 

@@ -1,4 +1,4 @@
-"""Figure 11 of the ordered pipelines: both kinds of queue on the TPCx-BB queries."""
+"""Reproduces figure 11 of the ordered pipelines: both kinds of queue on the TPCx-BB queries."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -22,7 +22,7 @@ from streamlab.lab.figures.ordered.peaks import (
     tables,
 )
 from streamlab.lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
-from streamlab.lab.figures.ordered.shared import ORDERED, facts, in_order, said, several
+from streamlab.lab.figures.ordered.shared import ORDERED, facts, in_order, several, worded_claim
 from streamlab.lab.figures.preconditions import trials
 from streamlab.reports.figures.paper import Layout, draw
 from streamlab.results.stats.estimates import Combined, Estimate
@@ -49,10 +49,10 @@ def _tree(options: Options) -> dict[str, Any]:
 def _outcome(options: Options, runs: Runs) -> Outcome:
     peaks = peaks_of(options, runs, tuple(_QUEUES))
     rates = {n: ratio(peaks, tuple(_QUEUES), n, "rate") for n in NUMBERS}
-    lates = [ratio(peaks, tuple(_QUEUES), n, "late") for n in NUMBERS]
+    latencies = [ratio(peaks, tuple(_QUEUES), n, "late") for n in NUMBERS]
     needs = in_order(options, trials(runs[0], *PAPERS_FORM, workers=options.within))
     posed: list[Posed] = [
-        said(
+        worded_claim(
             f"{query.panel}: the hybrid queue's throughput by the partitioned queue's",
             "much higher",
             "section 7.2.3",
@@ -61,46 +61,46 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         .given(*needs)
         .shape(rates[query.number], 1.0, float("inf"), "x")
         for query in QUERIES
-        if query.number != 15  # of which the paper says that the difference is unclear
+        if query.number != 15  # the paper calls its difference unclear
     ]
-    two, one = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
+    double, single = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
 
-    def more(parts: Sequence[Estimate]) -> Estimate:
-        """Return the mean ratio of those with two by that of those with one."""
-        many = len(two)
+    def relative_gain(parts: Sequence[Estimate]) -> Estimate:
+        """Return the mean gain with two partitioned operators by that with one."""
+        count = len(double)
         return Combined(
-            lambda values: fmean(values[:many]) / fmean(values[many:]),
-            tuple(parts[:many]),
-            tuple(parts[many:]),
+            lambda values: fmean(values[:count]) / fmean(values[count:]),
+            tuple(parts[:count]),
+            tuple(parts[count:]),
         )
 
     earlier = facts().one(figure="11", series="hybrid", quantity="queries with lower latency")
     posed += [
-        said(
+        worded_claim(
             "hybrid gains more on queries with two partitioned operators (1, 2, 3) than with one",
             "the difference is higher",
             "section 7.2.3",
         )
         .between(systems.HYBRID_SERIAL, systems.PARTITIONED_SERIAL)
         .given(*needs)
-        .shape(all_of([*two, *one], more), 1.0, float("inf"), "x"),
+        .shape(all_of([*double, *single], relative_gain), 1.0, float("inf"), "x"),
         asked("queries with a lower latency under the hybrid queue", earlier)
         .between(systems.HYBRID_SERIAL, systems.PARTITIONED_SERIAL)
         .given(*needs)
         .at_least(
-            all_of(lates, _fewer_than_one),
+            all_of(latencies, _count_below_one),
             earlier.low,
             "queries",
         ),
     ]
-    mentioned = peak_notes(
+    figure_notes = peak_notes(
         options,
         runs,
         "Partitions: 100 with the hybrid queue, as many as workers with the partitioned queue.",
     )
     return Outcome(
         claims=judge(posed),
-        notes=mentioned,
+        notes=figure_notes,
         numbers=peak_numbers(peaks),
         draw=lambda: draw(
             Layout(
@@ -113,14 +113,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                         ),
                     ]
                 ],
-                notes=mentioned,
+                notes=figure_notes,
             )
         ),
     )
 
 
-def _fewer_than_one(ratios: Sequence[Estimate]) -> Estimate:
-    """Return how many of the ratios are below 1."""
+def _count_below_one(ratios: Sequence[Estimate]) -> Estimate:
+    """Return the number of ratios below 1."""
     return Combined(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
 
 

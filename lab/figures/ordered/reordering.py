@@ -1,7 +1,6 @@
-"""Figures 12 and 13 of the ordered pipelines: what putting outputs in order costs.
+"""Reproduces figures 12 and 13 of the ordered pipelines: the cost of reordering outputs.
 
-By default there are also twice as many workers as cores, where one that holds the lock may lose its
-core.
+The default numbers of workers include twice the cores, where the holder of the lock may lose its core.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,7 +36,7 @@ from streamlab.lab.figures.ordered.shared import (
     in_order,
     iterations,
     notes,
-    said,
+    worded_claim,
 )
 from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -47,14 +46,14 @@ _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)
 
 
 def _drawn(question: Question, batches: Iterable[int]) -> list[tuple[str, str, int]]:
-    """Return what is measured: labels, their buffers and granularities, the judged ones first."""
+    """Return label, buffer and granularity of each drawn series, the judged ones first."""
     if not question.by_operator:
         return [(name, name, batch) for batch in batches for name in _BUFFERS]
-    own = [(by_source(name), name, batch) for batch in batches for name in _BUFFERS]
-    return [*((name, name, TUPLE) for name in _BUFFERS), *own]
+    source_forms = [(by_source(name), name, batch) for batch in batches for name in _BUFFERS]
+    return [*((name, name, TUPLE) for name in _BUFFERS), *source_forms]
 
 
-def _chosen(question: Question, label: str, reordering: str) -> dict[str, Any]:
+def _engine_options(question: Question, label: str, reordering: str) -> dict[str, Any]:
     chosen: dict[str, Any] = {"reordering": reordering, "worklist": "hybrid"}
     judged = question.by_operator and label == reordering
     return chosen | BY_OPERATOR if judged else chosen
@@ -84,7 +83,7 @@ def _tree(question: Question, options: Options) -> dict[str, Any]:
                 workers=list(crowded(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
-                options=_chosen(question, label, reordering),
+                options=_engine_options(question, label, reordering),
                 label=label,
             )
             for label, reordering, batch in _drawn(question, (TUPLE, BLOCK))
@@ -92,11 +91,11 @@ def _tree(question: Question, options: Options) -> dict[str, Any]:
     }
 
 
-Found = Mapping[tuple[str, int], Series]
+Quantity = Mapping[tuple[str, int], Series]
 """A quantity by label of an engine table and granularity."""
 
 
-def _taken(question: Question, runs: Runs, setup: Setup, value: Any) -> Found:
+def _quantity(question: Question, runs: Runs, setup: Setup, value: Any) -> Quantity:
     return {
         (label, batch): series(
             runs[0], setup.key(batch), ORDERED, value, options=f"/b{batch}/{label}"
@@ -105,16 +104,16 @@ def _taken(question: Question, runs: Runs, setup: Setup, value: Any) -> Found:
     }
 
 
-def _speedups(question: Question, rates: Found) -> Found:
-    """Return how many times as fast as one worker with the non-blocking buffer, like for like."""
-    found: dict[tuple[str, int], Series] = {}
+def _speedups(question: Question, rates: Quantity) -> Quantity:
+    """Return speedups over one worker with the non-blocking buffer, of equal form and granularity."""
+    speedups: dict[tuple[str, int], Series] = {}
     for label, reordering, batch in _drawn(question, dict.fromkeys(b for _, b in rates)):
         if (label, batch) not in rates:
             continue
         rate = rates[label, batch]
-        one = rates[label.replace(reordering, "nonblocking"), batch].at(1)
-        base = None if one is None else one.value
-        found[label, batch] = Series(
+        single = rates[label.replace(reordering, "nonblocking"), batch].at(1)
+        base = None if single is None else single.value
+        speedups[label, batch] = Series(
             {}
             if base is None
             else {
@@ -122,26 +121,26 @@ def _speedups(question: Question, rates: Found) -> Found:
                 for n, spreads in rate.by_workers.items()
             }
         )
-    return found
+    return speedups
 
 
 def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
-    taken = [
+    by_setup = [
         (
             setup,
-            _speedups(question, _taken(question, runs, setup, RATE)),
-            _taken(question, runs, setup, _OPERATOR_US),
+            _speedups(question, _quantity(question, runs, setup, RATE)),
+            _quantity(question, runs, setup, _OPERATOR_US),
         )
         for setup in question.setups
     ]
     first = "the first operator's " if question is MANY else ""
-    mentioned = notes(
+    figure_notes = notes(
         options,
         runs,
         crowded(options),
         f"{question.about} Costs are nominal; the row of 0.1 us is this lab's own, for few cores.",
-        f"Cost of a tuple: {first}time with a worker by tuples, sending what is next in order and "
-        "waiting for the lock included.",
+        f"Cost of a tuple: {first}time with a worker by tuples, including sending the next outputs "
+        "in order and waiting for the lock.",
         "Speedup: over one worker with the non-blocking buffer, same form and granularity.",
         *([SOURCE_NOTE] if question.by_operator else []),
     )
@@ -149,48 +148,48 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         claims=judge(
             [
                 claim
-                for setup, speedup, cost in taken
+                for setup, speedup, cost in by_setup
                 for claim in _claims(question, options, runs, setup, speedup, cost)
             ]
         ),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{setup.title}, {reordering}, batch {batch}": numbers(
                 speedup=speedup[reordering, batch], cost_us=cost[reordering, batch]
             )
-            for setup, speedup, cost in taken
+            for setup, speedup, cost in by_setup
             for reordering, batch in speedup
         },
         draw=lambda: draw(
             Layout(
                 title=f"Ordered pipelines, figure {question.number}: {question.title}",
-                rows=[_row(question, options, *each) for each in taken],
-                notes=mentioned,
+                rows=[_row(question, options, *each) for each in by_setup],
+                notes=figure_notes,
             )
         ),
     )
 
 
 def _row(
-    question: Question, options: Options, setup: Setup, speedup: Found, cost: Found
+    question: Question, options: Options, setup: Setup, speedup: Quantity, cost: Quantity
 ) -> list[Panel]:
     every = _drawn(question, (TUPLE, BLOCK))
     place = {(label, batch): colour for colour, (label, _, batch) in enumerate(every)}
 
-    def lines(found: Found) -> list[Line]:
+    def lines(quantity: Quantity) -> list[Line]:
         return [
             Line(
                 name=_name(question, label, reordering, batch),
-                points=points(found[label, batch], options),
+                points=points(quantity[label, batch], options),
                 colour=place[label, batch],
             )
             for label, reordering, batch in every
-            if (label, batch) in found
+            if (label, batch) in quantity
         ]
 
-    theirs = facts().one(figure=question.number, quantity="per-tuple cost")
-    name = f"cost of a tuple at one worker: {theirs.text}"
-    mark = Mark(name=name, low=theirs.low, high=theirs.high, x=1)
+    fact = facts().one(figure=question.number, quantity="per-tuple cost")
+    name = f"cost of a tuple at one worker: {fact.text}"
+    mark = Mark(name=name, low=fact.low, high=fact.high, x=1)
     return [
         Panel(
             title=f"{setup.title}: speedup",
@@ -214,17 +213,22 @@ def _row(
 
 
 def _name(question: Question, label: str, reordering: str, batch: int) -> str:
-    many = "a tuple at a time" if batch == TUPLE else f"blocks of {BLOCK}"
+    granularity = "a tuple at a time" if batch == TUPLE else f"blocks of {BLOCK}"
     if not question.by_operator:
-        return f"{_BUFFERS[reordering]}, {many}"
+        return f"{_BUFFERS[reordering]}, {granularity}"
     judged = label == reordering
-    return f"{_BUFFERS[reordering]}, " + ("the paper's" if judged else f"own, {many}")
+    return f"{_BUFFERS[reordering]}, " + ("the paper's" if judged else f"own, {granularity}")
 
 
 def _claims(
-    question: Question, options: Options, runs: Runs, setup: Setup, speedup: Found, cost: Found
+    question: Question,
+    options: Options,
+    runs: Runs,
+    setup: Setup,
+    speedup: Quantity,
+    cost: Quantity,
 ) -> list[Posed]:
-    """Pose the claims on the most workers that have a core each, a tuple at a time.
+    """Pose the claims on the most workers within the cores, a tuple at a time.
 
     With several operators both sides are the paper's form.
     """
@@ -239,24 +243,24 @@ def _claims(
     steeper = quotient(
         quotient(lock_us.at(last), lock_us.at(1)), quotient(free_us.at(last), free_us.at(1))
     )
-    where = f"{setup.title}, {last} workers: "
-    # One operator has one serial number, whoever gives it.
+    prefix = f"{setup.title}, {last} workers: "
+    # With one operator, serials of the source and of operators are the same.
     sides = (
         (systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
         if question.by_operator
         else (systems.NON_BLOCKING, systems.LOCK)
     )
     return [
-        said(
-            f"{where}non-blocking/lock-based ratio of speedup (3 % for noise)",
+        worded_claim(
+            f"{prefix}non-blocking/lock-based ratio of speedup (3 % for noise)",
             "scales better",
             question.source,
         )
         .between(*sides)
         .given(*needs)
         .shape(quotient(free.at(last), lock.at(last)), NOISE, float("inf"), "x"),
-        said(
-            f"{where}the cost of a tuple grows by as much more with the lock (3 % for noise)",
+        worded_claim(
+            f"{prefix}the cost of a tuple grows by as much more with the lock (3 % for noise)",
             "more steeply",
             question.source,
         )

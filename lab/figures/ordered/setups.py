@@ -1,7 +1,7 @@
-"""The pipelines of figures 12 and 13: operators whose outputs are put in order.
+"""Defines the pipelines of figures 12 and 13, whose outputs are reordered.
 
-The paper's operators take 10 us and more, and sixteen cores contend for the reordering buffer. Few
-cores do not at that cost, so a second row has operators that do next to nothing.
+The paper's operators take 10 us and more, and its sixteen cores contend for the reordering buffer. Few
+cores do not contend at that cost, so a second row has operators that do almost no work.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ SELECTIVITY = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """A pipeline and how much of it is run.
+    """A pipeline and its input sizes.
 
     Attributes:
         name: part of the workload's key.
-        title: over its panels.
-        operators, selectivity: as the parametric pipeline takes them.
-        cost_us: of a tuple at each operator, nominal.
-        records: of the input by granularity: usual and quick.
+        title: title of the panels.
+        operators, selectivity: parameters of the parametric pipeline.
+        cost_us: nominal cost of a tuple at each operator.
+        records: input records, usual and quick, by granularity.
     """
 
     name: str
@@ -39,11 +39,16 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What sets figure 12 and figure 13 apart.
+    """The differences between figures 12 and 13.
 
     Attributes:
-        by_operator: whether it matters where serial numbers come from, so that both the paper's
-            form, by which it is judged, and this lab's own are measured.
+        number: the figure's number in the paper.
+        title: title of the figure.
+        source: section of the paper.
+        setups: pipelines to run.
+        about: a sentence on the pipelines, for the notes.
+        by_operator: whether the origin of serial numbers matters. Then the figure measures the
+            paper's form, which the claims judge, and this lab's own.
     """
 
     number: str
@@ -77,7 +82,7 @@ LIGHT = Question(
         ),
     ),
     about="One stateless operator.",
-    by_operator=False,  # serials of one operator are the source's
+    by_operator=False,  # with one operator both forms are the same
 )
 MANY = Question(
     number="13",

@@ -1,7 +1,7 @@
-"""What the experiments of the ordered pipelines share: the machine, quantities, degrees.
+"""Provides the quantities, degrees, claims and notes that the ordered pipelines' figures share.
 
-All of them run as fast as they can and take the paper's *processing latency*: from when the first
-operator takes a tuple until what follows from it has left, waiting for its turn included.
+All experiments run at full speed and measure the paper's *processing latency*: from when the first
+operator takes a tuple until its outputs have left, including the wait for their turn.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,15 +23,15 @@ WORKERS = "workers"
 TUPLE, BLOCK = 1, 64
 """Batches: the paper's tuple at a time, and this lab's usual block."""
 NS_PER_ITERATION = 2.0
-"""About what one takes on a core of the 2.6 GHz class; costs in time are nominal by this."""
+"""Approximate time of an iteration on a 2.6 GHz core; it converts iterations to nominal costs."""
 NOISE = 0.97
-"""What counts as not slower: medians of few runs of one program differ by as much."""
+"""Lowest ratio that counts as not slower: medians of few runs of one program differ by as much."""
 BY_OPERATOR = {"serials": "operator"}
-"""The paper's own system: a fresh serial number for each operator's inputs. Figures 8, 11, 13 and
-14 are judged by it; 9, 10 and 12 have one operator, whose serial numbers are the source's."""
+"""Options of the paper's system: a fresh serial number for each operator's inputs. It judges figures
+8, 11, 13 and 14. Figures 9, 10 and 12 have one operator, with serial numbers of the source."""
 SOURCE_NOTE = (
-    "This lab's own form, drawn beside and not judged: a block of input records keeps one serial "
-    "number of the source with all that follows from it."
+    "This lab's own form, drawn but not judged: a block of input records and all its outputs have "
+    "one serial number, of the source."
 )
 RATE = column("throughput_eps")
 LATENCY = counter("processing_mean_ns", 1e-6)
@@ -42,7 +42,7 @@ FULL_LATENCY_NOTE = (
 
 
 def facts() -> Facts:
-    """Return what the paper published."""
+    """Return the paper's published numbers."""
     return published("ordered")
 
 
@@ -52,17 +52,17 @@ def iterations(cost_us: float) -> int:
 
 
 def several(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers above one; all of them where there is no other."""
+    """Return the numbers of workers above one, or all if there are none above one."""
     return tuple(n for n in options.instances if n > 1) or options.instances
 
 
 def with_one(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers, and one of them, by which speedups are taken."""
+    """Return the numbers of workers, including one as the base of speedups."""
     return tuple(sorted({1, *options.instances}))
 
 
 def crowded(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers; by default also twice the cores, where workers are blocked."""
+    """Return the numbers of workers; the default includes twice the cores, where workers block."""
     if options.workers is not None:
         return with_one(options)
     return tuple(sorted({*options.instances, 2 * options.cores}))
@@ -74,13 +74,13 @@ def by_source(scheme: str) -> str:
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
-    """Return what sets the experiment apart from the paper's.
+    """Return notes on differences from the paper's experiment.
 
     Args:
-        options: of the figure.
-        runs: its runs; cells without a number are named.
-        degrees: numbers of workers that it has.
-        more: what this figure has to say itself.
+        options: the figure's options.
+        runs: the figure's runs; the notes name cells without a number.
+        degrees: the figure's numbers of workers.
+        more: further notes of this figure.
     """
     return (
         f"{options.cores} cores here; the paper's machine: 16 cores (Xeon E5-2698B v3), C++, trials"
@@ -94,32 +94,32 @@ def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> t
     )
 
 
-def spot(x: float, found: Spread | None, *, is_open: bool = False, factor: float = 1.0) -> Any:
-    """Return a point in a tuple, or nothing without a value."""
-    if found is None:
+def spot(x: float, spread: Spread | None, *, is_open: bool = False, factor: float = 1.0) -> Any:
+    """Return a tuple with a point, or an empty tuple without a value."""
+    if spread is None:
         return ()
     return (
-        Point(x, found.median * factor, found.low * factor, found.high * factor, is_open),
+        Point(x, spread.median * factor, spread.low * factor, spread.high * factor, is_open),
     )  # fmt: skip
 
 
-def spread_numbers(found: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Return spreads as JSON values; those without a value are left out."""
+def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
+    """Return the spreads that have a value as JSON values."""
     return {
         name: {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
-        for name, s in found.items()
+        for name, s in spreads.items()
         if s is not None
     }
 
 
-def said(text: str, published_as: str, source: str) -> PublishedClaim:
-    """Return a claim that the paper makes in words, before it is judged."""
+def worded_claim(text: str, published_as: str, source: str) -> PublishedClaim:
+    """Return a claim that the paper makes in words, not yet judged."""
     return PublishedClaim(text=text, published=published_as, source=source)
 
 
 def in_order(options: Options, rows: Sequence[Row]) -> tuple[Need, Need]:
-    """Return the needs of claims on workers that put outputs in order: several workers, outputs.
+    """Return the needs of claims on reordering: several workers and outputs.
 
-    A single worker makes outputs in order, whatever the queue, the buffer or the heuristic.
+    A single worker makes outputs in order with any queue, buffer or heuristic.
     """
     return several_workers(options), outputs(rows)

@@ -1,9 +1,9 @@
-"""Figure 9 of the ordered pipelines: partitions of unequal load, hybrid against partitioned queue.
+"""Reproduces figure 9 of the ordered pipelines: unequal partitions, hybrid against partitioned queue.
 
-The partitioned queue has as many partitions as workers, ranges of equal width over keys that follow
-N(0, sigma). With two workers the middle of the keys is a border: both halves are equal whatever
-sigma is, and no skew can be seen. So it is measured with three partitions as well; of these the
-middle one has nearly everything when sigma is small.
+The partitioned queue has as many partitions as workers: ranges of equal width over keys that follow
+N(0, sigma). With two workers the border is in the middle of the keys, so both halves are equal for
+any sigma and show no skew. Three partitions are therefore measured too: with a small sigma the middle
+one has nearly all keys.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from streamlab.lab.figures.ordered.shared import (
     in_order,
     iterations,
     notes,
-    said,
     several,
     spot,
     spread_numbers,
     with_one,
+    worded_claim,
 )
 from streamlab.lab.figures.preconditions import sweep_points, trials
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
@@ -52,12 +52,12 @@ def sigmas(options: Options) -> tuple[float, ...]:
 
 
 def shares() -> int:
-    """Return the paper's number of partitions of the hybrid queue."""
+    """Return the paper's number of the hybrid queue's partitions."""
     return int(facts().one(figure="9", series="hybrid", quantity="partitions").low)
 
 
 def splits(workers: int) -> tuple[int, ...]:
-    """Return the numbers of partitions that the partitioned queue is measured with."""
+    """Return the numbers of partitions to measure the partitioned queue with."""
     return (workers, 3) if workers == 2 else (workers,)
 
 
@@ -103,13 +103,13 @@ def _tree(options: Options) -> dict[str, Any]:
 
 
 def _rate(runs: Runs, worklist: str, sigma: float, partitions: int, workers: int) -> Spread | None:
-    found = series(runs[0], _key(sigma, partitions), ORDERED, RATE, options=f"/{worklist}")
-    spreads = found.by_workers.get(workers)
+    by_workers = series(runs[0], _key(sigma, partitions), ORDERED, RATE, options=f"/{worklist}")
+    spreads = by_workers.by_workers.get(workers)
     return None if spreads is None else spreads[0]
 
 
 def _speedups(options: Options, runs: Runs, workers: int) -> dict[str, dict[float, Spread | None]]:
-    """Return by queue and sigma how many times as fast as one worker with the hybrid queue."""
+    """Return speedups over one worker with the hybrid queue, by queue and sigma."""
     queues = {f"hybrid queue, {shares()} partitions": ("hybrid", shares())}
     queues |= {
         f"partitioned queue, {'as many as workers' if count == workers else '3 partitions'}": (
@@ -118,58 +118,60 @@ def _speedups(options: Options, runs: Runs, workers: int) -> dict[str, dict[floa
         )
         for count in splits(workers)
     }
-    found: dict[str, dict[float, Spread | None]] = {}
+    speedups: dict[str, dict[float, Spread | None]] = {}
     for name, (worklist, count) in queues.items():
-        found[name] = {}
+        speedups[name] = {}
         for sigma in sigmas(options):
             base = _rate(runs, "hybrid", sigma, shares(), 1)
             rate = _rate(runs, worklist, sigma, count, workers)
-            found[name][sigma] = (
+            speedups[name][sigma] = (
                 None if base is None or rate is None else scaled(rate, 1 / base.median)
             )
-    return found
+    return speedups
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = {n: _speedups(options, runs, n) for n in several(options)}
-    within = [n for n in found if 1 < n <= options.cores]
+    speedups = {n: _speedups(options, runs, n) for n in several(options)}
+    within = [n for n in speedups if 1 < n <= options.cores]
     most = within[-1] if within else 0
     rows = trials(runs[0], "parametric@", workers=[most])
-    posed = _claims(options, found.get(most), most, rows)
-    mentioned = notes(
+    posed = _claims(options, speedups.get(most), most, rows)
+    figure_notes = notes(
         options,
         runs,
         with_one(options),
         f"One partitioned operator of nominally {COST_US} us a tuple, one tuple at a time; the "
-        "paper does not say its operator's cost.",
-        "Two equal ranges halve a normal distribution whatever its deviation: with 2 workers the "
+        "paper does not state its operator's cost.",
+        "Two equal ranges halve a normal distribution of any deviation: with 2 workers the "
         "partitioned queue shows skew only with a third partition.",
-        "Here a worker takes any partition that nobody is at; it has none of its own.",
-        "The paper gives no speedups of this figure in its text: nothing to overlay.",
+        "Here a worker takes any free partition; no partition belongs to a worker.",
+        "The paper's text has no speedups of this figure to overlay.",
     )
     return Outcome(
         claims=judge(posed),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{n} workers": {
                 name: spread_numbers({f"{sigma:g}": s for sigma, s in values.items()})
                 for name, values in each.items()
             }
-            for n, each in found.items()
+            for n, each in speedups.items()
         },
         draw=lambda: draw(
             Layout(
                 title="Ordered pipelines, figure 9: load imbalance across partitions",
-                rows=[[_panel(options, n, each) for n, each in found.items()]],
-                notes=mentioned,
-                width_in=5.0 if len(found) == 1 else 3.1,
+                rows=[[_panel(options, n, each) for n, each in speedups.items()]],
+                notes=figure_notes,
+                width_in=5.0 if len(speedups) == 1 else 3.1,
                 height_in=2.2,
             )
         ),
     )
 
 
-def _panel(options: Options, workers: int, found: dict[str, dict[float, Spread | None]]) -> Panel:
+def _panel(
+    options: Options, workers: int, speedups: dict[str, dict[float, Spread | None]]
+) -> Panel:
     def line(values: dict[float, Spread | None]) -> list[Point]:
         return [
             point
@@ -183,7 +185,7 @@ def _panel(options: Options, workers: int, found: dict[str, dict[float, Spread |
         x_label="deviation of keys in [-1, 1]",
         lines=[
             Line(name=name, points=line(values), colour=colour)
-            for colour, (name, values) in zip((0, 1, 3), found.items(), strict=False)
+            for colour, (name, values) in zip((0, 1, 3), speedups.items(), strict=False)
         ],
         ticks=range(len(sigmas(options))),
         tick_names=["uniform" if s == UNIFORM else f"{s:g}" for s in sigmas(options)],
@@ -194,14 +196,14 @@ def _panel(options: Options, workers: int, found: dict[str, dict[float, Spread |
 
 def _claims(
     options: Options,
-    found: dict[str, dict[float, Spread | None]] | None,
+    speedups: dict[str, dict[float, Spread | None]] | None,
     workers: int,
     rows: Sequence[Row],
 ) -> tuple[Posed, ...]:
-    """Pose the claims on the largest number of workers that have a core each."""
+    """Pose the claims on the most workers within the cores."""
     each: list[dict[float, Measured | None]] = [
         {sigma: of_cell(spread) for sigma, spread in values.items()}
-        for values in (found or {}).values()
+        for values in (speedups or {}).values()
     ]
     hybrid, *others = each or [{}, {}]
     skewed, uneven = others[-1], ", 3 partitions" if workers == 2 else ""
@@ -215,7 +217,7 @@ def _claims(
     )
     drop = quotient(skewed.get(first), skewed.get(UNIFORM))
     return (
-        said(
+        worded_claim(
             f"{workers} workers: with uniform keys both queues perform alike, hybrid/partitioned",
             "similarly",
             _SOURCE,
@@ -223,7 +225,7 @@ def _claims(
         .between(systems.HYBRID, systems.PARTITIONED)
         .given(*needs)
         .shape(quotient(hybrid.get(UNIFORM), others[0].get(UNIFORM)), 0.85, 1.18, "x"),
-        said(
+        worded_claim(
             f"{workers} workers: the hybrid queue performs consistently, slowest by fastest sigma",
             "consistently",
             _SOURCE,
@@ -231,7 +233,7 @@ def _claims(
         .of(systems.HYBRID)
         .given(*needs)
         .shape(all_of(slowest, lowest), 0.85, float("inf"), "x"),
-        said(
+        worded_claim(
             f"{workers} workers: the partitioned queue{uneven} loses speedup, sigma {first:g} by "
             "uniform",
             "drops heavily",
@@ -240,7 +242,7 @@ def _claims(
         .of(systems.PARTITIONED)
         .given(*needs)
         .shape(drop, 0.0, 0.75, "x"),
-        said(
+        worded_claim(
             f"{workers} workers: hybrid/partitioned queue{uneven} at sigma {first:g}",
             "better",
             _SOURCE,
@@ -248,7 +250,7 @@ def _claims(
         .between(systems.HYBRID, systems.PARTITIONED)
         .given(*needs)
         .shape(quotient(hybrid.get(first), skewed.get(first)), 1.15, float("inf"), "x"),
-        said(
+        worded_claim(
             f"{workers} workers: hybrid is not slower at any sigma than as many partitions as "
             "workers (3 % for noise)",
             "better or similar",

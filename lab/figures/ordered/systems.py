@@ -1,4 +1,4 @@
-"""Whose systems the claims on ordered pipelines are about."""
+"""Defines the systems in the claims on ordered pipelines."""
 
 from streamlab.lab.figures.ordered.shared import BY_OPERATOR, ORDERED
 from streamlab.lab.figures.systems import System
@@ -17,7 +17,7 @@ def _system(name: str, where: str, algorithm: str, **options: object) -> System:
 
 
 def _numbered(name: str, where: str, algorithm: str, **options: object) -> System:
-    """Return a system of pipelines of several operators, each of which numbers its own inputs."""
+    """Return a system for pipelines in which each operator numbers its own inputs."""
     algorithm = f"{algorithm}; a serial number for each operator"
     return _system(name, where, algorithm, **BY_OPERATOR, **options)
 

@@ -1,4 +1,4 @@
-"""The lab's own figures: what no paper has, and its targets speak of."""
+"""Draws the lab's own figures, which belong to its targets and to no paper."""
 
 from streamlab.lab.figures.own import barriers
 from streamlab.reports.published import Facts
@@ -9,5 +9,5 @@ FIGURES = (barriers.FIGURE,)
 
 
 def facts() -> Facts:
-    """Return what was published: nothing."""
+    """Return no published numbers: these figures have none."""
     return Facts(())

@@ -1,6 +1,6 @@
-"""Rate against values per barrier: what synchronization takes, where workers are in the way.
+"""Draws the rate against values per barrier: the cost of synchronization, and when workers slow it.
 
-The same number of values at every ratio; `benchmarks/barriers.toml` has the same cells and more.
+Every ratio has the same number of values. `benchmarks/barriers.toml` has the same cells and more.
 """
 
 from collections.abc import Mapping
@@ -37,11 +37,11 @@ DGS = "multicore/dgs"
 RATIOS = (10, 100, 1_000, 10_000, 100_000)
 """Values of each stream between two barriers."""
 UNITS = {1: "value by value", 4096: "in blocks of 4,096"}
-"""What is handed over at a time, by batch."""
+"""Units of hand-over by batch."""
 DEFAULT, COST = "default", "by-cost"
 PLANS = {DEFAULT: "default plan", COST: "plan by cost"}
 NOT_SLOWER = 0.95
-"""Of one worker: what the plan by cost has to keep with more, at every ratio."""
+"""Share of one worker's rate that the plan by cost must keep with more workers, at every ratio."""
 _EVENTS = (40_000_000, 2_000_000)
 _STREAMS = 2
 
@@ -52,15 +52,15 @@ BY_COST = System(
     variant=DGS,
 )
 ONE_WORKER = System(
-    name="one worker", source=OWN, algorithm="one worker, which nobody waits for", variant=DGS
+    name="one worker", source=OWN, algorithm="one worker, without synchronization", variant=DGS
 )
 
-Found = Mapping[tuple[int, str, int], Series]
-"""Rates by workers, of a ratio, a plan and a batch."""
+Rates = Mapping[tuple[int, str, int], Series]
+"""Rates against workers, by ratio, plan and batch."""
 
 
 def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers: one and two, or those that were chosen and one."""
+    """Return the numbers of workers: one and two, or one and the chosen ones."""
     return tuple(sorted({1, *(options.workers or (2,))}))
 
 
@@ -97,7 +97,7 @@ def _tree(options: Options) -> dict[str, Any]:
     }
 
 
-def _rates(runs: Runs) -> Found:
+def _rates(runs: Runs) -> Rates:
     rate = column("throughput_eps")
     return {
         (ratio, plan, batch): series(
@@ -109,16 +109,16 @@ def _rates(runs: Runs) -> Found:
     }
 
 
-def _kept(found: Found, batch: int, workers: int) -> list[Measured | None]:
-    """Return, at each ratio, the rate of the plan by cost by that of one worker."""
+def _cost_ratios(rates: Rates, batch: int, workers: int) -> list[Measured | None]:
+    """Return at each ratio the rate of the plan by cost relative to one worker's."""
     return [
-        quotient(found[ratio, COST, batch].at(workers), found[ratio, DEFAULT, batch].at(1))
+        quotient(rates[ratio, COST, batch].at(workers), rates[ratio, DEFAULT, batch].at(1))
         for ratio in RATIOS
     ]
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = _rates(runs)
+    rates = _rates(runs)
     claims = [
         PublishedClaim(
             text=f"{UNITS[batch]}: {n} workers by cost by one worker, lowest of all ratios",
@@ -130,27 +130,27 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             cores(options, n),
             outputs(trials(runs[0], f"/{DGS}/", f"/b{batch}/", workers=[1, n])),
         )
-        .at_least(all_of(_kept(found, batch, n), lowest), NOT_SLOWER, "x")
+        .at_least(all_of(_cost_ratios(rates, batch, n), lowest), NOT_SLOWER, "x")
         for batch in UNITS
         for n in degrees(options)
         if n > 1
     ]
-    mentioned = (
+    figure_notes = (
         f"{options.cores} cores. Event windows, {events(options, *_EVENTS):,} values from memory, "
         "at full speed; both axes are logarithmic.",
         *quick_note(options),
         *scale_note(options),
         *beyond_note(options, degrees(options)),
-        "The plan by cost may use fewer workers than it is given: then its line is that of one.",
+        "The plan by cost may use fewer workers than available: then its line is that of one.",
         *machine(runs),
         *troubles(runs)[:6],
     )
     return Outcome(
         claims=judge(claims),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{UNITS[batch]}, {PLANS[plan]}, {n} worker{'s' * (n > 1)}": _numbers(
-                found, plan, batch, n
+                rates, plan, batch, n
             )
             for batch in UNITS
             for plan in PLANS
@@ -160,8 +160,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         draw=lambda: draw(
             Layout(
                 title="event windows: rate against values per barrier",
-                rows=[[_panel(options, found, batch) for batch in UNITS]],
-                notes=mentioned,
+                rows=[[_panel(options, rates, batch) for batch in UNITS]],
+                notes=figure_notes,
                 width_in=3.6,
                 height_in=2.4,
             )
@@ -169,15 +169,15 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _numbers(found: Found, plan: str, batch: int, workers: int) -> dict[str, Any]:
+def _numbers(rates: Rates, plan: str, batch: int, workers: int) -> dict[str, Any]:
     return {
         str(ratio): {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
         for ratio in RATIOS
-        for s in found[ratio, plan, batch].by_workers.get(workers, ())
+        for s in rates[ratio, plan, batch].by_workers.get(workers, ())
     }
 
 
-def _panel(options: Options, found: Found, batch: int) -> Panel:
+def _panel(options: Options, rates: Rates, batch: int) -> Panel:
     lines = [(DEFAULT, n) for n in degrees(options)]
     lines += [(COST, n) for n in degrees(options) if n > 1]
     return Panel(
@@ -190,7 +190,7 @@ def _panel(options: Options, found: Found, batch: int) -> Panel:
                 points=[
                     Point(place, s.median, s.low, s.high, n > options.cores)
                     for place, ratio in enumerate(RATIOS)
-                    for s in found[ratio, plan, batch].by_workers.get(n, ())
+                    for s in rates[ratio, plan, batch].by_workers.get(n, ())
                 ],
                 colour=colour,
             )

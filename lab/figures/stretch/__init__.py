@@ -1,4 +1,4 @@
-"""The figures of STRETCH: Virtual Shared-Nothing Parallelism (section 8, appendix F)."""
+"""Reproduces the figures of STRETCH: Virtual Shared-Nothing Parallelism (section 8, appendix F)."""
 
 from streamlab.lab.figures.stretch import (
     abrupt,

@@ -1,4 +1,4 @@
-"""Figures 11 and 16 to 19 of STRETCH: many reconfigurations under abrupt random rates."""
+"""Reproduces figures 11 and 16 to 19 of STRETCH: reconfigurations under abrupt random rates."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -43,116 +43,120 @@ from streamlab.lab.figures.stretch.timelines import (
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, longest_above, mean
 from streamlab.reports.figures.paper import Layout, Mark, draw
-from streamlab.results.stats.estimates import Level, Middle, one
+from streamlab.results.stats.estimates import Level, Middle, cell_median
 
 SPIKE_FACTOR = 3.0
-"""A spike is a latency above so many times the published mean."""
+"""A spike is a latency above the published mean times this factor."""
 _SECOND = 10
-"""Rows of a timeline."""
+"""Rows of a timeline in a second."""
 _LEAST_SPIKE_S = 1.0
-"""Ten looks of the controller: spikes cannot be asked to end sooner, whatever the scale."""
+"""Ten periods of the controller: at any scale, a spike cannot end sooner."""
 
 
 def _posed(
     name: str,
-    found: Sequence[ElasticTimeline],
+    trials: Sequence[ElasticTimeline],
     figure: str,
     options: Options,
     seed: int,
     runs: Runs,
 ) -> tuple[Posed, ...]:
-    """Pose what the paper says of every execution with phases; a number for each trial.
+    """Pose the paper's claims on an execution with phases, with a number for each trial.
 
-    Whether instances follow the rate is judged where the rate requires it. The cost of following
-    is judged where they followed.
+    The claim that instances follow the rate needs a rate that requires it. Claims on the cost of
+    following need instances that followed.
     """
     late = facts().one(figure=figure, panel="latency", quantity="mean")
     spike = facts().one(figure=figure, panel="latency", quantity="spike")
-    before = f"{name}: " if name else ""
+    prefix = f"{name}: " if name else ""
     share = scale(options)
     needed = instances_needed(options, runs, seed)
-    asked_for = (
-        series_of(found),
+    rate_needs = (
+        series_of(trials),
         several_workers(options),
         phase_changes(sum(a != b for a, b in pairwise(needed))),
-        rate_variation(found, phases(seed, share, top_eps(options, runs))),
+        rate_variation(trials, phases(seed, share, top_eps(options, runs))),
     )
-    happened = (*asked_for, reconfigurations(found))
+    change_needs = (*rate_needs, reconfigurations(trials))
     limit_s = max(spike.high * share, _LEAST_SPIKE_S)
 
-    def lasted(timeline: ElasticTimeline) -> float | None:
+    def longest_spike_s(timeline: ElasticTimeline) -> float | None:
         if np.isnan(timeline.latency_ms).all():
             return None
         return longest_above(timeline.latency_ms, SPIKE_FACTOR * late.high)
 
     return (
         PublishedClaim(
-            text=f"{before}instances follow the rate (correlation)",
+            text=f"{prefix}instances follow the rate (correlation)",
             published="added and removed accordingly",
             source="section 8.5",
         )
         .of(OPERATOR_10)
-        .given(*asked_for)
-        .shape(each(found, follows, Level), 0.5, inf),
+        .given(*rate_needs)
+        .shape(each(trials, rate_correlation, Level), 0.5, inf),
         PublishedClaim(
-            text=f"{before}processed share of what was offered",
+            text=f"{prefix}processed share of what was offered",
             published="throughput is not affected",
             source="section 8.5",
         )
         .of(OPERATOR_10)
-        .given(*happened)
-        .shape(each(found, _kept, Level), 0.99, inf),
-        asked(f"{before}mean latency, at most", late)
+        .given(*change_needs)
+        .shape(each(trials, _processed_share, Level), 0.99, inf),
+        asked(f"{prefix}mean latency, at most", late)
         .of(OPERATOR_10)
-        .given(*happened)
+        .given(*change_needs)
         .at_most(
-            each(found, lambda timeline: mean(timeline.latency_ms), one), late.high * 1.5, "ms"
+            each(trials, lambda timeline: mean(timeline.latency_ms), cell_median),
+            late.high * 1.5,
+            "ms",
         ),
         PublishedClaim(
-            text=f"{before}longest time with latency above {SPIKE_FACTOR * late.high:g} ms",
+            text=f"{prefix}longest time with latency above {SPIKE_FACTOR * late.high:g} ms",
             published=f"{spike.text} at full length",
             source=spike.source,
         )
         .of(OPERATOR_10)
-        .given(*happened)
-        .at_most(each(found, lasted, Middle), limit_s, "s"),
+        .given(*change_needs)
+        .at_most(each(trials, longest_spike_s, Middle), limit_s, "s"),
         longest_reconfiguration(
-            f"{before}longest reconfiguration", each(found, slowest, one), *happened
+            f"{prefix}longest reconfiguration",
+            each(trials, longest_change_ms, cell_median),
+            *change_needs,
         ),
     )
 
 
-def series_of(found: Sequence[ElasticTimeline]) -> Need:
+def series_of(trials: Sequence[ElasticTimeline]) -> Need:
     """Return the need for trials with a series."""
-    return sweep_points("verified trials with a series", len(found), 1)
+    return sweep_points("verified trials with a series", len(trials), 1)
 
 
-def rate_variation(found: Sequence[ElasticTimeline], planned: Sequence[Phase]) -> Need:
-    """Return the need for trials whose offered rate varied, by half of what was planned."""
+def rate_variation(trials: Sequence[ElasticTimeline], planned: Sequence[Phase]) -> Need:
+    """Return the need for trials whose offered rate varied at least half as much as planned."""
     rates = [phase.rate_eps for phase in planned]
     least = max(rates) / min(rates) / 2
     return Need(
         what="trials whose offered rate varied as planned",
-        count=sum(_variation(timeline) >= least for timeline in found),
-        least=max(1, len(found)),
+        count=sum(_variation(timeline) >= least for timeline in trials),
+        least=max(1, len(trials)),
     )
 
 
 def _variation(timeline: ElasticTimeline) -> float:
-    """Return the highest by the lowest offered rate, each over a second."""
+    """Return the ratio of the highest to the lowest offered rate, each over a second."""
     rows = len(timeline.offered_eps) // _SECOND * _SECOND
     rates = np.nan_to_num(timeline.offered_eps[:rows]).reshape(-1, _SECOND).mean(axis=1)
-    known = rates[rates > 0]
-    return float(known.max() / known.min()) if len(known) else 0.0
+    positive = rates[rates > 0]
+    return float(positive.max() / positive.min()) if len(positive) else 0.0
 
 
 def phase_changes(crossings: int) -> Need:
-    """Return the need for a rate that needs other numbers of instances from phase to phase."""
+    """Return the need for phases that need different numbers of instances."""
     return sweep_points("phases that need another number of instances", crossings, 1)
 
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
-    """Return how many instances each phase needs with full windows, at 80 % of its capacity."""
+    """Return the number of instances each phase needs at 80 % of capacity, with full windows."""
     per_one, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
     most = max(options.instances)
     return [
@@ -161,39 +165,39 @@ def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
     ]
 
 
-def slowest(timeline: ElasticTimeline) -> float | None:
+def longest_change_ms(timeline: ElasticTimeline) -> float | None:
     """Return the longest reconfiguration in ms; None without any."""
     return max((change.duration_ns * 1e-6 for change in timeline.changes), default=None)
 
 
-def _kept(timeline: ElasticTimeline) -> float | None:
+def _processed_share(timeline: ElasticTimeline) -> float | None:
     offered = float(np.nansum(timeline.offered_eps))
     return float(np.nansum(timeline.consumed_eps)) / offered if offered > 0 else None
 
 
-def follows(timeline: ElasticTimeline) -> float | None:
-    """Return the correlation of the offered rate, over a second, with the instances after it."""
+def rate_correlation(timeline: ElasticTimeline) -> float | None:
+    """Return the correlation of the offered rate over a second with the instances at its end."""
     width = _SECOND
     rows = len(timeline.t_s) // width * width
     if rows < 3 * width:
         return None
     rate = np.nanmean(timeline.offered_eps[:rows].reshape(-1, width), axis=1)
     count = timeline.instances[width - 1 : rows : width]
-    good = ~(np.isnan(rate) | np.isnan(count))
-    if good.sum() < 3 or np.ptp(rate[good]) == 0 or np.ptp(count[good]) == 0:
-        return 0.0 if good.sum() >= 3 else None
-    return float(np.corrcoef(rate[good], count[good])[0, 1])
+    valid = ~(np.isnan(rate) | np.isnan(count))
+    if valid.sum() < 3 or np.ptp(rate[valid]) == 0 or np.ptp(count[valid]) == 0:
+        return 0.0 if valid.sum() >= 3 else None
+    return float(np.corrcoef(rate[valid], count[valid])[0, 1])
 
 
 def per_instance(options: Options, runs: Runs) -> float:
-    """Return the comparisons a second of one of the instances, as the first stage measured."""
+    """Return the comparisons a second of one instance, as measured by the first stage."""
     ws_s = window_ms(scale(options), WS_MS) / 1000
-    found = highest_eps(runs, window_ms(scale(options), WS_MS))
-    most = max(found)
-    return found[most] ** 2 * ws_s / 2 / most
+    rates = highest_eps(runs, window_ms(scale(options), WS_MS))
+    most = max(rates)
+    return rates[most] ** 2 * ws_s / 2 / most
 
 
-def said(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+def phase_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
     """Return the notes of the figures with phases."""
     top = top_eps(options, runs)
     return notes(
@@ -201,7 +205,7 @@ def said(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         scale(options),
         runs,
         f"ScaleJoin, window {window_ms(scale(options), WS_MS) / 1000:g} s. The paper's 500 to "
-        f"8,000 t/s stand for {top / 16:,.0f} to {top:,.0f} t/s here: 80 % of the work of "
+        f"8,000 t/s correspond to {top / 16:,.0f} to {top:,.0f} t/s here: 80 % of the work of "
         f"{max(options.instances)} instances at the top.",
         "Latency: medians of 100 ms, averaged; from due times.",
         LAG_NOTE,
@@ -217,7 +221,7 @@ def _marks(figure: str) -> list[Mark]:
 def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
     labels = [f"phases{seed}" for seed in seeds]
-    found = timelines(runs, labels)
+    trials = timelines(runs, labels)
     names = {
         label: f"execution {seed}" if len(seeds) > 1 else ""
         for label, seed in zip(labels, seeds, strict=True)
@@ -227,7 +231,7 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
         for label, seed in zip(labels, seeds, strict=True)
         for claim in _posed(
             names[label],
-            found.get(label, []),
+            trials.get(label, []),
             figure,
             options,
             seed,
@@ -236,26 +240,28 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     ]
     columns = [
         panels(
-            found[label][0],
+            trials[label][0],
             title=names[label],
             per_instance=per_instance(options, runs),
             marks_ms=_marks(figure),
             phases=phases(seed, share, top),
         )
         for label, seed in zip(labels, seeds, strict=True)
-        if label in found
+        if label in trials
     ]
-    told = said(options, runs)
+    figure_notes = phase_notes(options, runs)
     return Outcome(
         claims=judge(posed),
-        notes=told,
-        numbers={label: [summary(timeline) for timeline in all_] for label, all_ in found.items()},
+        notes=figure_notes,
+        numbers={
+            label: [summary(timeline) for timeline in group] for label, group in trials.items()
+        },
         draw=lambda: draw(
             Layout(
                 title=f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "
                 "abrupt random rates",
                 rows=side_by_side(columns),
-                notes=told,
+                notes=figure_notes,
                 height_in=1.1,
                 width_in=5.6 if len(seeds) == 1 else 3.4,
             )

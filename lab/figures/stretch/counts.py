@@ -1,9 +1,9 @@
-"""Figure 6 of STRETCH: wordcount and paircount, VSN against SN.
+"""Reproduces figure 6 of STRETCH: wordcount and paircount, VSN against SN.
 
-The paper's SN is Flink, which this figure does not run: claims against it are not comparable. Drawn
-under their own names are this lab's map stage of 1 to as many instances as there are cores in front
-of aggregates (Corollary 1), and shared-nothing by Algorithm 1, which copies tweets. Words and pairs
-are a bag, as the paper's map makes them; so VSN counts the same.
+The paper's SN is Flink, which this figure does not run: claims against it are not comparable.
+Drawn under their own names are two systems of this lab: a map stage, of one instance up to the number
+of cores, in front of aggregates (Corollary 1), and shared-nothing by Algorithm 1, which copies tweets.
+All systems count words and pairs as a bag, as the paper's map does.
 """
 
 from itertools import pairwise
@@ -36,16 +36,16 @@ COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("paircount M", "paircount@M", {"distance": 10}),
     ("paircount H", "paircount@H", {"distance": 0}),
 )
-"""Panel, key in the matrix, query."""
+"""Panel, key of the workload in the matrix, query."""
 
 MOST_MAPS = 32
-"""Of two streams, 64 in all (docs/engines/multicore.md)."""
+"""Limit of map instances with two streams: 64 in all (docs/engines/multicore.md)."""
 
 LINES = {VSN: ("VSN", 0), SN_MAP: ("lab: map stage", 1), SN: (ALGORITHM_1, 4)}
 """Name and colour of each variant."""
 
 MORE = {"wordcount": 10, "paircount@L": 3}
-"""How many times as many tweets a panel takes: a cheap query would be over before it is steady."""
+"""Factor of a panel's number of tweets: a cheap query would end before it is steady."""
 
 
 def _scale_6(options: Options) -> float:
@@ -53,7 +53,7 @@ def _scale_6(options: Options) -> float:
 
 
 def _maps(options: Options) -> tuple[int, ...]:
-    """Return M's degrees of parallelism: up to the cores, as the paper's, or the most there are."""
+    """Return the map stage's degrees of parallelism: up to the cores, as in the paper, or the limit."""
     most = min(options.cores, MOST_MAPS)
     return tuple(sorted({1 << k for k in range(most.bit_length())} | {most}))
 
@@ -87,7 +87,7 @@ def _tree_6(options: Options) -> Plan:
 
 
 def _outcome_6(options: Options, runs: Runs) -> Outcome:
-    found = {
+    measured = {
         (key, variant): (
             series(runs[0], key, variant, RATE),
             series(runs[1], key, variant, LATENCY),
@@ -98,19 +98,19 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
     posed: list[Posed] = []
     gains: dict[str, Measured | None] = {}
     sides = (VSN, SN_MAP)
-    made = {
+    produced = {
         key: outputs([row for side in sides for row in trials(runs[0], f"{key}/{side}/")])
         for _, key, _ in COUNTS
     }
     for panel, key, _ in COUNTS:
         offered = [row for side in sides for row in trials(runs[1], f"{key}/{side}/")]
-        (vsn, vsn_ms), (sn, sn_ms) = found[key, VSN], found[key, SN_MAP]
+        (vsn, vsn_ms), (sn, sn_ms) = measured[key, VSN], measured[key, SN_MAP]
         gains[panel] = quotient(vsn.highest(options.within), sn.highest(options.within))
         late = quotient(vsn_ms.lowest(options.within), sn_ms.lowest(options.within))
         for quantity, value, low, high, shaped, needs in (
-            # With wordcount the paper calls them comparable; sharing must only not lose there.
+            # The paper calls both comparable for wordcount: there sharing must only not lose.
             ("throughput", gains[panel], 0.9 if panel == "wordcount" else 1.0, float("inf"), 0.2,
-             (several_workers(options), made[key])),
+             (several_workers(options), produced[key])),
             ("latency", late, 0.0, 1.0, 0.5, (several_workers(options), *latencies(offered))),
         ):  # fmt: skip
             fact = facts().one(figure="6", panel=panel, quantity=quantity)
@@ -121,7 +121,7 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             order = asked(f"{panel}: VSN is {better} SN", fact).between(STRETCH, FLINK_COUNTS)
             posed.append(order.given(*needs).shape(value, low, high, "x"))
             posed.append(ratio.given(*needs).near(value, fact.low, fact.high, shaped, "x"))
-    best = [found[key, VSN][0].highest(options.within) for _, key, _ in COUNTS]
+    best = [measured[key, VSN][0].highest(options.within) for _, key, _ in COUNTS]
     posed.append(
         PublishedClaim(
             text="VSN throughput falls from wordcount to paircount L, M and H",
@@ -129,7 +129,7 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             source="section 8.1",
         )
         .of(STRETCH)
-        .given(*made.values())
+        .given(*produced.values())
         .shape(all_of([quotient(a, b) for a, b in pairwise(best)], lowest), 1.0, float("inf"), "x")
     )
     posed.append(
@@ -139,31 +139,31 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             source="section 8.1",
         )
         .between(STRETCH, FLINK_COUNTS)
-        .given(several_workers(options), *made.values())
+        .given(several_workers(options), *produced.values())
         .shape(quotient(gains["paircount H"], gains["wordcount"]), 1.0, float("inf"), "x")
     )
-    said = notes(
+    figure_notes = notes(
         options,
         _scale_6(options),
         runs,
         "Lab: map stage and aggregates, this lab's own, in C++; its band is over "
-        f"{', '.join(map(str, _maps(options)))} map instances, and their threads are those of the "
-        "aggregates. The paper's SN, in Flink with 1 to 36, is absent.",
-        "Words and pairs are counted as a bag, as the paper's map makes them, by all.",
-        "Lines: medians and range of repetitions; published quotients stand in the panels.",
+        f"{', '.join(map(str, _maps(options)))} map instances, on the threads of the aggregates. "
+        "The paper's SN, in Flink with 1 to 36, is absent.",
+        "All systems count words and pairs as a bag, as the paper's map does.",
+        "Lines: medians and range of repetitions; the panels show the published quotients.",
         LAG_NOTE,
     )
     return Outcome(
         claims=judge(posed),
-        notes=said,
+        notes=figure_notes,
         numbers={
             panel: numbers(
-                vsn_eps=found[key, VSN][0],
-                map_stage_eps=found[key, SN_MAP][0],
-                algorithm_1_eps=found[key, SN][0],
-                vsn_ms=found[key, VSN][1],
-                map_stage_ms=found[key, SN_MAP][1],
-                algorithm_1_ms=found[key, SN][1],
+                vsn_eps=measured[key, VSN][0],
+                map_stage_eps=measured[key, SN_MAP][0],
+                algorithm_1_eps=measured[key, SN][0],
+                vsn_ms=measured[key, VSN][1],
+                map_stage_ms=measured[key, SN_MAP][1],
+                algorithm_1_ms=measured[key, SN][1],
             )
             for panel, key, _ in COUNTS
         },
@@ -171,44 +171,49 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             Layout(
                 title="STRETCH, figure 6: wordcount and paircount by VSN (SN in Flink: absent)",
                 rows=[
-                    [_panel_6(options, panel, {v: found[key, v][stage] for v in LINES}, quantity)
+                    [_panel_6(options, panel, {v: measured[key, v][stage] for v in LINES}, quantity)
                      for panel, key, _ in COUNTS]
                     for stage, quantity in enumerate(("throughput", "latency"))
                 ],
-                notes=said,
+                notes=figure_notes,
                 width_in=2.35,
             )
         ),
     )  # fmt: skip
 
 
-def _panel_6(options: Options, panel: str, found: dict[str, Series], quantity: str) -> Panel:
-    vsn, sn = found[VSN], found[SN_MAP]
+def _panel_6(options: Options, panel: str, measured: dict[str, Series], quantity: str) -> Panel:
+    vsn, sn = measured[VSN], measured[SN_MAP]
     fact = facts().one(figure="6", panel=panel, quantity=quantity)
-    mine = quotient(
+    gain = quotient(
         *(
             (vsn.highest(options.within), sn.highest(options.within))
             if quantity == "throughput"
             else (vsn.lowest(options.within), sn.lowest(options.within))
         )
     )
-    here = "no number" if mine is None else f"{mine.value:.3g} \N{MULTIPLICATION SIGN}"
+    text = "no number" if gain is None else f"{gain.value:.3g} \N{MULTIPLICATION SIGN}"
     return Panel(
         title=panel if quantity == "throughput" else "",
         y_label="tweets/s" if quantity == "throughput" else "latency p50, ms",
         x_label=INSTANCES,
         lines=[
-            Line(name=name, points=points(found[v], options), colour=colour, band=_swept(found[v]))
+            Line(
+                name=name,
+                points=points(measured[v], options),
+                colour=colour,
+                band=_swept(measured[v]),
+            )
             for v, (name, colour) in LINES.items()
         ],
-        words=[f"VSN/SN published: {fact.text}", f"VSN/map stage measured: {here}"],
+        words=[f"VSN/SN published: {fact.text}", f"VSN/map stage measured: {text}"],
         log_y=quantity == "latency",
         ticks=options.instances,
     )
 
 
-def _swept(found: Series) -> bool:
-    return any(len(spreads) > 1 for spreads in found.by_workers.values())
+def _swept(measured: Series) -> bool:
+    return any(len(spreads) > 1 for spreads in measured.by_workers.values())
 
 
 FIGURE = Figure(

@@ -1,4 +1,4 @@
-"""Figure 7 of STRETCH: what data sharing and sorting cost when nothing else is done."""
+"""Reproduces figure 7 of STRETCH: the cost of data sharing and sorting alone, by forwarding tuples."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ from streamlab.results.query import Spread
 from streamlab.results.stats.estimates import lowest
 
 _FALL = 0.2
-"""How much further than published VSN's rate may fall: the paper has it at 36 instances."""
+"""Share by which VSN's rate may fall further than published; the paper measured at 36 instances."""
 _TUPLES = 40_000_000
-"""The input. As many as the paper's tweets, 4.3 M, would last a tenth of a second here."""
+"""Input tuples. The paper's 4.3 M tweets would last a tenth of a second here."""
 
 
 def _scale_7(options: Options) -> float:
@@ -77,11 +77,11 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     vsn, sn = (_by_copies(runs, 0, variant, RATE, options) for variant in (VSN, SN))
     vsn_ms, sn_ms = (_by_copies(runs, 1, variant, LATENCY, options) for variant in (VSN, SN))
     both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
-    made = outputs(trials(runs[0], "forward@"))
-    shared = (several_workers(options), made)
+    produced = outputs(trials(runs[0], "forward@"))
+    shared = (several_workers(options), produced)
     grown = (
         sweep_points("numbers of instances within the cores that both systems have", len(both)),
-        made,
+        produced,
     )
     offered = {v: latencies(trials(runs[1], "forward@", f"/{v}/")) for v in (VSN, SN)}
     least, most = (both[0], both[-1]) if both else (0, 0)
@@ -94,7 +94,7 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     )
     fallen = last / first
     gain_fact = facts().one(figure="7", series="VSN/SN")
-    late = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
+    latency_facts = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
     posed = (
         asked("VSN forwards more than SN at every number of instances", gain_fact)
         .between(STRETCH, FLINK_FORWARD)
@@ -120,28 +120,28 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         .between(STRETCH, FLINK_FORWARD)
         .given(*grown)
         .shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
-        asked("VSN's latency", late["VSN"])
+        asked("VSN's latency", latency_facts["VSN"])
         .of(STRETCH)
         .given(*offered[VSN])
-        .at_most(vsn_ms.highest(options.within), late["VSN"].high, "ms"),
-        asked("SN's latency", late["SN"])
+        .at_most(vsn_ms.highest(options.within), latency_facts["VSN"].high, "ms"),
+        asked("SN's latency", latency_facts["SN"])
         .of(FLINK_FORWARD)
         .given(*offered[SN])
-        .at_least(sn_ms.lowest(options.within), late["SN"].low, "ms"),
+        .at_least(sn_ms.lowest(options.within), latency_facts["SN"].low, "ms"),
     )
-    said = notes(
+    figure_notes = notes(
         options,
         1.0,
         runs,
         f"{ALGORITHM_1} is this lab's own, in C++; the paper's SN is Flink 1.6, and absent here.",
-        "Published rates are those of a Java engine on another machine: drawn, never judged.",
-        f"Input is {_tuples(options):,} generated tuples on two streams; as many copies are "
-        "forwarded as instances.",
+        "Published rates are of a Java engine on another machine: drawn, never judged.",
+        f"Input is {_tuples(options):,} generated tuples on two streams; each instance forwards "
+        "every tuple.",
         LAG_NOTE,
     )
     return Outcome(
         claims=judge(posed),
-        notes=said,
+        notes=figure_notes,
         numbers=dict(numbers(vsn_eps=vsn, algorithm_1_eps=sn, vsn_ms=vsn_ms, algorithm_1_ms=sn_ms)),
         draw=lambda: draw(
             Layout(
@@ -169,12 +169,12 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
                                 Mark(
                                     name="VSN's latency below",
                                     low=0,
-                                    high=late["VSN"].high,
+                                    high=latency_facts["VSN"].high,
                                     colour=0,
                                 ),
                                 Mark(
                                     name="SN's latency above",
-                                    low=late["SN"].low,
+                                    low=latency_facts["SN"].low,
                                     high=float("inf"),
                                     colour=1,
                                 ),
@@ -185,7 +185,7 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
                         ),
                     ]
                 ],
-                notes=said,
+                notes=figure_notes,
             )
         ),
     )

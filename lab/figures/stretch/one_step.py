@@ -1,4 +1,4 @@
-"""What table IV and figures 9 and 10 share: single reconfigurations."""
+"""Selects and describes trials with a single reconfiguration, for table IV and figures 9 and 10."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -24,15 +24,15 @@ COLOURS = {PROVISION: 0, DECOMMISSION: 1}
 NEEDS = ("scale_join", VSN, ADHOC)
 
 
-def said(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+def step_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
     """Return the notes of the figures with a step."""
     ws_s = window_ms(scale(options)) / 1000
     return notes(
         options,
         scale(options),
         runs,
-        f"ScaleJoin, window {ws_s:g} s; at the start 70 % of what the instances can do, then "
-        "120 % or 30 %; the window's population stays, so that work is linear in the rate.",
+        f"ScaleJoin, window {ws_s:g} s; at the start 70 % of the instances' highest rate, then "
+        "120 % or 30 %; the window's population is constant, so work is linear in the rate.",
         LAG_NOTE,
         *more,
     )
@@ -43,24 +43,24 @@ def elastic(options: Options, runs: Runs) -> tuple[Step, ...]:
     return tuple(step for step in steps(options, runs) if step.elastic)
 
 
-def by_start(found: Mapping[int, Sequence[float]], options: Options) -> list[Point]:
-    """Return what was measured from each number of instances: median, smallest and largest."""
-    return [Point(n, median(v), min(v), max(v), n > options.cores) for n, v in found.items()]
+def by_start(values: Mapping[int, Sequence[float]], options: Options) -> list[Point]:
+    """Return values by number of instances at the start as points: median, smallest and largest."""
+    return [Point(n, median(v), min(v), max(v), n > options.cores) for n, v in values.items()]
 
 
-def rate_steps(found: Sequence[Step]) -> Need:
-    """Return the need for trials in which the rate stepped as the experiment has it."""
+def rate_steps(trials: Sequence[Step]) -> Need:
+    """Return the need for trials whose offered rate stepped as planned."""
     return Need(
         what="trials whose offered rate stepped",
-        count=sum(step.stepped for step in found),
-        least=max(1, len(found)),
+        count=sum(step.stepped for step in trials),
+        least=max(1, len(trials)),
     )
 
 
-def step_reconfigurations(found: Sequence[Step]) -> Need:
-    """Return the need for trials in which the number of instances changed after the step."""
+def step_reconfigurations(trials: Sequence[Step]) -> Need:
+    """Return the need for trials whose number of instances changed after the step."""
     return Need(
         what="trials with a reconfiguration after the step",
-        count=sum(step.duration_ms is not None for step in found),
-        least=max(1, len(found)),
+        count=sum(step.duration_ms is not None for step in trials),
+        least=max(1, len(trials)),
     )

@@ -1,9 +1,10 @@
-"""The experiment of figures 11, 12 and 16 to 19: abrupt random rates for twenty minutes.
+"""Plans the experiment of figures 11, 12 and 16 to 19: abrupt random rates for twenty minutes.
 
-Rates are drawn as in section 8.5. On this lab's engine the paper's 500 to 8,000 t/s may be less
-than one instance's work, and nothing would be reconfigured: they are therefore multiplied so that
-the highest is what 80 % (the controller's upper threshold) of the most instances can hold. The
-tuples' event time is the clock of the run, so that windows grow and shrink with the rate.
+Rates are random as in section 8.5. On this lab's engine the paper's 500 to 8,000 t/s may be less than
+one instance's work, so that no reconfiguration would occur.
+Rates are therefore scaled: the highest is 80 % (the controller's upper threshold) of the capacity of
+the most instances.
+The tuples' event time is the run's clock, so windows grow and shrink with the rate.
 """
 
 from collections.abc import Sequence
@@ -28,10 +29,10 @@ from streamlab.workloads.datasets.rate_script import parse_rates
 WS_MS = 60_000
 UPPER = 0.8
 _MANY = 10
-"""Repetitions with three executions: of 15 claims together an order statistic needs ten."""
+"""Repetitions with three executions: for 15 claims together, an order statistic needs ten."""
 SEEDS_11, SEEDS_16, SEEDS_19 = (25,), (3, 17, 21), (37,)
-"""Of the random phases, one a figure of the paper; rates cross several times what half of the most
-instances can hold, so that two instances are enough to see them change."""
+"""Seeds of the random phases, one a figure of the paper. The rates repeatedly cross the capacity of
+half of the most instances, so that two instances suffice for changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ def scale(options: Options) -> float:
 
 
 def script(share: float) -> str:
-    """Return the rate script of section 8.5, lengths times `share`; see `rate_script`.
+    """Return the rate script of section 8.5 with lengths times `share`; see `rate_script`.
 
-    Factors are thousandths of the highest rate: 63 for 500 of 8,000 t/s.
+    Factors are thousandths of the highest rate: 63 means 500 of 8,000 t/s.
     """
     rate, length = (
         facts().one(figure="11", panel="rate", quantity=quantity) for quantity in ("rate", "phase")
@@ -60,17 +61,17 @@ def script(share: float) -> str:
 
 
 def length_s(share: float) -> float:
-    """Return how long the experiment is."""
+    """Return the length of the experiment in seconds."""
     return facts().one(figure="11", quantity="length").low * share
 
 
 def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
-    """Return the phases of a run, the last one cut at the end of the experiment.
+    """Return the phases of a run, the last one truncated at the end of the experiment.
 
     Args:
-        seed: of the random phases.
-        share: scale of their lengths.
-        highest_eps: what the highest rate that section 8.5 allows, 8,000 t/s, becomes.
+        seed: seed of the random phases.
+        share: scale of the phases' lengths.
+        highest_eps: the rate here that corresponds to the paper's highest, 8,000 t/s.
     """
     end_ms = round(length_s(share) * 1000)
     starts, factors = parse_rates(script(share), "rates of section 8.5").changes(end_ms, seed)
@@ -82,9 +83,9 @@ def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
 
 
 def top_eps(options: Options, runs: Runs) -> float:
-    """Return the highest rate that may be offered: 80 % of the work of the most instances."""
-    found = highest_eps(runs, window_ms(scale(options), WS_MS))
-    return float(found[max(found)] * UPPER**0.5)
+    """Return the highest rate to offer: 80 % of the work of the most instances."""
+    rates = highest_eps(runs, window_ms(scale(options), WS_MS))
+    return float(rates[max(rates)] * UPPER**0.5)
 
 
 def _rates(options: Options, runs: Runs) -> Plan:
@@ -96,9 +97,9 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     side = max(1, round(top / 2))
     workloads, loads = [], []
     for seed in seeds:
-        found = phases(seed, share, 2.0 * side)
+        planned = phases(seed, share, 2.0 * side)
         total_s = length_s(share)
-        events = sum(phase.length_s * phase.rate_eps for phase in found)
+        events = sum(phase.length_s * phase.rate_eps for phase in planned)
         workloads.append(
             {
                 "name": "scale_join",
@@ -113,7 +114,7 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         )
-        warm_up_s = min(found[0].length_s, total_s) * 0.2
+        warm_up_s = min(planned[0].length_s, total_s) * 0.2
         loads.append(
             {
                 "label": f"phases{seed}",
@@ -151,7 +152,7 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
 def stages(seeds: Sequence[int]) -> tuple[FigureStage, ...]:
     """Return the two stages for these seeds."""
     return (
-        FigureStage(name="rates", about="what the most instances can do", plan=_rates),
+        FigureStage(name="rates", about="the highest rate of the most instances", plan=_rates),
         FigureStage(
             name="phases",
             about="abrupt random rates",

@@ -1,4 +1,4 @@
-"""Figure 12 of STRETCH: the largest rise of the rate in figure 11, seen from nearby."""
+"""Reproduces figure 12 of STRETCH: a zoom on the largest rise of the rate in figure 11."""
 
 from math import inf
 
@@ -8,11 +8,11 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import reconfigurations, several_workers, sweep_points
 from streamlab.lab.figures.stretch.abrupt import (
     instances_needed,
+    longest_change_ms,
     per_instance,
+    phase_notes,
     rate_variation,
-    said,
     series_of,
-    slowest,
 )
 from streamlab.lab.figures.stretch.phases import SEEDS_11, STAGES_11, phases, scale, top_eps
 from streamlab.lab.figures.stretch.shared import VSN, facts, longest_reconfiguration
@@ -27,34 +27,34 @@ from streamlab.lab.figures.stretch.timelines import (
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, mean
 from streamlab.reports.figures.paper import Layout, Shade, draw
-from streamlab.results.stats.estimates import Level, Middle, one
+from streamlab.results.stats.estimates import Level, Middle, cell_median
 
 LABEL = f"phases{SEEDS_11[0]}"
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
-    found = timelines(runs, [LABEL]).get(LABEL, [])
+    trials = timelines(runs, [LABEL]).get(LABEL, [])
     planned = phases(SEEDS_11[0], share, top)
     needed = instances_needed(options, runs, SEEDS_11[0])
-    # The largest rise of the number of instances that are needed; of those, of the rate.
+    # The largest rise of the needed number of instances; among equal ones, of the rate.
     rises = [
         (needed[at] - needed[at - 1], planned[at].rate_eps - planned[at - 1].rate_eps, at)
         for at in range(1, len(planned))
     ]
-    more, _, at = max(rises, default=(0, 0.0, 0))
+    growth, _, at = max(rises, default=(0, 0.0, 0))
     at_s = sum(phase.length_s for phase in planned[:at])
     transition = facts().one(figure="12", quantity="transition")
     ws_s = transition.high * share
-    inside = [part(timeline, at_s, at_s + ws_s) for timeline in found]
-    rose = (
-        series_of(found),
+    transitions = [part(timeline, at_s, at_s + ws_s) for timeline in trials]
+    needs = (
+        series_of(trials),
         several_workers(options),
-        sweep_points("further instances that the largest rise of the rate needs", more, 1),
-        rate_variation(found, planned),
+        sweep_points("further instances that the largest rise of the rate needs", growth, 1),
+        rate_variation(trials, planned),
     )
 
-    def grown(timeline: ElasticTimeline) -> float | None:
+    def instances_gained(timeline: ElasticTimeline) -> float | None:
         before = mean(timeline.instances, timeline.between(at_s - ws_s, at_s))
         after = mean(timeline.instances, timeline.between(at_s + ws_s, at_s + 2 * ws_s))
         return None if before is None or after is None else after - before
@@ -66,25 +66,29 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             source="section 8.5",
         )
         .of(OPERATOR_10)
-        .given(*rose)
-        .shape(each(found, grown, Level), 0.5, inf),
+        .given(*needs)
+        .shape(each(trials, instances_gained, Level), 0.5, inf),
         PublishedClaim(
             text="reconfigurations within the transition",
             published="the number changes gradually",
             source="section 8.5",
         )
         .of(OPERATOR_10)
-        .given(*rose)
-        .shape(each(inside, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
+        .given(*needs)
+        .shape(each(transitions, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
         longest_reconfiguration(
             "longest reconfiguration within it",
-            each(inside, slowest, one),
-            *rose,
-            reconfigurations(inside),
+            each(transitions, longest_change_ms, cell_median),
+            *needs,
+            reconfigurations(transitions),
         ),
     )
-    told = said(options, runs, "The largest rise of the rate of figure 11; shaded until WS is "
-                "exceeded. In the paper it is at 290 s.")  # fmt: skip
+    figure_notes = phase_notes(
+        options,
+        runs,
+        "The largest rise of the rate of figure 11; shaded until WS is exceeded. In the paper it "
+        "is at 290 s.",
+    )
     begin, end = max(0.0, at_s - 2 * ws_s), at_s + 3 * ws_s
     columns = [
         panels(
@@ -93,17 +97,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             per_instance=per_instance(options, runs),
             shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
         )
-        for timeline in found[:1]
+        for timeline in trials[:1]
     ]
     return Outcome(
         claims=judge(posed),
-        notes=told,
-        numbers={"rise_at_s": at_s, "trials": [summary(timeline) for timeline in found]},
+        notes=figure_notes,
+        numbers={"rise_at_s": at_s, "trials": [summary(timeline) for timeline in trials]},
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 12: the largest rise of figure 11",
                 rows=side_by_side(columns),
-                notes=told,
+                notes=figure_notes,
                 height_in=1.1,
                 width_in=5.6,
             )

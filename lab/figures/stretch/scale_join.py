@@ -1,9 +1,9 @@
-"""Figure 8 of STRETCH: ScaleJoin on the general operator, written directly, and on one thread.
+"""Reproduces figure 8 of STRETCH: ScaleJoin on the general operator, hand-written, and on one thread.
 
 The claims are about the paper's systems, which all handle a tuple at a time: Operator 10 on virtual
-shared-nothing instances, ScaleJoin as published, and the same loop on one thread (1T). Drawn beside
-them, and judged by nobody: Operator 10 on shared-nothing instances (Algorithm 1), which the paper
-does not show for this join, and this lab's own forms, which compare columns.
+shared-nothing instances, ScaleJoin as published, and the same loop on one thread (1T).
+Drawn without a claim: Operator 10 on shared-nothing instances (Algorithm 1), which the paper does not
+show for this join, and this lab's own forms, which compare columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,9 +48,12 @@ class _System:
     workers: tuple[int, ...] | None = None
 
     def table(self, options: Options) -> dict[str, Any]:
-        """Return its `[[engine]]` table."""
-        own = {"join_form": self.form, **(DOWNSTREAM if self.variant in (VSN, SN) else {})}
-        more: dict[str, Any] = {"label": self.form, "options": own}
+        """Return the system's `[[engine]]` table of the matrix."""
+        downstream = DOWNSTREAM if self.variant in (VSN, SN) else {}
+        more: dict[str, Any] = {
+            "label": self.form,
+            "options": {"join_form": self.form, **downstream},
+        }
         if self.workers is not None:
             more["workers"] = list(self.workers)
         return engine(self.variant, options, **more)
@@ -74,7 +77,7 @@ def _scale_8(options: Options) -> float:
 
 def _tree_8(options: Options) -> Plan:
     ws_ms = window_ms(_scale_8(options))
-    windows = 4  # one fills, three are compared with
+    windows = 4  # one to fill, three to compare with
     return Plan(
         tree={
             "run": run_table(options, timeout_s=900),
@@ -95,16 +98,16 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
     ws_ms = window_ms(_scale_8(options))
     key = "scale_join"
 
-    def of(run: Run, value: Value) -> dict[str, Series]:
+    def by_system(run: Run, value: Value) -> dict[str, Series]:
         return {
             name: series(run, key, system.variant, value, options=f"/{system.form}")
             for name, system in SYSTEMS.items()
         }
 
-    compared = of(runs[0], comparisons_per_s)
-    rates = of(runs[0], coherent_eps(ws_ms))
-    late = of(runs[1], LATENCY)
-    vsn, adhoc, one = compared[STRETCH], compared[SCALEJOIN], compared[ONE]
+    compared = by_system(runs[0], comparisons_per_s)
+    rates = by_system(runs[0], coherent_eps(ws_ms))
+    latency = by_system(runs[1], LATENCY)
+    vsn, adhoc, single_thread = compared[STRETCH], compared[SCALEJOIN], compared[ONE]
     counted = vsn.workers(options.within)
     least, most = (counted[0], counted[-1]) if counted else (1, 1)
     growth = quotient(vsn.at(most), vsn.at(least))
@@ -124,9 +127,9 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
     overheads = [
         Combined(lambda values: values[0] - values[1], (a,), (b,))
         for n in options.within
-        if (a := late[STRETCH].at(n)) is not None and (b := late[SCALEJOIN].at(n)) is not None
+        if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
-    made = {
+    produced = {
         name: outputs(trials(runs[0], f"/{SYSTEMS[name].variant}/", f"/{SYSTEMS[name].form}"))
         for name in (STRETCH, SCALEJOIN, ONE)
     }
@@ -143,42 +146,42 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
             source=linear.source,
         )
         .of(systems.OPERATOR_10)
-        .given(two_degrees(options, vsn), made[STRETCH])
+        .given(two_degrees(options, vsn), produced[STRETCH])
         .shape(per_instance, 0.8, 1.2, "of linear"),
         asked("VSN/ad-hoc ratio of comparisons/s, at its least", match)
         .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-        .given(made[STRETCH], made[SCALEJOIN])
+        .given(produced[STRETCH], produced[SCALEJOIN])
         .near(all_of(ratios, lowest), match.low, match.high, 0.1, "x"),
         asked("VSN/1T ratio of comparisons/s at one instance", single)
         .between(systems.OPERATOR_10, systems.ONE_THREAD)
-        .given(made[STRETCH], made[ONE])
-        .near(quotient(vsn.at(1), one.at(1)), 1.0, 1.0, 0.15, "x"),
+        .given(produced[STRETCH], produced[ONE])
+        .near(quotient(vsn.at(1), single_thread.at(1)), 1.0, 1.0, 0.15, "x"),
         asked("latency of VSN above that of ad-hoc, at its most", extra)
         .between(systems.OPERATOR_10, systems.SCALE_JOIN)
         .given(*latencies(offered))
         .at_most(all_of(overheads, highest), extra.high, "ms"),
         asked("comparisons per output", pairs)
         .of(systems.OPERATOR_10)
-        .given(made[STRETCH])
+        .given(produced[STRETCH])
         .near(_per_output(runs), pairs.low, pairs.high, 0.15),
     )
-    said = notes(
+    figure_notes = notes(
         options,
         _scale_8(options),
         runs,
         f"Window {ws_ms / 1000:g} s at 2 x {SIDE_EPS} tuples/s of event time. The input rate is "
         "the one at which event time would run as fast as the clock: sqrt(2 comparisons/s / WS).",
         "STRETCH, ScaleJoin and 1T handle a tuple at a time, as in the paper; the lab's own forms "
-        "compare columns, many pairs at once, and are judged by no claim. Nor is operator 10 on "
-        "shared-nothing instances (algorithm 1): the paper has no such line here.",
-        "The paper gives no absolute rates of this figure in its text: nothing to overlay.",
+        "compare columns, many pairs at once. No claim judges them, or operator 10 on "
+        "shared-nothing instances (algorithm 1), which the paper does not show here.",
+        "The paper's text has no absolute rates of this figure to overlay.",
         LAG_NOTE,
     )
     return Outcome(
         claims=judge(posed),
-        notes=said,
+        notes=figure_notes,
         numbers={
-            n: numbers(comparisons_per_s=compared[n], input_eps=rates[n], latency_ms=late[n])
+            n: numbers(comparisons_per_s=compared[n], input_eps=rates[n], latency_ms=latency[n])
             for n in SYSTEMS
         },
         draw=lambda: draw(
@@ -199,10 +202,10 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
                             ],
                             log=True,
                         ),
-                        _panel_8(options, "Latency at 70 %", "latency p50, ms", late, log=True),
+                        _panel_8(options, "Latency at 70 %", "latency p50, ms", latency, log=True),
                     ]
                 ],
-                notes=said,
+                notes=figure_notes,
                 width_in=2.7,
             )
         ),
@@ -213,7 +216,7 @@ def _panel_8(
     options: Options,
     title: str,
     y_label: str,
-    found: dict[str, Series],
+    by_name: dict[str, Series],
     *,
     marks: Sequence[Mark] = (),
     words: Sequence[str] = (),
@@ -225,7 +228,7 @@ def _panel_8(
         x_label=INSTANCES,
         lines=[
             Line(name=name, points=points(values, options), colour=SYSTEMS[name].colour)
-            for name, values in found.items()
+            for name, values in by_name.items()
         ],
         marks=marks,
         words=words,
@@ -236,28 +239,28 @@ def _panel_8(
 
 
 def _linear(vsn: Series, options: Options) -> tuple[Mark, ...]:
-    """Return where linear growth from the first measured number of instances would lead."""
-    found = vsn.workers(options.within)
-    first = vsn.at(found[0]) if found else None
+    """Return marks of linear growth from the first measured number of instances."""
+    counts = vsn.workers(options.within)
+    first = vsn.at(counts[0]) if counts else None
     if first is None:
         return ()
     return tuple(
         Mark(name="linear from the first, as in the paper", low=at, high=at, x=float(n))
-        for n in found[1:]
-        for at in (first.value * n / found[0],)
+        for n in counts[1:]
+        for at in (first.value * n / counts[0],)
     )
 
 
 def _per_output(runs: Runs) -> Combined | None:
-    """Return the mean over the cells, most of which make the same comparisons each time."""
+    """Return the comparisons per output, as the mean over the cells of operator 10."""
 
-    def of(row: Row) -> float | None:
-        made, outputs = row["comparisons"], row["outputs"]
-        return made / outputs if made and outputs else None
+    def per_output(row: Row) -> float | None:
+        comparisons, outputs = row["comparisons"], row["outputs"]
+        return comparisons / outputs if comparisons and outputs else None
 
     cells = [cell for cell in by_cell(runs[0].rows) if f"/{OPERATOR10}" in cell.cell]
-    found = [spread for cell in cells if (spread := per_row(cell, of)) is not None]
-    return Combined(fmean, tuple(Level(spread.values) for spread in found)) if found else None
+    spreads = [spread for cell in cells if (spread := per_row(cell, per_output)) is not None]
+    return Combined(fmean, tuple(Level(spread.values) for spread in spreads)) if spreads else None
 
 
 FIGURE = Figure(

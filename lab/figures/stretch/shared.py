@@ -1,4 +1,4 @@
-"""What the experiments of STRETCH share: the machine's notes, and a claim."""
+"""Provides variants, notes and a claim that several experiments of STRETCH share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,39 +15,39 @@ from streamlab.results.stats.estimates import Estimate
 
 VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
 ALGORITHM_1 = "lab: SN, algorithm 1"
-"""Name of this lab's shared-nothing instances, which are not Flink."""
+"""Name of this lab's shared-nothing instances, to distinguish them from the paper's Flink."""
 PAPER_CORES = 36
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
-"""Engine option: instances publish into TB_out, and latency ends where a reader behind it takes
-their outputs, in order, as in the paper."""
+"""Engine option: instances publish into TB_out, and latency ends when a downstream reader takes their
+outputs, in order, as in the paper."""
 
 
 def facts() -> Facts:
-    """Return what the paper published."""
+    """Return the paper's published numbers."""
     return published("stretch")
 
 
 def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:
-    """Return what sets the experiment apart from the paper's."""
-    found = [
+    """Return notes on differences from the paper's experiment."""
+    texts = [
         f"{options.cores} cores here; the paper's machine: 2 x 18 cores, 72 hardware threads, Java."
     ]
     if scale != 1:
-        found.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
-    found.append(
+        texts.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
+    texts.append(
         "VSN and this lab's SN publish into TB_out; one downstream reader takes their outputs."
     )
-    found += [*quick_note(options), *beyond_note(options, options.instances)]
-    return (*found, *more, *machine(runs), *troubles(runs)[:6])
+    texts += [*quick_note(options), *beyond_note(options, options.instances)]
+    return (*texts, *more, *machine(runs), *troubles(runs)[:6])
 
 
 def longest_reconfiguration(text: str, ms: Estimate | None, *needs: Need) -> Posed:
-    """Pose the claim on reconfiguration times by what figure 9 says of all of them.
+    """Pose the claim on reconfiguration times, with the bound of figure 9 for all of them.
 
     Args:
-        text: of the claim.
-        ms: each trial's longest.
-        needs: the needs of the claim.
+        text: the claim's text.
+        ms: longest reconfiguration of each trial, in ms.
+        needs: preconditions of the claim.
     """
-    took = facts().one(figure="9", series="all", quantity="duration")
-    return asked(text, took).of(OPERATOR_10).given(*needs).at_most(ms, took.high, "ms")
+    fact = facts().one(figure="9", series="all", quantity="duration")
+    return asked(text, fact).of(OPERATOR_10).given(*needs).at_most(ms, fact.high, "ms")

@@ -1,8 +1,7 @@
-"""What figures 6 to 8 share: two stages, and the quantities of each.
+"""Defines the two stages of figures 6 to 8, and the quantities that they measure.
 
-Throughput is the rate at which back-pressure lets the input in (catch-up): the paper's engines are
-saturated under flow control too. Latency is measured in a second stage, at 70 % of each cell's own
-rate, from due times.
+Throughput is the input rate under back-pressure (catch-up): the paper also saturates its engines under
+flow control. A second stage measures latency from due times, at 70 % of each cell's rate.
 """
 
 from collections.abc import Callable
@@ -22,7 +21,7 @@ LATENCY = column("latency_p50_ns", MS)
 
 
 def stages(first: Callable[[Options], Plan]) -> tuple[FigureStage, ...]:
-    """Return the two stages of a figure whose first one is `first`."""
+    """Return the throughput and latency stages of a figure; `first` plans the throughput stage."""
 
     def throughput(options: Options, runs: Runs) -> Plan:
         return first(options)
@@ -31,6 +30,6 @@ def stages(first: Callable[[Options], Plan]) -> tuple[FigureStage, ...]:
         return latency_plan(options, first(options).tree, runs)
 
     return (
-        FigureStage(name="throughput", about="every cell as fast as it can", plan=throughput),
+        FigureStage(name="throughput", about="every cell at full speed", plan=throughput),
         FigureStage(name="latency", about="every cell at 70 % of its own rate", plan=latency),
     )

@@ -1,4 +1,4 @@
-"""Figure 10 of STRETCH: one provisioning and one decommissioning over time."""
+"""Reproduces figure 10 of STRETCH: one provisioning and one decommissioning over time."""
 
 from collections.abc import Sequence
 from math import inf
@@ -17,7 +17,7 @@ from streamlab.lab.figures.stretch.one_step import (
     BOTH,
     NEEDS,
     rate_steps,
-    said,
+    step_notes,
     step_reconfigurations,
 )
 from streamlab.lab.figures.stretch.shared import facts
@@ -25,19 +25,19 @@ from streamlab.lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES,
 from streamlab.lab.figures.stretch.timelines import line, side_by_side
 from streamlab.lab.figures.timeline import mean
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
-from streamlab.results.stats.estimates import Product, one
+from streamlab.results.stats.estimates import Product, cell_median
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = steps(options, runs)
+    trials = steps(options, runs)
     posed: list[Posed] = []
     columns: list[list[Panel]] = []
     for direction in BOTH:
-        both = _pair(found, direction)
-        if both is None:
+        pair = _pair(trials, direction)
+        if pair is None:
             posed.append(
                 PublishedClaim(
-                    text=f"{direction}: elastic beside static",
+                    text=f"{direction}: elastic against static",
                     published="",
                     source="section 8.4",
                 )
@@ -46,9 +46,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 .near(None, 1, 1, 0.1)
             )
             continue
-        posed += _posed(direction, *both, options)
-        columns.append(_column(direction, both[0][0], both[1][0]))
-    told = said(
+        posed += _posed(direction, *pair, options)
+        columns.append(_column(direction, pair[0][0], pair[1][0]))
+    figure_notes = step_notes(
         options,
         runs,
         "Static: ScaleJoin, a tuple at a time, with the instances of the start. The paper starts "
@@ -56,13 +56,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
     return Outcome(
         claims=judge(posed),
-        notes=told,
-        numbers=_numbers(found),
+        notes=figure_notes,
+        numbers=_numbers(trials),
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 10: one provisioning, one decommissioning",
                 rows=side_by_side(columns, "no verified pair of trials"),
-                notes=told,
+                notes=figure_notes,
                 height_in=1.15,
                 width_in=3.4,
             )
@@ -70,10 +70,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _numbers(found: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
-    """Return what came of every trial, by direction, kind and start."""
+def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
+    """Return the results of every trial, by direction, kind and start."""
     numbers: dict[str, list[dict[str, Any]]] = {}
-    for step in found:
+    for step in trials:
         kind = "elastic" if step.elastic else "static"
         numbers.setdefault(f"{step.direction}-{kind}-{step.start}", []).append(
             {
@@ -137,13 +137,13 @@ def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     end_s = float(elastic.timeline.t_s[-1]) if len(elastic.timeline.t_s) else 1.0
     shade = Shade(name="after the step", begin=elastic.at_s, end=end_s)
     before = elastic.at_s * 0.5
-    known = mean(elastic.timeline.offered_eps, elastic.timeline.between(before, elastic.at_s))
+    mean_eps = mean(elastic.timeline.offered_eps, elastic.timeline.between(before, elastic.at_s))
     after_step, before_step = (
         facts().one(figure="10", series=direction, quantity=quantity).low
         for quantity in ("rate after", "rate before")
     )
-    rate_eps = (known or 0.0) * after_step / before_step
-    marks = [Mark(name="rate after the step", low=rate_eps, high=rate_eps)] if known else []
+    rate_eps = (mean_eps or 0.0) * after_step / before_step
+    marks = [Mark(name="rate after the step", low=rate_eps, high=rate_eps)] if mean_eps else []
 
     def lines(name: str) -> list[Line]:
         return [
@@ -187,21 +187,21 @@ def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     ]
 
 
-def _pair(found: Sequence[Step], direction: str) -> tuple[list[Step], list[Step]] | None:
-    """Return the elastic and the static trials of a direction, of the same start."""
-    static = [s for s in found if s.direction == direction and not s.elastic]
-    elastic = [s for s in found if s.direction == direction and s.elastic]
+def _pair(trials: Sequence[Step], direction: str) -> tuple[list[Step], list[Step]] | None:
+    """Return the elastic and static trials of a direction with the same start; None without both."""
+    static = [s for s in trials if s.direction == direction and not s.elastic]
+    elastic = [s for s in trials if s.direction == direction and s.elastic]
     elastic = [s for s in elastic if static and s.start == static[0].start]
     return (elastic, static) if elastic else None
 
 
 def _each(trials: Sequence[Step], name: str) -> Product | None:
     values = tuple(value for step in trials if (value := _after(step, name)) is not None)
-    return one(values) if values else None
+    return cell_median(values) if values else None
 
 
 def _after(step: Step, name: str) -> float | None:
-    """Return the mean over the last two thirds of the time after the step, while it was offered."""
+    """Return the mean over the last two thirds of the load's time after the step."""
     end_s = step.at_s * 2
     where = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)
     return mean(getattr(step.timeline, name), where)

@@ -1,4 +1,4 @@
-"""Figure 9 of STRETCH: how long reconfigurations take, and how even the load is before them."""
+"""Reproduces figure 9 of STRETCH: duration of reconfigurations, and load imbalance before them."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from streamlab.lab.figures.stretch.one_step import (
     NEEDS,
     by_start,
     elastic,
-    said,
+    step_notes,
     step_reconfigurations,
 )
 from streamlab.lab.figures.stretch.shared import facts, longest_reconfiguration
@@ -21,28 +21,33 @@ from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
 from streamlab.lab.figures.stretch.systems import OPERATOR_10
 from streamlab.lab.figures.timeline import mean
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
-from streamlab.results.stats.estimates import Level, highest, one
+from streamlab.results.stats.estimates import Level, cell_median, highest
 
 _LARGE = 52
-"""Instances after the only reconfiguration whose time the text gives."""
+"""Instances after the only reconfiguration whose duration the text states."""
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = elastic(options, runs)
+    trials = elastic(options, runs)
     limit = facts().one(figure="9", series="all", quantity="duration")
     spread = facts().one(figure="9", quantity="coefficient of variation")
     at_30 = facts().one(figure="9", series=PROVISION)
-    took = {direction: _durations(found, direction) for direction in BOTH}
-    covs = _covs(found)
-    judged = [one(v) for all_ in took.values() for n, v in all_.items() if n <= options.cores]
-    # With an instance on every core the generator takes a part of one, and of its instance's time.
+    durations = {direction: _durations(trials, direction) for direction in BOTH}
+    covs = _covs(trials)
+    judged = [
+        cell_median(v)
+        for by_number in durations.values()
+        for n, v in by_number.items()
+        if n <= options.cores
+    ]
+    # With an instance on every core, the generator takes time from one of the instances.
     several = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
-    at_start = took[PROVISION].get(int(at_30.x))
+    at_start = durations[PROVISION].get(int(at_30.x))
     posed = (
         longest_reconfiguration(
             "longest reconfiguration",
             highest(judged) if judged else None,
-            step_reconfigurations([step for step in found if step.start <= options.cores]),
+            step_reconfigurations([step for step in trials if step.start <= options.cores]),
         ),
         asked(
             "imbalance before a reconfiguration, at its most",
@@ -50,7 +55,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
         .of(OPERATOR_10)
         .given(
-            step_reconfigurations([step for step in found if 1 < step.start < options.cores]),
+            step_reconfigurations([step for step in trials if 1 < step.start < options.cores]),
             sweep_points(
                 "numbers of instances above one that leave the generator a core", len(several), 1
             ),
@@ -62,16 +67,21 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
         .of(OPERATOR_10)
         .given(cores(options, _LARGE))
-        .at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
+        .at_most(cell_median(at_start) if at_start else None, at_30.high * 1.5, "ms"),
     )
-    told = said(options, runs, "Imbalance: of the instances' busy time, between 80 % of the time "
-                 "before the step and the step.")  # fmt: skip
-    starts = sorted({step.start for step in found}) or [1, 2]
+    figure_notes = step_notes(
+        options,
+        runs,
+        "Imbalance: of the instances' busy time, in the last fifth of the time before the step.",
+    )
+    starts = sorted({step.start for step in trials}) or [1, 2]
     return Outcome(
         claims=judge(posed),
-        notes=told,
+        notes=figure_notes,
         numbers={
-            "duration_ms": {d: {str(n): v for n, v in all_.items()} for d, all_ in took.items()},
+            "duration_ms": {
+                d: {str(n): v for n, v in by_number.items()} for d, by_number in durations.items()
+            },
             "cov_percent": {str(n): v for n, v in covs.items()},
         },
         draw=lambda: draw(
@@ -86,7 +96,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                             lines=[
                                 Line(
                                     name=d,
-                                    points=by_start(took[d], options),
+                                    points=by_start(durations[d], options),
                                     colour=COLOURS[d],
                                     style="marks",
                                 )
@@ -116,25 +126,25 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                         ),
                     ]
                 ],
-                notes=told,
+                notes=figure_notes,
             )
         ),
     )
 
 
-def _durations(found: Sequence[Step], direction: str) -> dict[int, list[float]]:
-    """Return the reconfiguration times of one direction in ms, by start."""
+def _durations(trials: Sequence[Step], direction: str) -> dict[int, list[float]]:
+    """Return the reconfiguration times of one direction in ms, by instances at the start."""
     by_number: dict[int, list[float]] = {}
-    for step in found:
+    for step in trials:
         if step.direction == direction and step.duration_ms is not None:
             by_number.setdefault(step.start, []).append(step.duration_ms)
     return dict(sorted(by_number.items()))
 
 
-def _covs(found: Sequence[Step]) -> dict[int, list[float]]:
-    """Return the imbalance in percent before the step, by start; one instance has none."""
+def _covs(trials: Sequence[Step]) -> dict[int, list[float]]:
+    """Return the imbalance before the step in percent, by two or more instances at the start."""
     by_number: dict[int, list[float]] = {}
-    for step in found:
+    for step in trials:
         where = step.timeline.between(step.at_s * 0.8, step.at_s)
         cov = mean(step.timeline.load_cov, where)
         if cov is not None and step.start > 1:

@@ -1,7 +1,7 @@
-"""The experiment of table IV and figures 9 and 10: one step of the rate, one reconfiguration.
+"""Plans the experiment of table IV and figures 9 and 10: a step of the rate, and a reconfiguration.
 
-First each number of instances is measured as fast as it can. Then it starts at 70 % of its own
-rate, which steps to 120 % or to 30 %, under the threshold controller of section 8.4.
+The first stage measures each number of instances at full speed. The second starts each at 70 % of its
+rate, which steps to 120 % or 30 %, under the threshold controller of section 8.4.
 """
 
 import math
@@ -25,22 +25,23 @@ from streamlab.results.store import Row
 ADHOC = "multicore/adhoc"
 WS_MS = 300_000
 SIDE_EPS = 1000
-"""Event-time rate of each side of scale_join where the rate itself is looked for, at least."""
+"""Least event-time rate of each side of scale_join in the first stage."""
 WINDOW_TUPLES = 30_000
-"""Of each side, at least: in shorter windows a tuple itself weighs more than its comparisons, and
-what is found would be less than what the windows of the rate that is found allow."""
+"""Least window population of each side in the first stage. In smaller windows the cost of a tuple
+outweighs its comparisons, and the stage would underestimate the rate with real windows."""
 SETTLED_S = 360.0
-"""After 6 minutes, when the window is full and the system is stable, the rate steps."""
+"""The rate steps after 6 minutes, when the window is full and the system stable."""
 START, UP, DOWN = 0.7, 1.2, 0.3
 PROVISION, DECOMMISSION = "provision", "decommission"
 FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
-_LOOKS_FROM = 0.9
-"""Of the time before the step: while the window fills, the controller would see too little work."""
+_CONTROL_FROM = 0.9
+"""Share of the time before the step after which the controller acts: while the window fills, it would
+see too little work."""
 _STEPPED = 0.5
 """Least share of the planned change of the rate that counts as a step."""
 _WARM_UP = 0.8
-"""Of the time before the step; what is left of it is in the window, to be seen."""
+"""Share of the time before the step that is warm-up; the rest is measured."""
 
 
 def scale(options: Options) -> float:
@@ -54,7 +55,7 @@ def window_ms(share: float, ws_ms: int = WS_MS) -> int:
 
 
 def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan:
-    """Return the stage that finds what each number of instances can do with full windows."""
+    """Return the stage that measures each number of instances at full speed with full windows."""
     side_eps = max(SIDE_EPS, -(-WINDOW_TUPLES * 1000 // ws_ms))
     return Plan(
         tree={
@@ -77,10 +78,10 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
 
 
 def coherent_eps(ws_ms: int) -> Callable[[CellSummary], Spread | None]:
-    """Take the input rate at which event time runs as fast as the clock.
+    """Return a function that derives a cell's input rate at which event time runs as fast as the clock.
 
-    At R tuples/s in all, half on each side, the other side's window holds R/2 x WS tuples, so that
-    R^2 x WS / 2 comparisons a second are made; R follows from those that were.
+    At R tuples/s in all, half on each side, the other side's window holds R/2 x WS tuples. That makes
+    R^2 x WS / 2 comparisons a second; R follows from the measured comparisons.
     """
 
     def value(cell: CellSummary) -> Spread | None:
@@ -95,30 +96,30 @@ def coherent_eps(ws_ms: int) -> Callable[[CellSummary], Spread | None]:
 
 
 def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
-    """Return the coherent rate of each number of instances.
+    """Return the coherent rate (`coherent_eps`) of each number of instances.
 
     Raises:
-        FigureError: the run has none.
+        FigureError: the run has no such rate.
     """
-    found = series(runs[0], "scale_join", VSN, coherent_eps(ws_ms))
-    if not found.by_workers:
+    rates = series(runs[0], "scale_join", VSN, coherent_eps(ws_ms))
+    if not rates.by_workers:
         counted = series(runs[0], "scale_join", VSN, comparisons_per_s).by_workers
-        why = "; ".join(troubles(runs)) or ("" if counted else "comparisons were not counted")
+        why = "; ".join(troubles(runs)) or ("" if counted else "the engine counted no comparisons")
         raise FigureError(f"{runs[0].path}: no number of instances has a rate: {why}")
-    return {n: max(s.median for s in spreads) for n, spreads in found.by_workers.items()}
+    return {n: max(s.median for s in spreads) for n, spreads in rates.by_workers.items()}
 
 
 def horizons(share: float) -> dict[str, float]:
-    """Return the model controller's times, a second in the paper's lengths, for a scale.
+    """Return the model controller's times for a scale: a second at the paper's lengths.
 
-    Not below two looks, within which a rate is no rate.
+    At least two periods of the controller, the fewest that show a rate.
     """
     length_s = max(0.2, share)
     return dict.fromkeys(("ahead_s", "drain_s", "rate_s", "hold_s"), length_s)
 
 
 def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
-    """Return the engine options of an operator that scales up to the most that were asked for."""
+    """Return the engine options of an operator that scales up to the most requested instances."""
     most = max(options.instances)
     return {
         **DOWNSTREAM,
@@ -127,20 +128,20 @@ def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
     }
 
 
-def _starts(options: Options, found: dict[int, float]) -> dict[str, list[int]]:
+def _starts(options: Options, rates: dict[int, float]) -> dict[str, list[int]]:
     most = max(options.instances)
     return {
-        PROVISION: [n for n in found if n < most],
-        DECOMMISSION: [n for n in found if n > 1],
+        PROVISION: [n for n in rates if n < most],
+        DECOMMISSION: [n for n in rates if n > 1],
     }
 
 
-def shown_start(options: Options, direction: str, found: list[int]) -> int | None:
-    """Return the start of figure 10: about half of the machine, 18 of 36 cores in the paper."""
-    if not found:
+def shown_start(options: Options, direction: str, starts: list[int]) -> int | None:
+    """Return the start that figure 10 shows: about half of the cores, in the paper 18 of 36."""
+    if not starts:
         return None
     half = max(1, options.cores // 2)
-    return min(found, key=lambda n: (abs(n - half), n))
+    return min(starts, key=lambda n: (abs(n - half), n))
 
 
 def _rates(options: Options, runs: Runs) -> Plan:
@@ -150,12 +151,12 @@ def _rates(options: Options, runs: Runs) -> Plan:
 def _steps(options: Options, runs: Runs) -> Plan:
     share = scale(options)
     ws_ms = window_ms(share)
-    found = highest_eps(runs, ws_ms)
-    starts = _starts(options, found)
+    rates = highest_eps(runs, ws_ms)
+    starts = _starts(options, rates)
     settled_s = SETTLED_S * share
     workloads, loads, engines, only = [], [], [], []
-    for n in sorted({n for all_ in starts.values() for n in all_}):
-        side = max(1, round(found[n] / 2))
+    for n in sorted({n for counts in starts.values() for n in counts}):
+        side = max(1, round(rates[n] / 2))
         length_s = settled_s * START + settled_s * UP
         key = f"scale_join@n{n}"
         workloads.append(
@@ -167,7 +168,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
                 "query": {"ws_ms": ws_ms},
             }
         )
-        from_s = float(f"{settled_s * _LOOKS_FROM:.4g}")
+        from_s = float(f"{settled_s * _CONTROL_FROM:.4g}")
         stepping = controller("thresholds", options, removal="table", from_s=from_s)
         engines.append(
             engine(
@@ -195,8 +196,11 @@ def _steps(options: Options, runs: Runs) -> Plan:
             if n == shown_start(options, direction, numbers):
                 only.append(f"{key}/{ADHOC}/w{n}/b*/{STATIC}/{label}")
     if not loads:
-        raise FigureError("one instance can neither be more nor fewer; use --workers 1,2")
-    shown = {shown_start(options, d, all_) for d, all_ in starts.items()} - {None}
+        raise FigureError(
+            f"--workers {','.join(map(str, options.instances))}: with one number of instances none "
+            "can be added or removed; use --workers 1,2"
+        )
+    shown = {shown_start(options, d, counts) for d, counts in starts.items()} - {None}
     engines += [
         engine(
             ADHOC,
@@ -206,7 +210,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
             options=dict(TUPLE_BY_TUPLE),
             label=STATIC,
         )
-        for n in sorted(found.keys() & shown)
+        for n in sorted(rates.keys() & shown)
     ]
     return Plan(
         tree={
@@ -220,7 +224,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
 
 
 STAGES = (
-    FigureStage(name="rates", about="what each number of instances can do", plan=_rates),
+    FigureStage(name="rates", about="the highest rate of each number of instances", plan=_rates),
     FigureStage(name="steps", about="70 % of it, then 120 % or 30 %", plan=_steps),
 )
 
@@ -231,12 +235,12 @@ class Step:
 
     Attributes:
         direction: PROVISION or DECOMMISSION.
-        start: instances at first.
-        at_s: when the rate stepped.
+        start: number of instances at the start.
+        at_s: time of the step of the rate.
         elastic: whether a controller could change the number of instances.
-        timeline: what happened.
-        after: instances after the first reconfiguration past the step; None where none came.
-        duration_ms: how long that took.
+        timeline: the trial over time.
+        after: number of instances after the first reconfiguration past the step; None without one.
+        duration_ms: duration of that reconfiguration; None without one.
     """
 
     direction: str
@@ -249,11 +253,11 @@ class Step:
 
     @property
     def stepped(self) -> bool:
-        """Whether the offered rate stepped, by at least `_STEPPED` of what was planned."""
+        """Whether the offered rate stepped by at least `_STEPPED` of the planned change."""
         before, after = (
             mean(self.timeline.offered_eps, self.timeline.between(begin, end))
             for begin, end in (
-                (self.at_s * _LOOKS_FROM, self.at_s),
+                (self.at_s * _CONTROL_FROM, self.at_s),
                 (self.at_s, self.at_s * (2 - _WARM_UP)),
             )
         )
@@ -266,7 +270,7 @@ class Step:
 def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
     """Return all trials with a step that have verified answers and a series."""
     at_s = SETTLED_S * scale(options)
-    found = []
+    trials = []
     for cell in by_cell(runs[1].rows):
         label = cell.rows[0]["load_label"] or ""
         direction = label.partition("-")[0]
@@ -276,9 +280,9 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
             timeline = read_timeline(runs[1], row)
             if timeline is None:
                 continue
-            # What comes before the step is the controller finding its feet, not the experiment.
+            # Changes before the step belong to the controller's start, not to the experiment.
             later = [c for c in timeline.changes if c.at_ns >= at_s * 1e9 and c.before != c.after]
-            found.append(
+            trials.append(
                 Step(
                     direction=direction,
                     start=cell.workers,
@@ -289,14 +293,14 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
                     duration_ms=later[0].duration_ns * 1e-6 if later else None,
                 )
             )
-    return tuple(found)
+    return tuple(trials)
 
 
 def expected_after(direction: str, start: int) -> int:
-    """Return the number of instances that table IV's rule gives.
+    """Return the number of instances after the step by table IV's rule.
 
-    Provisioning: the fewest n for which 120 % of what `start` can do is below 70 % of n.
-    Decommissioning: the most n that 30 % of it still loads to 70 %, at least one.
+    Provisioning: the fewest n whose 70 % exceed 120 % of the capacity of `start` instances.
+    Decommissioning: the most n, at least one, that 30 % of this capacity still load to 70 %.
     """
     ratio = start * (UP if direction == PROVISION else DOWN) / START
     rounded = math.ceil(ratio - 1e-9) if direction == PROVISION else math.floor(ratio + 1e-9)

@@ -1,4 +1,4 @@
-"""Whose systems the claims of STRETCH are about, and the engine options that make them."""
+"""Defines the systems in the claims of STRETCH, with the engine options that make them."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Table IV of STRETCH: how many instances there are after one reconfiguration."""
+"""Reproduces table IV of STRETCH: the number of instances after one reconfiguration."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,14 @@ from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
-from streamlab.lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, rate_steps, said
+from streamlab.lab.figures.stretch.one_step import (
+    BOTH,
+    NEEDS,
+    by_start,
+    elastic,
+    rate_steps,
+    step_notes,
+)
 from streamlab.lab.figures.stretch.shared import facts
 from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after, scale
 from streamlab.lab.figures.stretch.systems import OPERATOR_10
@@ -17,18 +24,18 @@ from streamlab.results.stats.estimates import Middle
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    found = elastic(options, runs)
+    trials = elastic(options, runs)
     posed: list[Posed] = []
     panels = []
     for direction in BOTH:
-        afters = _afters(found, direction)
+        afters = _afters(trials, direction)
         published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
         for start, values in afters.items():
             expected = expected_after(direction, start)
             fact = published.get(start)
             sign = 1 if direction == PROVISION else -1
-            got, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
-            mine = [s for s in found if (s.direction, s.start) == (direction, start)]
+            after, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
+            same_start = [s for s in trials if (s.direction, s.start) == (direction, start)]
             posed.append(
                 PublishedClaim(
                     text=f"{direction} from {start}: instances after it",
@@ -36,8 +43,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     source=fact.source if fact else "section 8.4",
                 )
                 .of(OPERATOR_10)
-                .given(cores(options, max(start, expected)), rate_steps(mine))
-                .near(got, expected, expected, 0.0)
+                .given(cores(options, max(start, expected)), rate_steps(same_start))
+                .near(after, expected, expected, 0.0)
             )
             posed.append(
                 PublishedClaim(
@@ -46,19 +53,19 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     source="section 8.4",
                 )
                 .of(OPERATOR_10)
-                .given(cores(options, start), rate_steps(mine))
+                .given(cores(options, start), rate_steps(same_start))
                 .at_least(more, 1, kind=SHAPE)
             )
-        left = [n for n in published if n not in afters]
-        if left:
+        missing = [n for n in published if n not in afters]
+        if missing:
             posed.append(
                 PublishedClaim(
-                    text=f"{direction} from {', '.join(map(str, left))}",
-                    published=", ".join(f"{published[n].low:g}" for n in left),
+                    text=f"{direction} from {', '.join(map(str, missing))}",
+                    published=", ".join(f"{published[n].low:g}" for n in missing),
                     source="table IV",
                 )
                 .of(OPERATOR_10)
-                .given(cores(options, min(left)), sweep_points("trials with such starts", 0, 1))
+                .given(cores(options, min(missing)), sweep_points("trials with such starts", 0, 1))
                 .near(None, 1, 1, 0.0)
             )
         panels.append(
@@ -82,20 +89,24 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 empty="no reconfiguration was measured",
             )
         )
-    told = said(options, runs)
+    figure_notes = step_notes(options, runs)
     return Outcome(
         claims=judge(posed),
-        notes=told,
-        numbers={d: {str(n): v for n, v in _afters(found, d).items()} for d in BOTH},
+        notes=figure_notes,
+        numbers={d: {str(n): v for n, v in _afters(trials, d).items()} for d in BOTH},
         draw=lambda: draw(
-            Layout(title="STRETCH, table IV: instances before and after", rows=[panels], notes=told)
+            Layout(
+                title="STRETCH, table IV: instances before and after",
+                rows=[panels],
+                notes=figure_notes,
+            )
         ),
     )
 
 
-def _afters(found: Sequence[Step], direction: str) -> dict[int, list[int]]:
+def _afters(trials: Sequence[Step], direction: str) -> dict[int, list[int]]:
     by_number: dict[int, list[int]] = {}
-    for step in found:
+    for step in trials:
         if step.direction == direction:
             by_number.setdefault(step.start, []).append(
                 step.start if step.after is None else step.after

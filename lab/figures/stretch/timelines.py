@@ -1,4 +1,4 @@
-"""What figures 10 to 13 and 16 to 18 share: trials over time, one panel below the other."""
+"""Selects and draws trials over time for figures 10 to 13 and 16 to 19: panels below each other."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -13,29 +13,35 @@ from streamlab.results.query import by_cell
 from streamlab.results.schema import VERIFIED
 from streamlab.results.stats.estimates import Estimate
 
-NO_SERIES = "there is no verified trial with a series"
+NO_SERIES = "no verified trial has a series"
 
 
 def timelines(runs: Runs, labels: Sequence[str]) -> dict[str, list[ElasticTimeline]]:
-    """Return the verified trials of each label that have a series; the first one is drawn."""
-    found: dict[str, list[ElasticTimeline]] = {}
+    """Return the verified trials with a series, by label; figures draw the first one."""
+    by_label: dict[str, list[ElasticTimeline]] = {}
     for cell in by_cell(runs[-1].rows):
         if cell.status not in VERIFIED or cell.label is None or cell.label not in labels:
             continue
         for row in cell.rows:
             timeline = read_timeline(runs[-1], row)
             if timeline is not None:
-                found.setdefault(cell.label, []).append(timeline)
-    return found
+                by_label.setdefault(cell.label, []).append(timeline)
+    return by_label
 
 
 def each(
-    found: Iterable[ElasticTimeline],
+    trials: Iterable[ElasticTimeline],
     value: Callable[[ElasticTimeline], float | None],
     kind: Callable[[tuple[float, ...]], Estimate],
 ) -> Estimate | None:
-    """Return the estimate of what `value` takes from trials; None where none of them has it."""
-    values = tuple(known for timeline in found if (known := value(timeline)) is not None)
+    """Estimate a value over trials; None if no trial has it.
+
+    Args:
+        trials: the trials.
+        value: returns the value of a trial.
+        kind: makes the estimate from the values.
+    """
+    values = tuple(x for timeline in trials if (x := value(timeline)) is not None)
     return kind(values) if values else None
 
 
@@ -61,9 +67,9 @@ def line(
     colour: int = 0,
     style: str = "plain",
 ) -> Line:
-    """Return values of a timeline as a line without marks; `steps` for what is counted."""
-    found = binned(timeline.t_s, values, last=style == "steps")
-    return Line(name=name, points=[Point(t, v, v, v) for t, v in found], colour=colour, style=style)
+    """Return values of a timeline as a line without marks; style `steps` is for counts."""
+    bins = binned(timeline.t_s, values, last=style == "steps")
+    return Line(name=name, points=[Point(t, v, v, v) for t, v in bins], colour=colour, style=style)
 
 
 def panels(
@@ -78,19 +84,19 @@ def panels(
     """Return rate, instances, throughput with the capacity of the instances, and latency.
 
     Args:
-        timeline: of the trial.
-        title: of the column.
-        per_instance: comparisons a second that one instance can do; None: no band.
+        timeline: the trial over time.
+        title: title of the column.
+        per_instance: highest comparisons a second of one instance; None: no band.
         marks_ms: published latencies.
-        shades: in all panels.
-        phases: what was to be offered, drawn beside what was.
+        shades: shaded ranges of all panels.
+        phases: the planned rates, drawn along with the offered ones.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:
         throughput.insert(0, _capacity(timeline, per_instance))
     rates = [line(timeline, timeline.offered_eps)]
     if phases:
-        rates.insert(0, _asked_for(phases))
+        rates.insert(0, _planned_rates(phases))
     return [
         Panel(title=title, y_label="(a) input rate, tuples/s", lines=rates, shades=shades),
         Panel(
@@ -106,7 +112,7 @@ def panels(
             y_label="(c) comparisons/s",
             lines=throughput,
             shades=shades,
-            empty="comparisons were not counted",
+            empty="the engine counted no comparisons",
         ),
         Panel(
             title="",
@@ -122,7 +128,7 @@ def panels(
 
 
 def side_by_side(columns: Sequence[Sequence[Panel]], empty: str = NO_SERIES) -> list[list[Panel]]:
-    """Return columns of panels as rows; without any, one panel that says why it is `empty`."""
+    """Transpose columns of panels to rows; without columns, return one panel with the text `empty`."""
     if not columns:
         return [[Panel(title="", y_label="", empty=empty)]]
     return [list(row) for row in zip(*columns, strict=True)]
@@ -152,8 +158,8 @@ def _capacity(timeline: ElasticTimeline, per_instance: float) -> Line:
     return Line(name="70 to 80 % of capacity", points=band, colour=4, style="band", band=True)
 
 
-def _asked_for(phases: Sequence[Phase]) -> Line:
+def _planned_rates(phases: Sequence[Phase]) -> Line:
     begins = np.cumsum([0.0, *(phase.length_s for phase in phases)]).tolist()
     rates = [phase.rate_eps for phase in phases]
     points = [Point(t, v, v, v) for t, v in zip(begins, [*rates, rates[-1]], strict=True)]
-    return Line(name="asked for", points=points, colour=3, style="steps")
+    return Line(name="planned", points=points, colour=3, style="steps")

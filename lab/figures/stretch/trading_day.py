@@ -1,4 +1,4 @@
-"""Figure 13 of STRETCH: a trading day's bursts on a self-join that looks for hedges."""
+"""Reproduces figure 13 of STRETCH: a trading day's bursts on a self-join that finds hedges."""
 
 from math import ceil
 
@@ -17,7 +17,7 @@ from streamlab.lab.figures.stretch.timelines import each, panels, part, side_by_
 from streamlab.lab.figures.timeline import ElasticTimeline, longest_above, mean
 from streamlab.lab.figures.verdict import SHAPE
 from streamlab.reports.figures.paper import Layout, Mark, Panel, draw
-from streamlab.results.stats.estimates import Level, one
+from streamlab.results.stats.estimates import Level, cell_median
 
 DAY_S, WS_MS = 21_600, 30_000
 MEAN_EPS = 100
@@ -25,7 +25,8 @@ LABEL = "day"
 _ZOOM_S = 60.0
 """Width of the zoomed-in view around the peak, at full length."""
 _ROOM = 4
-"""The generator needs so many times the peak's trades in the day, and the mean below the peak."""
+"""The generator needs a day of at least this many times the peak's trades, and a mean of at most the
+peak divided by this."""
 
 
 def scale(options: Options) -> float:
@@ -74,7 +75,7 @@ def _plan(options: Options, runs: Runs) -> Plan:
                     "speed_up": 1.0,
                     "tick_ns": 1e6,
                     "warm_up_s": warm_up_s,
-                    # The last trade may come a little before the day's end.
+                    # The last trade may be shortly before the day's end.
                     "window_s": seconds * 0.98 - warm_up_s,
                 }
             ],
@@ -84,24 +85,24 @@ def _plan(options: Options, runs: Runs) -> Plan:
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share = scale(options)
-    found = timelines(runs, [LABEL]).get(LABEL, [])
+    trials = timelines(runs, [LABEL]).get(LABEL, [])
     peak, in_peak, of_day = (
         facts().one(figure="13", quantity=q)
         for q in ("peak", "mean in the peak", "mean of the day")
     )
-    views = [_zoom(timeline, share) for timeline in found]
-    # What the figure shows is an operator that grows and shrinks with the day.
+    views = [_zoom(timeline, share) for timeline in trials]
+    # The figure shows an operator that grows and shrinks with the day.
     elastic = (
-        sweep_points("verified trials with a series", len(found), 1),
+        sweep_points("verified trials with a series", len(trials), 1),
         several_workers(options),
-        reconfigurations(found),
+        reconfigurations(trials),
     )
     posed = (
         asked("trades in the peak second", peak)
         .of(HEDGES)
         .given(*elastic)
         .near(
-            each(found, lambda timeline: _peak_eps(timeline) / 2, Level),
+            each(trials, lambda timeline: _peak_eps(timeline) / 2, Level),
             peak.low,
             peak.high,
             0.1,
@@ -114,21 +115,25 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
         .of(HEDGES)
         .given(*elastic)
-        .at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
+        .at_least(each(trials, _at_fewest, Level), 0.5, kind=SHAPE),
         asked("mean latency around the peak, at most", in_peak)
         .of(HEDGES)
         .given(*elastic)
         .at_most(
-            each(views, lambda timeline: mean(timeline.latency_ms), one), in_peak.high * 1.5, "ms"
+            each(views, lambda timeline: mean(timeline.latency_ms), cell_median),
+            in_peak.high * 1.5,
+            "ms",
         ),
         asked("mean latency of the day, at most", of_day)
         .of(HEDGES)
         .given(*elastic)
         .at_most(
-            each(found, lambda timeline: mean(timeline.latency_ms), one), of_day.high * 1.5, "ms"
+            each(trials, lambda timeline: mean(timeline.latency_ms), cell_median),
+            of_day.high * 1.5,
+            "ms",
         ),
     )
-    told = notes(
+    figure_notes = notes(
         options,
         share,
         runs,
@@ -138,17 +143,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         LAG_NOTE,
     )
     columns: list[list[Panel]] = []
-    if found:
+    if trials:
         day = Mark(name="mean of the day", low=of_day.low, high=of_day.high)
         near = Mark(name="mean around the peak", low=in_peak.low, high=in_peak.high, colour=1)
         columns = [
-            panels(found[0], title="the day", per_instance=None, marks_ms=[day]),
+            panels(trials[0], title="the day", per_instance=None, marks_ms=[day]),
             panels(views[0], title="around the peak", per_instance=None, marks_ms=[near]),
         ]
         columns[0][0] = _with_peak(columns[0][0], peak.low)
     return Outcome(
         claims=judge(posed),
-        notes=told,
+        notes=figure_notes,
         numbers={
             "trials": [
                 {
@@ -157,14 +162,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     "seconds_above_peak_mean": longest_above(timeline.latency_ms, in_peak.high),
                     "reconfigurations": len(timeline.changes),
                 }
-                for timeline in found
+                for timeline in trials
             ]
         },
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 13: a trading day",
                 rows=side_by_side(columns),
-                notes=told,
+                notes=figure_notes,
                 height_in=1.1,
                 width_in=3.8,
             )
@@ -173,7 +178,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _with_peak(panel: Panel, peak_eps: float) -> Panel:
-    # Both sides of the self-join are offered: twice the rate of the day's trades.
+    # The load feeds both sides of the self-join: twice the rate of the day's trades.
     return Panel(
         title=panel.title,
         y_label=panel.y_label,

@@ -1,4 +1,4 @@
-"""The figures of Viper: communication-layer determinism and scaling (section 4)."""
+"""Reproduces figures of Viper: communication-layer determinism and scaling (section 4)."""
 
 from streamlab.lab.figures.viper.determinism import FIGURES
 from streamlab.lab.figures.viper.grid import facts

@@ -1,8 +1,8 @@
-"""Figures 4a and 4b of Viper: determinism by operators (OL) against determinism by channels (CL).
+"""Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
 
-Both as the paper publishes them, by which it is judged, and in this lab's own forms beside. Every
-number of injectors by every number of operator instances, as fast as it goes. With one of each
-there is nothing to merge, and both layers are the same graph.
+Both run as the paper publishes them, which the claims judge, and in this lab's own forms, which are
+only drawn. Every number of injectors is combined with every number of operator instances, at full
+speed. With one of each nothing is merged, and both layers are the same graph.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,8 @@ from streamlab.lab.figures.viper.grid import (
     OWN_OL,
     POS_REP,
     Energy,
-    Found,
     Grid,
+    Quantity,
     Question,
     degrees,
     energy_of,
@@ -83,10 +83,10 @@ def _plan(question: Question, options: Options, runs: Runs) -> Plan:
                     options,
                     workers=list(degrees(options)),
                     batch=[1],  # the paper hands over single tuples
-                    options=dict(chosen),
+                    options=dict(form_options),
                     label=label(layer),
                 )
-                for layer, chosen in FORMS.items()
+                for layer, form_options in FORMS.items()
             ],
         }
     )
@@ -94,10 +94,10 @@ def _plan(question: Question, options: Options, runs: Runs) -> Plan:
 
 def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
     energy, grid = energy_of(runs), grid_of(question, options, runs)
-    mentioned = _notes(question, options, runs, energy, grid)
+    figure_notes = _notes(question, options, runs, energy, grid)
     return Outcome(
         claims=judge(claims_of(question, options, runs, energy, grid)),
-        notes=mentioned,
+        notes=figure_notes,
         numbers={
             f"{OPERATORS if layer == OL else layer}, {injectors} injectors": numbers(
                 throughput_eps=grid.rate[layer, injectors],
@@ -112,7 +112,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
             Layout(
                 title=f"Viper, figure {question.number}: {question.operator}",
                 rows=_rows(question, options, energy, grid),
-                notes=mentioned,
+                notes=figure_notes,
                 height_in=1.6,
                 width_in=2.7,
             )
@@ -125,11 +125,11 @@ def _notes(
 ) -> tuple[str, ...]:
     counts = {
         layer: [
-            found.value
-            for (of, _), s in grid.threads.items()
-            if of == layer
+            threads_.value
+            for (name, _), s in grid.threads.items()
+            if name == layer
             for n in s.workers(degrees(options))
-            if (found := s.at(n)) is not None
+            if (threads_ := s.at(n)) is not None
         ]
         for layer in FORMS
     }
@@ -149,7 +149,7 @@ def _notes(
         "An injector, an instance, a sink and a merge-sorting operator are a thread each"
         + (f": {threads} threads" if threads else "")
         + ("; everywhere more than the cores." if fewest > options.cores else "."),
-        "Published forms deal records in turn, which leaves ties in any order; own ones by time.",
+        "Published forms deal records in turn, so ties are in any order; own forms deal by time.",
         f"{_events(options):,} records at full speed, handed over one by one, as in the paper. "
         "Latency is from an injector to a sink, mostly time in full channels.",
         *(() if energy.measured else (f"Energy: {NO_COUNTER}.",)),
@@ -159,14 +159,14 @@ def _notes(
 
 
 def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> list[list[Panel]]:
-    quantities: list[tuple[str, str, Found, bool, Callable[[float], str] | None]] = [
+    quantities: list[tuple[str, str, Quantity, bool, Callable[[float], str] | None]] = [
         ("throughput", "tuples/s", grid.rate, False, None),
         ("latency", "latency p50, ms", grid.late, True, plain),
         ("power", energy.y_label, grid.energy, False, plain),
         ("", "context switches per million tuples", grid.switches, True, None),
     ]
     rows = []
-    for quantity, y_label, found, is_log, write in quantities:
+    for quantity, y_label, measured, is_log, write in quantities:
         marks = {layer: _marks(question, layer, quantity, energy) for layer in FORMS}
         rows.append(
             [
@@ -174,12 +174,12 @@ def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> l
                     title=_TITLES[layer] if quantity == "throughput" else "",
                     y_label=y_label,
                     x_label="operator instances",
-                    lines=_lines(options, layer, found),
+                    lines=_lines(options, layer, measured),
                     marks=marks[layer],
                     words=_words(question, layer, quantity),
                     log_y=is_log,
                     ticks=degrees(options),
-                    span=_span(found, [mark for each in marks.values() for mark in each]),
+                    span=_span(measured, [mark for each in marks.values() for mark in each]),
                     write=write,
                 )
                 for layer in FORMS
@@ -188,13 +188,13 @@ def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> l
     return rows
 
 
-def _lines(options: Options, layer: str, found: Found) -> list[Line]:
+def _lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
     return [
         Line(
             name=number_of(injectors, "injector"),
             points=[
                 replace(point, open=point.open or injectors > options.cores)
-                for point in points(found[layer, injectors], options)
+                for point in points(quantity[layer, injectors], options)
             ],
             colour=place,
         )
@@ -202,11 +202,11 @@ def _lines(options: Options, layer: str, found: Found) -> list[Line]:
     ]
 
 
-def _span(found: Found, marks: list[Mark]) -> list[float]:
-    """Return what both columns have room for, so that they can be compared."""
+def _span(quantity: Quantity, marks: list[Mark]) -> list[float]:
+    """Return the values that all columns must have room for, so that they are comparable."""
     drawn = [
         value
-        for each in found.values()
+        for each in quantity.values()
         for spreads in each.by_workers.values()
         for spread in spreads
         for value in (spread.low, spread.high)
@@ -216,7 +216,7 @@ def _span(found: Found, marks: list[Mark]) -> list[float]:
 
 
 def _words(question: Question, layer: str, quantity: str) -> list[str]:
-    """Return what is published of both layers at once."""
+    """Return the published numbers about both layers, as texts for a panel."""
     if (layer, quantity) != (CL, "throughput"):
         return []
     most = facts().one(figure=question.number, series="CL/OL", quantity="throughput at its most")

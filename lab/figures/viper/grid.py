@@ -1,4 +1,4 @@
-"""What figures 4a and 4b of Viper are made of: every injectors by every instances, in numbers."""
+"""Reads the numbers of figures 4a and 4b of Viper: all injectors by all instances."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,29 +17,29 @@ FORMS: Mapping[str, Mapping[str, str]] = {
     OWN_CL: {"determinism": "communication"},
     OWN_OL: {"determinism": "operator"},
 }
-"""Options by layer: as the paper publishes both, by which the figures are judged; and this lab's
-own, which are drawn beside them."""
+"""Options by layer: the paper's published forms, which the claims judge, and this lab's own forms,
+which are only drawn."""
 DEGREES = (1, 2, 4, 6)
-"""Of injectors and of instances, in the paper."""
+"""The paper's numbers of injectors and of instances."""
 QUICK_DEGREES = (1, 2, 4)
-NO_COUNTER = "no energy counter can be read here; CPU time a tuple stands for it"
+NO_COUNTER = "no energy counter can be read here; CPU time a tuple replaces it"
 RATE = column("throughput_eps")
 LATENCY = column("latency_p50_ns", 1e-6)
 SWITCHES = counter("switches_per_mtuple")
 THREADS = counter("threads")
 
-Found = Mapping[tuple[str, int], Series]
+Quantity = Mapping[tuple[str, int], Series]
 """A quantity against instances, by layer and number of injectors."""
 
 
 def label(layer: str) -> str:
-    """Return what the cells of a layer are called in the matrix."""
+    """Return the label of a layer's cells in the matrix."""
     return "-".join(reversed(layer.lower().split(", ")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What sets figures 4a and 4b apart."""
+    """The differences between figures 4a and 4b."""
 
     number: str
     workload: str
@@ -49,7 +49,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """What is drawn as energy: power where a counter was read, else CPU time a tuple."""
+    """The quantity drawn as energy: power if a counter was read, else CPU time a tuple."""
 
     measured: bool
     name: str
@@ -59,13 +59,13 @@ class Energy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """All that was measured for a figure."""
+    """All measured quantities of a figure."""
 
-    rate: Found
-    late: Found
-    energy: Found
-    switches: Found
-    threads: Found
+    rate: Quantity
+    late: Quantity
+    energy: Quantity
+    switches: Quantity
+    threads: Quantity
 
 
 POS_REP = Question(
@@ -83,19 +83,19 @@ NEW_SEG = Question(
 
 
 def facts() -> Facts:
-    """Return what the paper published."""
+    """Return the paper's published numbers."""
     return published("viper")
 
 
 def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of injectors, and of instances: the paper's unless chosen."""
+    """Return the numbers of injectors and of instances: the chosen ones or the paper's."""
     if options.workers is not None:
         return options.instances
     return QUICK_DEGREES if options.quick else DEGREES
 
 
 def energy_of(runs: Runs) -> Energy:
-    """Return what stands for energy: of a run whose machine has no counter, CPU time."""
+    """Return the quantity for energy: CPU time if the run's machine has no counter."""
     if any(row["power_w"] is not None for row in runs[0].rows):
         return Energy(
             measured=True, name="power", y_label="power (RAPL), W", value=column("power_w")
@@ -109,9 +109,9 @@ def energy_of(runs: Runs) -> Energy:
 
 
 def grid_of(question: Question, options: Options, runs: Runs) -> Grid:
-    """Return all numbers of a run."""
+    """Return all quantities of a run."""
 
-    def found(value: Value) -> Found:
+    def quantity(value: Value) -> Quantity:
         return {
             (layer, injectors): series(
                 runs[0],
@@ -125,9 +125,9 @@ def grid_of(question: Question, options: Options, runs: Runs) -> Grid:
         }
 
     return Grid(
-        rate=found(RATE),
-        late=found(LATENCY),
-        energy=found(energy_of(runs).value),
-        switches=found(SWITCHES),
-        threads=found(THREADS),
+        rate=quantity(RATE),
+        late=quantity(LATENCY),
+        energy=quantity(energy_of(runs).value),
+        switches=quantity(SWITCHES),
+        threads=quantity(THREADS),
     )

@@ -1,4 +1,4 @@
-"""Whose systems the claims of Viper are about."""
+"""Defines the systems in the claims of Viper."""
 
 from streamlab.lab.figures.systems import System
 from streamlab.lab.figures.viper.grid import CL, FORMS, LAYERS

@@ -15,7 +15,7 @@ BROKEN = {
     "none": ("", "have no FIGURES"),
     "strange": (MADE.format(paper="other"), "have the id 'other:1', which must begin with strange"),
     "factless": (MADE.format(paper="factless").split("def")[0], "have no function facts()"),
-    "viper": (MADE.format(paper="viper"), "have the name of a paper of the lab's"),
+    "viper": (MADE.format(paper="viper"), "have the name of a built-in paper"),
 }
 
 
@@ -25,7 +25,7 @@ def announce(folder, monkeypatch, paper, code):
     info = folder / f"{module}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[streamlab.lab.figures]\n{paper} = {module}\n")
+    (info / "entry_points.txt").write_text(f"[lab.figures]\n{paper} = {module}\n")
     monkeypatch.syspath_prepend(str(folder))
 
 

@@ -9,12 +9,12 @@ from streamlab.lab.figures.judge import (
     MOST_REPETITIONS,
     PublishedClaim,
     judge,
-    repetitions_to_tell,
+    repetitions_needed,
     side,
 )
 from streamlab.lab.figures.preconditions import Need, shortfalls
 from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED, SHAPE, VALUE
-from streamlab.results.stats.estimates import Level, one, ratio
+from streamlab.results.stats.estimates import Level, cell_median, ratio
 
 asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
 blocked = asked.given(Need(what="cores", count=2, least=12))
@@ -24,7 +24,7 @@ UP = math.inf
 
 def steady(value, times=6):
     """An estimate without noise: its interval is one number."""
-    return one([value] * times)
+    return cell_median([value] * times)
 
 
 def judged(posed):
@@ -62,7 +62,7 @@ def test_a_published_ratio_has_two_bounds():
     """1.8 was met where 1.10 to 1.15 is published."""
     ratio_claim = replace(asked, relation="ratio")
     for pose in (ratio_claim.at_least, ratio_claim.at_most):
-        with pytest.raises(ValueError, match=r"pose it with near\(\)"):
+        with pytest.raises(ValueError, match=r"use near\(\)"):
             pose(steady(1.8), 1.1)
     assert judged(ratio_claim.near(steady(1.8), 1.1, 1.15, 0.03)).outcome == MISSED
     assert judged(ratio_claim.shape(steady(1.8), 1.0, UP)).outcome == MET  # who is faster
@@ -72,7 +72,7 @@ def test_a_published_ratio_has_two_bounds():
 def test_without_a_number_nothing_is_judged(measured):
     found = judged(asked.at_most(measured, 1.0))
     assert (found.outcome, found.measured) == (NOT_JUDGED, "")
-    assert found.reason == "there is no verified number for it"
+    assert found.reason == "it has no verified number"
 
 
 def test_what_is_blocked_is_not_judged_however_good_the_number_is():
@@ -97,20 +97,22 @@ def test_a_claim_is_decided_when_its_whole_interval_is_on_one_side(ends, outcome
 
 
 def test_one_trial_is_drawn_and_not_judged():
-    found = judged(asked.shape(one([1.3]), 1.0, UP, "x"))
+    found = judged(asked.shape(cell_median([1.3]), 1.0, UP, "x"))
     assert (found.outcome, found.indicates, found.repetitions) == (NOT_JUDGED, NOT_JUDGED, 1)
     assert (found.reason, found.measured) == ("one trial: drawn, not judged", "1.3 x")
 
 
 def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
-    found = judged(asked.shape(one([1.3, 1.4]), 1.0, UP, "x"))
+    found = judged(asked.shape(cell_median([1.3, 1.4]), 1.0, UP, "x"))
     assert (found.outcome, found.indicates, found.repetitions) == (INCONCLUSIVE, MET, 2)
     assert (found.low, found.high) == (None, None)
-    assert found.reason.startswith("at least 1 x; 2 repetitions: no interval; 3 give a first one")
+    assert found.reason.startswith(
+        "at least 1 x; 2 repetitions: no interval; an interval needs at least 3"
+    )
 
 
 def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
-    (found,) = judge([asked.shape(one([1.3]), 1.0, UP, "x")], fewest=1)
+    (found,) = judge([asked.shape(cell_median([1.3]), 1.0, UP, "x")], fewest=1)
     assert found.indicates == MET
 
 
@@ -132,24 +134,24 @@ def test_a_ratio_with_an_upper_bound_alone_is_not_said_to_be_at_least_0():
 
 
 def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_tell():
-    noisy = one([0.9, 1.3, 1.0, 1.2, 1.1])
+    noisy = cell_median([0.9, 1.3, 1.0, 1.2, 1.1])
     found = judged(asked.shape(noisy, 1.0, UP, "x"))
     assert found.outcome == INCONCLUSIVE
     assert found.low < 1 < found.high
-    wanted = repetitions_to_tell(noisy, (1.0, UP), 0.025)
-    assert f"; about {wanted} repetitions would tell" in found.reason
+    wanted = repetitions_needed(noisy, (1.0, UP), 0.025)
+    assert f"; about {wanted} repetitions would decide" in found.reason
     assert f"interval of 5 repetitions from {found.low:.3g} x to {found.high:.3g} x" in found.reason
-    again = one([0.9, 1.3, 1.0, 1.2, 1.1] * (wanted // 5 + 1))
+    again = cell_median([0.9, 1.3, 1.0, 1.2, 1.1] * (wanted // 5 + 1))
     assert judged(asked.shape(again, 1.0, UP, "x")).outcome == MET
 
 
 def test_what_lies_on_its_bound_is_never_told():
-    found = judged(asked.shape(one([0.9, 1.0, 1.111, 0.95, 1.053]), 1.0, UP))
-    assert f"not even {MOST_REPETITIONS} repetitions would tell" in found.reason
+    found = judged(asked.shape(cell_median([0.9, 1.0, 1.111, 0.95, 1.053]), 1.0, UP))
+    assert f"even {MOST_REPETITIONS} repetitions would not decide" in found.reason
 
 
 def test_the_more_claims_a_figure_has_the_wider_is_each_interval():
-    posed = asked.shape(one([0.9, 1.3, 1.0, 1.2, 1.1]), 0.5, UP)
+    posed = asked.shape(cell_median([0.9, 1.3, 1.0, 1.2, 1.1]), 0.5, UP)
     alone, among = judge([posed])[0], judge([posed] * 10)[0]
     assert among.low < alone.low < alone.high < among.high
     # A claim that cannot be judged takes no share.

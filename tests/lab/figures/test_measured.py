@@ -24,7 +24,7 @@ def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row)
     )
     (said,) = machine([run])
     assert said == (
-        "Load average before a trial, its predecessors included: 0.2 to 3.1; cores 38 to 250 ns "
+        "Load average before a trial, including earlier trials: 0.2 to 3.1; cores 38 to 250 ns "
         "apart; load average 3.10 on "
         "2 cores (1 of 2 trials)."
     )
@@ -42,5 +42,5 @@ def test_cells_without_a_number_for_the_same_reason_have_one_sentence(make_run, 
         + [row("event_window", "multicore/dgs", 2, rate=0.0, status="crash", reason="a fault")]
     )
     many, alone = troubles([run])
-    assert "/w1/b64 has no number: unsupported: flink has no environment; nor have 2" in many
+    assert "/w1/b64 has no number: unsupported: flink has no environment; likewise 2" in many
     assert alone.endswith("/w2/b64 has no number: crash: a fault")

@@ -22,7 +22,7 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from streamlab.results.stats.estimates import one, ratio
+from streamlab.results.stats.estimates import cell_median, ratio
 from tests.lab.figures.test_ordered import AS_PUBLISHED, LATE, pace, trials
 from tests.lab.figures.test_stretch import joins
 from tests.results.stats.noise import factors
@@ -51,9 +51,11 @@ def outcomes(rng, pose, truth, cv, n, draws=DRAWS):
     """The outcomes of a claim on a quotient of two cells, and on one cell."""
     found = []
     for above, below in factors(rng, cv, (draws, 2, n)).tolist():
-        quotient = ratio(one(above, truth), one(below))
+        quotient = ratio(cell_median(above, truth), cell_median(below))
         found += [
-            claim.outcome for m in (quotient, one(above, truth)) for claim in judge([pose(m)])
+            claim.outcome
+            for m in (quotient, cell_median(above, truth))
+            for claim in judge([pose(m)])
         ]
     return found
 

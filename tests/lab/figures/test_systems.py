@@ -10,7 +10,7 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.record import as_markdown, claim_line
 from streamlab.lab.figures.registry import PAPERS, figures
-from streamlab.lab.figures.systems import System, absent, hollow, named
+from streamlab.lab.figures.systems import System, absent, describe_systems, hollow
 from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
 from streamlab.results.stats.estimates import Level
 from tests.lab.figures.hollow import hollow_claims
@@ -134,9 +134,9 @@ def test_flink_and_storm_are_absent_where_this_labs_code_stood_for_them(
 
 
 def test_a_system_of_an_engine_is_run_by_no_other():
-    with pytest.raises(ValueError, match=r"is a system on flink, and a/b is not"):
+    with pytest.raises(ValueError, match=r"is a system on flink, but a/b is not"):
         replace(ONE, engine="flink")
-    with pytest.raises(ValueError, match="nothing stands in for it"):
+    with pytest.raises(ValueError, match="it needs no stand-in"):
         replace(ONE, stand_in="merge operators")
     assert replace(ONE, engine="flink", variant="flink/automatic").engine == "flink"
 
@@ -150,15 +150,15 @@ def test_two_names_of_one_algorithm_compare_nothing():
 
 def test_a_claim_that_does_not_say_whose_it_is_is_refused():
     (claim,) = judge([CLAIM.at_least(Level((2.0, 2.0, 2.0)), 1.0)])
-    assert ".between(one, other)" in hollow(claim.text, claim.system, claim.opponent)
+    assert ".between(system, opponent)" in hollow(claim.text, claim.system, claim.opponent)
 
 
 def test_a_system_either_runs_here_or_is_absent():
-    with pytest.raises(ValueError, match="one of the two"):
+    with pytest.raises(ValueError, match="exactly one of them"):
         replace(ONE, absent="and yet it runs")
-    with pytest.raises(ValueError, match="one of the two"):
+    with pytest.raises(ValueError, match="exactly one of them"):
         replace(ONE, variant="")
-    with pytest.raises(ValueError, match="lacks one"):
+    with pytest.raises(ValueError, match="lacks a name"):
         replace(ONE, algorithm="")
 
 
@@ -195,7 +195,7 @@ def test_an_absent_opponent_says_more_than_a_lack_of_cores():
 
 def test_the_record_names_both_sides_and_notes_say_what_they_are():
     (claim,) = judge([CLAIM.between(ONE, MISSING).at_least(None, 1.0)])
-    notes = named([(claim.system, claim.opponent), (ONE, None)])
+    notes = describe_systems([(claim.system, claim.opponent), (ONE, None)])
     assert notes == (
         "CL: ordered channels (paper, section 3).",
         "OL: queues in turn (paper, in Storm); absent: nobody built it; measured in its place, and "

@@ -25,7 +25,7 @@ from streamlab.lab.figures.verdict import (
     Claim,
     conclude,
 )
-from streamlab.results.stats.estimates import one
+from streamlab.results.stats.estimates import cell_median
 
 
 def claim(kind, outcome, indicates=None):
@@ -136,7 +136,7 @@ def test_a_quick_run_that_has_no_number_indicates_nothing(outcome):
 @pytest.mark.parametrize("value", [0.5, 1.5])
 def test_one_trial_neither_reproduces_nor_contradicts(quick, value):
     claims = judge(
-        [PublishedClaim(text="t", published="p", source="s").shape(one([value]), 1.0, 2.0)]
+        [PublishedClaim(text="t", published="p", source="s").shape(cell_median([value]), 1.0, 2.0)]
     )
     found = conclude(claims, quick=quick)
     assert (found.verdict, found.indicates, found.text) == (NOT_JUDGED, NOT_JUDGED, ONE_TRIAL)
@@ -146,7 +146,7 @@ def test_the_reason_names_what_was_missed_and_what_cannot_be_compared():
     wrong, left = judge(
         [
             PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1").near(
-                one([5.0, 5.0, 5.0]), 2.37, 2.37, 0.2, "x"
+                cell_median([5.0, 5.0, 5.0]), 2.37, 2.37, 0.2, "x"
             ),
             PublishedClaim(text="t", published="p", source="s")
             .given(Need(what="cores", count=2, least=12))

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
-from streamlab.results.store import finished, read_meta, read_run
+from streamlab.results.store import read_meta, read_run, read_trials
 from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.isolate.podman import SOURCE, podman
 from tests.lab.runner.published import publish
@@ -122,11 +122,11 @@ def trials_of(folder: Path) -> list[str]:
 
 def assert_resume_repeats_nothing(run_dir: Path) -> None:
     """Resume a complete run: every row and every log is as it was."""
-    rows, begun = finished(run_dir), attempts(run_dir)
+    rows, begun = read_trials(run_dir), attempts(run_dir)
     code, found, err = run_lab("--resume", run_dir)
     assert found == run_dir, err
     assert code == EXIT_ENGINE_FAILURE
-    assert finished(run_dir) == rows
+    assert read_trials(run_dir) == rows
     assert attempts(run_dir) == begun
 
 
@@ -309,7 +309,7 @@ def test_full_disk_stops_the_run_and_room_lets_it_be_completed(matrix, tmp_path)
     assert code == EXIT_USER_ERROR, err
     assert "No space left on device" in err and "--resume" in err
     assert "Traceback" not in err
-    before = finished(kept / "full")
+    before = read_trials(kept / "full")
     assert 2 <= len(before) < 4
     assert {row["status"] for row in before.values()} == {"ok"}
     assert not read_meta(kept / "full")["complete"]
@@ -318,7 +318,7 @@ def test_full_disk_stops_the_run_and_room_lets_it_be_completed(matrix, tmp_path)
     run = read_run(kept / "resumed")
     assert [row["status"] for row in run.rows] == ["ok"] * 4
     assert run.meta["complete"]
-    after = finished(kept / "resumed")
+    after = read_trials(kept / "resumed")
     assert {name: after[name] for name in before} == before
     begun = attempts(kept / "resumed")
     assert {begun[name] for name in before} == {1}
@@ -360,12 +360,12 @@ def assert_nothing_left(left: Callable[[], list[str]]) -> None:
 
 def assert_resume_completes(run_dir: Path, trials: int) -> None:
     """Resume a run that was killed in the second of three trials."""
-    before = finished(run_dir)
+    before = read_trials(run_dir)
     assert len(before) == 1
     assert not read_meta(run_dir)["complete"]
     code, found, err = run_lab("--resume", run_dir)
     assert (code, found) == (EXIT_OK, run_dir), err
-    after = finished(run_dir)
+    after = read_trials(run_dir)
     assert len(after) == trials
     assert {name: after[name] for name in before} == before
     assert sorted(attempts(run_dir).values()) == [1, 1, 2]
@@ -440,7 +440,7 @@ def test_a_signal_at_any_moment_ends_the_run_and_leaves_nothing(matrix, tmp_path
     assert f"lab run --resume {run_dir}" in err and out.splitlines()[-1] == str(run_dir)
     assert not read_meta(run_dir)["complete"]
     assert read_meta(run_dir)["sessions"][-1]["interrupted"]
-    finished(run_dir)  # every record is whole
+    read_trials(run_dir)  # every record is whole
 
 
 def passes(process: Popen, seconds: float) -> bool:

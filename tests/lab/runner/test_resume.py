@@ -13,7 +13,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.runner import trials
-from streamlab.results.store import finished, read_meta, read_run, write_meta
+from streamlab.results.store import read_meta, read_run, read_trials, write_meta
 from tests.lab.runner.runs import run_lab
 from tests.processes import Popen
 
@@ -88,7 +88,7 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     assert code == EXIT_INTERRUPTED, err
     run_dir = Path(out[-1])
     assert f"lab run --resume {run_dir}" in err
-    before = finished(run_dir)
+    before = read_trials(run_dir)
     assert 1 <= len(before) < 3
     assert len(read_run(run_dir).rows) == len(before)
     meta = read_meta(run_dir)
@@ -102,7 +102,7 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     run = read_run(run_dir)
     assert [row["repetition"] for row in run.rows] == [1, 2, 3]
     assert max(row["attempt"] for row in run.rows) == 2
-    assert all(finished(run_dir)[name] == row for name, row in before.items())
+    assert all(read_trials(run_dir)[name] == row for name, row in before.items())
     assert [session["interrupted"] for session in run.meta["sessions"]] == [True, False]
 
 

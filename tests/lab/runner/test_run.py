@@ -23,7 +23,7 @@ from streamlab.lab.runner.generators import Ceiling, Generators
 from streamlab.lab.runner.search.record import read_searches
 from streamlab.lab.runner.session import Session, finish
 from streamlab.results.schema import VERIFIED
-from streamlab.results.store import finished, read_run, write_meta
+from streamlab.results.store import read_run, read_trials, write_meta
 from tests.lab.runner.runs import run_lab
 
 
@@ -265,7 +265,7 @@ def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, sam
     path = matrix(["correct"], options="{ capacity_eps = 500 }", more=SEARCH)
     _, out, _ = run_lab(capsys, path)
     run_dir = Path(out[-1])
-    before = finished(run_dir)
+    before = read_trials(run_dir)
     lost = [name for name, row in before.items() if row["order_index"] >= len(before) - 3]
     for name in lost:
         (run_dir / "trials" / f"{name}.json").unlink()
@@ -273,7 +273,7 @@ def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, sam
     (run_dir / "searches" / "event_window@small__fake__correct__w1__sustainable.json").unlink()
     code, out, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_OK, err
-    after = finished(run_dir)
+    after = read_trials(run_dir)
     assert set(after) == set(before)
     assert [after[name] for name in before if name not in lost] == [
         before[name] for name in before if name not in lost
@@ -319,7 +319,7 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
     session.measured = {"a-r1": dict(gross), "b-r1": gross | {"energy_gross_j": None}}
     meta = {"sessions": [{}]}
     finish(session, meta, interrupted=True)
-    (row,) = finished(tmp_path).values()
+    (row,) = read_trials(tmp_path).values()
     assert (row["energy_net_j"], row["energy_net_j_per_1000"], row["idle_w"]) == (50.0, 50.0, 5.0)
     assert "baseline only before the session" in row["energy_reason"]
     assert session.advice() == (

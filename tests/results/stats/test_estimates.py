@@ -14,9 +14,9 @@ from streamlab.results.stats.estimates import (
     Level,
     Middle,
     Product,
+    cell_median,
     highest,
     lowest,
-    one,
     ratio,
 )
 from tests.results.stats.noise import factors
@@ -34,7 +34,7 @@ def beyond(make, truth, alpha, draws=DRAWS):
 
 def cells(seed, n, cvs):
     rng = np.random.default_rng(seed)
-    return lambda: [one(factors(rng, cv, n).tolist()) for cv in cvs]
+    return lambda: [cell_median(factors(rng, cv, n).tolist()) for cv in cvs]
 
 
 @pytest.mark.parametrize("n", [3, 5, 8, 12])
@@ -100,21 +100,25 @@ def test_order_statistics_hold_for_two_values_of_which_one_is_rarer():
 
 def test_a_stall_among_eight_leaves_an_interval_of_use_and_among_five_a_wide_one():
     usual = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01]
-    low, high = one([*usual, 9.0]).ends(0.025)
+    low, high = cell_median([*usual, 9.0]).ends(0.025)
     assert 0.9 < low < 1 < high < 1.1
-    assert one([*usual[:4], 9.0]).ends(0.025)[1] > 3
+    assert cell_median([*usual[:4], 9.0]).ends(0.025)[1] > 3
 
 
 def test_too_few_values_and_values_without_a_logarithm_have_no_interval():
-    assert one([1.0, 1.1]).ends(0.025) == UNKNOWN
-    assert one([1.0, 0.0, 1.1]).ends(0.025) == UNKNOWN
+    assert cell_median([1.0, 1.1]).ends(0.025) == UNKNOWN
+    assert cell_median([1.0, 0.0, 1.1]).ends(0.025) == UNKNOWN
     assert Middle((1.0,) * 5).ends(0.025) == UNKNOWN
     assert Middle((1.0,) * 6).ends(0.025) == (1.0, 1.0)
-    assert Combined(sum, (one([1.0]), one([1.0] * 3))).ends(0.025) == UNKNOWN
+    assert Combined(sum, (cell_median([1.0]), cell_median([1.0] * 3))).ends(0.025) == UNKNOWN
 
 
 def test_what_is_in_both_halves_of_a_quotient_cancels():
-    base, a, b = one([3.0, 4.0, 5.0]), one([1.0, 1.1, 1.2]), one([2.0, 2.1, 2.3])
+    base, a, b = (
+        cell_median([3.0, 4.0, 5.0]),
+        cell_median([1.0, 1.1, 1.2]),
+        cell_median([2.0, 2.1, 2.3]),
+    )
     quotient = ratio(ratio(a, base), ratio(b, base))
     assert quotient.ends(0.025) == ratio(a, b).ends(0.025)
     assert quotient.value == ratio(a, b).value
@@ -123,8 +127,8 @@ def test_what_is_in_both_halves_of_a_quotient_cancels():
 
 
 def test_what_cancels_was_measured_as_often_as_it_was():
-    assert ratio(one([2.0]), one([2.0])).n == 1
-    assert ratio(one([2.0]), one([2.0])).ends(0.025) == UNKNOWN
+    assert ratio(cell_median([2.0]), cell_median([2.0])).n == 1
+    assert ratio(cell_median([2.0]), cell_median([2.0])).ends(0.025) == UNKNOWN
 
 
 _VALUES = st.lists(st.floats(0.1, 10), min_size=3, max_size=9)
@@ -132,7 +136,12 @@ _VALUES = st.lists(st.floats(0.1, 10), min_size=3, max_size=9)
 
 @given(_VALUES, _VALUES, st.floats(0.001, 0.2))
 def test_ends_enclose_the_value_and_widen_as_alpha_falls(a, b, alpha):
-    for found in (one(a), ratio(one(a), one(b)), Level(tuple(a)), lowest([one(a), one(b)])):
+    for found in (
+        cell_median(a),
+        ratio(cell_median(a), cell_median(b)),
+        Level(tuple(a)),
+        lowest([cell_median(a), cell_median(b)]),
+    ):
         low, high = found.ends(alpha)
         assert low <= found.value * (1 + 1e-9)
         assert found.value <= high * (1 + 1e-9)
@@ -143,6 +152,6 @@ def test_ends_enclose_the_value_and_widen_as_alpha_falls(a, b, alpha):
 
 @given(_VALUES, _VALUES)
 def test_a_quotient_turned_over_has_its_ends_turned_over(a, b):
-    low, high = ratio(one(a), one(b)).ends(0.025)
-    back = ratio(one(b), one(a)).ends(0.025)
+    low, high = ratio(cell_median(a), cell_median(b)).ends(0.025)
+    back = ratio(cell_median(b), cell_median(a)).ends(0.025)
     assert (1 / back[1], 1 / back[0]) == pytest.approx((low, high))
