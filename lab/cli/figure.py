@@ -27,7 +27,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     except ValueError:
         numbers = ()
     if not numbers or numbers[0] < 1:
-        raise click.BadParameter(f"expected numbers above 0, e.g. 1,2,4; got {text!r}")
+        raise click.BadParameter(f"expected whole numbers above 0, e.g. 1,2,4; got {text!r}")
     return numbers
 
 

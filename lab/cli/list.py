@@ -90,7 +90,7 @@ def _runs(records: Iterable[Record]) -> Iterator[str]:
         if record["error"] is not None:
             yield f"{record['path']}  {record['error']}"
             continue
-        state = "complete" if record["complete"] else "incomplete: lab run --resume"
+        state = "complete" if record["complete"] else "incomplete; lab run --resume"
         commit = (record["commit"] or "no commit")[:12]
         yield f"{record['path']}  {number_of(record['cells'], 'cell')}, {commit}, {state}"
 
