@@ -144,9 +144,9 @@ def _streams(
     dataset: str | None,
     params: Sequence[str],
     events: int,
-    given: Sequence[str],
+    overrides: Sequence[str],
 ) -> list[int]:
-    """Return the number of streams of each kind: those of `given`, else those of the input.
+    """Return the number of streams of each kind: those of `overrides`, else those of the input.
 
     A graph without a workload has no input, and defaults to one stream per kind.
     """
@@ -165,7 +165,7 @@ def _streams(
     else:
         data = _input_of(workload, dataset, params, events)
         counts = streams_of(graph, (stream.kinds for stream in data.streams))
-    for text in given:
+    for text in overrides:
         kind, equals, count = text.rpartition("=")
         if not count.isdecimal() or int(count) < 1 or (equals and kind not in graph.kinds):
             raise click.BadParameter(
