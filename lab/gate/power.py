@@ -1,8 +1,8 @@
-"""How often a gate calls a regression on measured rounds: false alarms, and power with a plant.
+"""Computes how often a gate reports a regression: false alarms, and power with a planted change.
 
-Rounds are few, so each is also dealt anew many times: which of both unchanged arms is called old is
-chosen by lot in every repetition, which changes nothing when nothing differs. These resampled gates
-share their trials; their rate is steadier than that of the rounds, its error is that of the rounds.
+Rounds are few, so each is also resampled many times: in each repetition, the two unchanged arms are
+swapped at random, which has no effect if they do not differ.
+Resampled gates share their trials: their rate varies less, but its error is that of the rounds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,23 +16,23 @@ from streamlab.results.stats.methods import INDEPENDENT, Method
 from streamlab.results.stats.statuses import compare_statuses
 
 DEALS = 200
-"""Resampled gates per round; they cost a second and no trial."""
+"""Resampled gates per round; they take a second and need no trial."""
 
 _QUICK_DRAWS = 200
-"""Resamples for the noise of a gate: enough for a MAD to a few percent."""
+"""Resamples for the noise of a gate; enough for a MAD within a few percent."""
 
 Values = npt.NDArray[np.float64]
 Called = Callable[[Values, Values], bool]
-"""Whether a two-stage gate calls a regression; float[2 n] an arm, in the order of repetitions."""
+"""Returns whether a two-stage gate reports a regression; float[2 n] per arm, by repetition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What one round measured of one metric: float[2 n] by arm, in the order of repetitions.
+    """The values of one round and metric: float[2 n] per arm, in the order of repetitions.
 
     Attributes:
-        same: both arms without a plant.
-        planted: by the name of the plant.
+        same: values of the two arms without a planted change.
+        planted: values of the other arms, by the name of the planted change.
     """
 
     same: tuple[Values, Values]
@@ -41,14 +41,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often the gate called a regression.
+    """How often the gate reported a regression.
 
     Attributes:
-        rounds: how many.
-        alarms: of rounds without a change.
-        seen: of rounds with one, by its plant.
-        resampled_alarms: share of the resampled gates without a change.
-        resampled_seen: the same with one.
+        rounds: number of rounds.
+        alarms: rounds with a false alarm, without a change.
+        seen: rounds with a detected change, by the planted change.
+        resampled_alarms: share of resampled gates with a false alarm.
+        resampled_seen: share of resampled gates that detect the change, by the planted change.
     """
 
     rounds: int
@@ -59,7 +59,7 @@ class Rates:
 
 
 def costs_called(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT) -> Called:
-    """Return the gate on costs."""
+    """Return a gate on costs."""
     quick = replace(rule, draws=_QUICK_DRAWS)
     key = ("cell", "metric")
 
@@ -77,7 +77,7 @@ def costs_called(rule: Rule, rng: np.random.Generator, method: Method = INDEPEND
 
 
 def statuses_called(rule: Rule) -> Called:
-    """Return the gate on statuses, whose values are their levels."""
+    """Return a gate on statuses, whose values are the levels of the statuses."""
 
     def called(old: Values, new: Values) -> bool:
         parts = slice(0, rule.n), slice(rule.n, 2 * rule.n)
@@ -92,7 +92,7 @@ def statuses_called(rule: Rule) -> Called:
 def rate(
     blocks: Sequence[Block], called: Called, rng: np.random.Generator, deals: int = DEALS
 ) -> Rates:
-    """Return how often a gate calls a regression on at least one block."""
+    """Return how often a gate reports a regression, over at least one block."""
     plants = list(blocks[0].planted)
     return Rates(
         rounds=len(blocks),
@@ -112,7 +112,7 @@ def rate(
 def _deal(
     block: Block, plant: str | None, called: Called, rng: np.random.Generator, deals: int
 ) -> float:
-    """Return the share of resampled gates that call a regression."""
+    """Return the share of resampled gates that report a regression."""
     first, second = block.same
     calls = 0
     for _ in range(deals):
