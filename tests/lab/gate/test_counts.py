@@ -108,7 +108,7 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
         (["--pytest-benchmark", "none*.json", "--baseline", "none"], "no file matches"),
         (["--instructions", "none.json"], "no instruction counts"),
         (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "alone"),
-        (["--against", "HEAD", "m.toml", "--repetitions", "3"], "give 4 or more a side"),
+        (["--against", "HEAD", "m.toml", "--repetitions", "3"], "use 4 or more per arm"),
     ],
 )
 def test_what_cannot_be_gated_is_a_user_error(arguments, told, capsys):

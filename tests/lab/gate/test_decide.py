@@ -246,7 +246,7 @@ def test_memory_that_does_not_repeat_is_named_and_casts_no_doubt(rng):
     pair = Pair(old=memory(rng, sd=0.2), new=memory(rng, sd=0.2))
     _, rss = hold({CELL: pair}, nothing_again, criteria(where_repeated=["rss", "p99"]))
     assert rss.word is Word.NOT_GATED and not rss.doubtful and not rss.fails
-    assert f"not gated: does not repeat: its A/A differences reach {rss.noise:.1%}" in rss.note
+    assert f"not gated: does not repeat: A/A differences reach {rss.noise:.1%}" in rss.note
     _, rss = hold({CELL: pair}, nothing_again, criteria("wall", "rss"))
     assert rss.word is Word.UNSTABLE and rss.doubtful
 

@@ -115,7 +115,7 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, pa
     names = git(repo.folder, "ls-tree", "-r", "--name-only", revision.commit)
     assert "nested [1]" not in names and "nested 1/file" in names
     assert revision.left_out == (
-        "the nested clone nested [1] is no submodule, and is in neither arm (git submodule add URL "
+        "the nested clone nested [1] is not a submodule, and is in neither arm (git submodule add URL "
         "nested [1])",
     )
 
@@ -127,19 +127,14 @@ def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, p
     (repo.folder / "part" / "__init__.py").write_text("PART = 2\n")
     revision = working_tree(repo.folder)
     assert revision.commit == head
-    assert revision.left_out == (
-        "changes inside the submodule part that are not committed there are in neither arm",
-    )
+    assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
 
 def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
     for number in range(4):
         (repo.folder / f"data{number}.bin").write_text(POINTER)
     _, (said,) = gaps(repo, tmp_path)
-    assert (
-        "pointers of Git LFS stand for 4 of its files (data0.bin, data1.bin, data2.bin, ...)"
-        in said
-    )
+    assert "4 files are only Git LFS pointers (data0.bin, data1.bin, data2.bin, ...)" in said
     assert "`git lfs pull`" in said
 
 
@@ -154,8 +149,8 @@ def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
         built(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
     ):
         pass
-    assert "the submodule part is not checked out: have --build begin" in str(error.value)
-    assert "the nested clone nested is no submodule" in str(error.value)
+    assert "the submodule part is not checked out: let --build start" in str(error.value)
+    assert "the nested clone nested is not a submodule" in str(error.value)
 
 
 def test_a_sparse_checkout_is_named(repo, tmp_path):

@@ -78,7 +78,7 @@ def test_a_name_that_a_file_has_twice_is_refused(tmp_path, capsys):
     old = bench_file(tmp_path, "old", push=1.0)
     new = edited(tmp_path, lambda content: content["benchmarks"].append(content["benchmarks"][0]))
     assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
-    assert "edited.json: push is in it twice" in capsys.readouterr().err
+    assert "edited.json: push occurs twice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

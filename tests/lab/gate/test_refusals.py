@@ -62,7 +62,7 @@ def test_an_engine_that_no_revision_holds_is_refused(
     code = call(["gate", "--against", "HEAD", str(matrix(tmp_path, "outside"))])
     err = capsys.readouterr().err
     assert code == EXIT_USER_ERROR
-    assert f"engine 'outside' lies in {outside}, outside what is built" in err
+    assert f"engine 'outside' is in {outside}, outside the packages built" in err
     assert "lab compare RUN_A RUN_B" in err
     assert "building" not in err
     assert not (tmp_path / "data").exists()
@@ -80,11 +80,11 @@ def test_every_engine_and_workload_of_the_tree_is_let_through():
 @pytest.mark.parametrize(
     ("revision", "env", "named"),
     [
-        ("no-such-branch", {}, "--against 'no-such-branch' is no revision of"),
-        ("--help", {}, "--against '--help' is no revision of"),
-        ("HEAD:README.md", {}, "--against 'HEAD:README.md' is no revision of"),
-        ("HEAD", {"CXX": "/no/such/c++"}, "no C++ compiler to build revisions with: /no/such/c++"),
-        ("HEAD", {"CXX": "false"}, "install one (apt-get install g++), or name it with CXX"),
+        ("no-such-branch", {}, "--against 'no-such-branch' is not a revision of"),
+        ("--help", {}, "--against '--help' is not a revision of"),
+        ("HEAD:README.md", {}, "--against 'HEAD:README.md' is not a revision of"),
+        ("HEAD", {"CXX": "/no/such/c++"}, "no C++ compiler to build revisions: /no/such/c++"),
+        ("HEAD", {"CXX": "false"}, "install one (apt-get install g++), or set CXX"),
         ("HEAD", {"PATH": "/nowhere"}, "git ls-files"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_build_that_fails_shows_the_end_of_what_it_said(repo, capsys):
     err = capsys.readouterr().err
     assert "does not build (code 3)" in err
     assert "\n  no input\n  widget.h: no such file\n" in err
-    log = Path(err.split("all that it said: ")[1].strip())
+    log = Path(err.split("full log: ")[1].strip())
     assert "widget.h" in log.read_text()
 
 
@@ -158,7 +158,7 @@ def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, 
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in (old, new)]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
     told = notes_of(revisions, plant=0, logs=tmp_path)[0]
-    assert "what is measured are commits" in told and revisions[1].commit[:12] in told
+    assert "the gate measures commits" in told and revisions[1].commit[:12] in told
     assert "commits" not in notes_of((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
 
 
@@ -200,8 +200,8 @@ def test_an_engine_that_is_installed_beside_the_repository_is_refused(
     repo.takes("event_window", "elsewhere")
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert f"engine 'elsewhere' is imported from {installed / 'elsewhere.py'}" in err
-    assert "in the new arm, and not from what was built of it, in /" in err and "{site}" in err
+    assert f"the new arm imports engine 'elsewhere' from {installed / 'elsewhere.py'}" in err
+    assert "not from its build in /" in err and "{site}" in err
 
 
 @pytest.mark.full
@@ -216,7 +216,7 @@ def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, m
     monkeypatch.setenv("PYTHONPATH", str(native))
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
+    assert f"imports module 'crunch_native' from {native / 'crunch_native.py'}" in err
 
 
 @pytest.mark.full
@@ -254,8 +254,8 @@ def test_another_package_of_the_repository_that_is_installed_is_refused(
     monkeypatch.setenv("PYTHONPATH", str(installed))
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert f"module 'crunch_part' is imported from {installed / 'crunch_part.py'}" in err
-    assert "have --build put it into {site}" in err
+    assert f"imports module 'crunch_part' from {installed / 'crunch_part.py'}" in err
+    assert "let --build install it into {site}" in err
 
 
 def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
@@ -323,7 +323,7 @@ def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
     shutil.copy(repo.folder / "crunch" / "workload.py", tmp_path / "far.py")
     repo.takes("../far.py", "crunch")
     assert gate(repo) == EXIT_USER_ERROR
-    assert f"far.py' is imported from {tmp_path / 'far.py'}" in capsys.readouterr().err
+    assert f"far.py' from {tmp_path / 'far.py'}" in capsys.readouterr().err
 
 
 @pytest.mark.full
@@ -365,15 +365,15 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--against", "nowhere"], "--against 'nowhere' is no revision of"),
+        (["--against", "nowhere"], "--against 'nowhere' is not a revision of"),
         (
             ["--against", "main", "--repo", "/"],
             "in /: fatal: not a git repository",
         ),
-        (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: leave out --repo"),
+        (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: omit --repo"),
         (
             ["--against", "main", "--metric", "instructions", "--plant", "5"],
-            "--plant adds time and no instructions",
+            "--plant adds time, not instructions",
         ),
         (["--against", "main", "--only", "none/*"], "--only 'none/*' matches no cell"),
         (["--baseline", "old"], "--repo is for --against"),
