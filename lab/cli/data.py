@@ -13,7 +13,7 @@ from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, 
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
 from streamlab.lab.cli.data_import import ImportGroup
 from streamlab.lab.cli.data_view import as_record, origin_words, print_dataset, print_id
-from streamlab.lab.cli.single_option import Once
+from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.lab.cli.table_width import print_fitting
 from streamlab.workloads.datasets.catalog import LARGEST_SEED
 from streamlab.workloads.datasets.dataset import Dataset
@@ -29,7 +29,7 @@ def data() -> None:
     """Generate, import, show and verify datasets."""
 
 
-@data.command(cls=Once)
+@data.command(cls=SingleOptionCommand)
 @click.argument("workload_name", metavar="WORKLOAD", **WORKLOADS)
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(

@@ -12,7 +12,7 @@ from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.data_table import table
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.lab.cli.single_option import Once
+from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 
@@ -105,7 +105,7 @@ def _command(kind: ImportKind) -> click.Command:
     for option in reversed((*_OPTIONS, *extra)):
         function = option(function)
     about = f"Import {kind.help}."
-    return click.command(kind.name, Once, help=about, short_help=kind.help)(function)
+    return click.command(kind.name, SingleOptionCommand, help=about, short_help=kind.help)(function)
 
 
 def _option_of(setting: Setting) -> Callable[..., Any]:

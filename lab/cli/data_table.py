@@ -9,14 +9,14 @@ from streamlab.lab.cli.catalogue import catalog_at, root_option, step_bar
 from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.completion import WORKLOADS
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
-from streamlab.lab.cli.single_option import Once
+from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
 
 FORMATS = ("auto", "csv", "parquet", "arrow")
 HELP = "any table (CSV, Parquet, Arrow) for any workload"
 
 
-@click.command("table", cls=Once, short_help=HELP)
+@click.command("table", cls=SingleOptionCommand, short_help=HELP)
 @click.option(
     "--workload",
     "reference",

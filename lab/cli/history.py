@@ -8,7 +8,7 @@ import click
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.completion import RUNS
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.lab.cli.stored_runs import find_run, runs_option, whole
+from streamlab.lab.cli.stored_runs import check_run, find_run, runs_option
 
 if TYPE_CHECKING:
     from streamlab.results.store import Run
@@ -81,7 +81,7 @@ def _stored(root: Path) -> tuple[list["Run"], list[str]]:
     readable, left_out = [], []
     for path in list_runs(root):
         try:
-            readable.append(read_run(whole(path)))
+            readable.append(read_run(check_run(path)))
         except ResultsError as error:
             left_out.append(f"{path.name}: {error}")
     if not readable:

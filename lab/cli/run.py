@@ -13,9 +13,9 @@ from streamlab.lab.cli.completion import RUNS, WORKLOADS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.run_workload import (
     is_workload,
-    one_workload,
     refuse_options,
     workload_options,
+    workload_request,
 )
 from streamlab.lab.cli.stored_runs import find_run, runs_option
 from streamlab.workloads.name_suggestions import meant
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Executed:
+class RunOutcome:
     """The directory and exit code of a run; EXIT_INTERRUPTED if it is unfinished."""
 
     run_dir: Path
@@ -104,7 +104,7 @@ def run(
             raise click.UsageError("give either WORKLOAD or --demo")
         from streamlab.lab.matrix.one_workload import left_undone, matrix_text
 
-        workload = one_workload(what, options)
+        workload = workload_request(what, options)
         text = matrix_text(workload)
         note = left_undone(workload)
         if note and not quiet:
@@ -191,7 +191,7 @@ def execute(
     out: Path,
     master: str,
     verbosity: "Verbosity | None" = None,
-) -> Executed:
+) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
@@ -219,7 +219,7 @@ def execute(
         click.echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         click.echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
-    return Executed(
+    return RunOutcome(
         run_dir=run_dir,
         exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
     )

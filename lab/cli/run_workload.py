@@ -94,7 +94,7 @@ def refuse_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def one_workload(reference: str, options: Mapping[str, Any]) -> "OneWorkload":
+def workload_request(reference: str, options: Mapping[str, Any]) -> "OneWorkload":
     """Return the request for one workload.
 
     Raises:

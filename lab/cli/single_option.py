@@ -3,7 +3,7 @@
 import click
 
 
-class Once(click.Command):
+class SingleOptionCommand(click.Command):
     """A command whose options may be given once only, unless they are declared `multiple`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

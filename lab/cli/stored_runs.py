@@ -45,10 +45,10 @@ def find_run(name: str, *roots: Path) -> Path:
     from streamlab.results.store import list_runs
 
     if (Path(name) / "run.json").is_file():
-        return whole(Path(name).absolute())
+        return check_run(Path(name).absolute())
     known = [path for root in roots for path in list_runs(root)]
     if name == LATEST and known:
-        return whole(max(known, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
+        return check_run(max(known, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
     matching = [path for path in known if path.name == name] or [
         path for path in known if name in path.name and name.strip(".")
     ]
@@ -63,10 +63,10 @@ def find_run(name: str, *roots: Path) -> Path:
             f"{places}; {meant(name, names, 'lab list runs')}, or set "
             f"{RUNS_VARIABLE} to another folder"
         )
-    return whole(matching[0])
+    return check_run(matching[0])
 
 
-def whole(run_dir: Path) -> Path:
+def check_run(run_dir: Path) -> Path:
     """Return a run's directory after a check of its run.json.
 
     Raises:
