@@ -112,9 +112,9 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Add the items of `--lab-engine`."""
     engines = session.config.getoption("--lab-engine")
     if engines:
-        from streamlab.lab.conform.items import collected
+        from streamlab.lab.conform.items import collect_items
 
-        items += collected(session, engines, session.config.getoption("--lab-workload"))
+        items += collect_items(session, engines, session.config.getoption("--lab-workload"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -40,11 +40,11 @@ def conform(
 
     Exit codes: 0 passed, 2 nothing is supported, 3 a case has no answer, 4 an answer is wrong.
     """
-    from streamlab.lab.conform.suite import TIMEOUT_S, variants_of
+    from streamlab.lab.conform.suite import TIMEOUT_S, find_variants
     from streamlab.lab.conform.suite import conform as run_suite
     from streamlab.workloads.registry import names, workload
 
-    chosen = variants_of(name, variants)
+    chosen = find_variants(name, variants)
     for reference in workloads:
         workload(reference)  # fails on an unknown name, before anything runs
     results = []
@@ -67,10 +67,12 @@ def _show(result: "Conformance") -> None:
     from streamlab.lab.conform.suite import State
 
     click.echo(
-        ROW.format(result.workload, result.variant, *(len(result.of(state)) for state in State))
+        ROW.format(
+            result.workload, result.variant, *(len(result.with_state(state)) for state in State)
+        )
     )
     for state in (State.REFUSED, State.WRONG, State.CRASH):
-        first, *others = result.of(state) or (None,)
+        first, *others = result.with_state(state) or (None,)
         if first is not None:
             more = f" (and {', '.join(outcome.case for outcome in others)})" if others else ""
             click.echo(f"    {state}: {first.case}{more}: {first.why}")
@@ -90,9 +92,9 @@ def _show_unsupported(results: Sequence["Conformance"]) -> None:
 def _code(results: Sequence["Conformance"]) -> int:
     from streamlab.lab.conform.suite import State
 
-    if any(result.of(State.WRONG) for result in results):
+    if any(result.with_state(State.WRONG) for result in results):
         return EXIT_WRONG_OUTPUT
-    if any(result.of(State.CRASH) for result in results):
+    if any(result.with_state(State.CRASH) for result in results):
         return EXIT_ENGINE_FAILURE
     if all(result.unsupported is not None for result in results):
         click.echo("lab: the engine supports none of these workloads", err=True)

@@ -8,14 +8,14 @@ import pytest
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Variant
-from streamlab.lab.conform.suite import TIMEOUT_S, Conformance, conform, variants_of
+from streamlab.lab.conform.suite import TIMEOUT_S, Conformance, conform, find_variants
 from streamlab.lab.errors import LabError
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import names
 from streamlab.workloads.registry import workload as find_workload
 
 
-def collected(
+def collect_items(
     session: pytest.Session, engines: Sequence[str], workloads: Sequence[str]
 ) -> Iterator[pytest.Item]:
     """Yield one item per variant of the engines and workload; without names, all workloads.
@@ -25,7 +25,7 @@ def collected(
     """
     for engine in engines:
         try:
-            variants = variants_of(engine, ())
+            variants = find_variants(engine, ())
             for reference in workloads:
                 find_workload(reference)
         except (EngineError, ModelError) as error:
@@ -84,7 +84,7 @@ class LabConform:
             The results of the variants that support the workload.
         """
         try:
-            variants = variants_of(engine, () if variant is None else (variant,))
+            variants = find_variants(engine, () if variant is None else (variant,))
             results = [conform(engine, each, workload, timeout_s=timeout_s) for each in variants]
         except (EngineError, LabError, ModelError) as error:
             pytest.fail(str(error), pytrace=False)

@@ -31,7 +31,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CaseOutcome:
     """The outcome of one case; `why` is empty for `right`."""
 
     case: str
@@ -50,7 +50,7 @@ class Conformance:
 
     variant: str
     workload: str
-    cases: tuple[Seen, ...]
+    cases: tuple[CaseOutcome, ...]
 
     @property
     def unsupported(self) -> str | None:
@@ -59,17 +59,17 @@ class Conformance:
             return self.cases[0].why if self.cases else "no case ran"
         return None
 
-    def of(self, state: State) -> tuple[Seen, ...]:
+    def with_state(self, state: State) -> tuple[CaseOutcome, ...]:
         """Return the outcomes with a state."""
         return tuple(outcome for outcome in self.cases if outcome.state is state)
 
     @property
-    def failures(self) -> tuple[Seen, ...]:
+    def failures(self) -> tuple[CaseOutcome, ...]:
         """The outcomes that are wrong or without an answer."""
-        return self.of(State.WRONG) + self.of(State.CRASH)
+        return self.with_state(State.WRONG) + self.with_state(State.CRASH)
 
 
-def variants_of(name: str, selected: Sequence[str]) -> tuple[Variant, ...]:
+def find_variants(name: str, selected: Sequence[str]) -> tuple[Variant, ...]:
     """Return an engine's variants with these names; without names, all.
 
     Raises:
@@ -95,7 +95,9 @@ def conform(
     workload = find_workload(reference)
     lacking = variant.lacks(workload)
     if lacking is not None:
-        outcomes = [Seen(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")]
+        outcomes = [
+            CaseOutcome(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")
+        ]
     else:
         outcomes = []
         for group in GROUPS:
@@ -105,7 +107,9 @@ def conform(
     return Conformance(variant=variant.name, workload=workload.name, cases=tuple(outcomes))
 
 
-def _group(name: str, variant: str, reference: str, group: str, timeout_s: float) -> Iterator[Seen]:
+def _group(
+    name: str, variant: str, reference: str, group: str, timeout_s: float
+) -> Iterator[CaseOutcome]:
     """Run a group of cases in a child process and yield their outcomes."""
     with tempfile.TemporaryDirectory(prefix="lab-conform-") as folder:
         report, log = Path(folder) / "report", Path(folder) / "log"
@@ -135,17 +139,17 @@ def _group(name: str, variant: str, reference: str, group: str, timeout_s: float
             how = f"its process ended with code {outcome.returncode}"
             how = f"not done after {timeout_s:g} s" if outcome.timed_out else how
             why = f"{how}: {' | '.join(last) or 'no output'}"
-            yield Seen(case=running or "the end", state=State.CRASH, why=why)
+            yield CaseOutcome(case=running or "the end", state=State.CRASH, why=why)
 
 
-def _parse_outcome(line: dict[str, object]) -> Seen:
+def _parse_outcome(line: dict[str, object]) -> CaseOutcome:
     case = str(line["case"])
     if "crash" in line:
-        return Seen(case=case, state=State.CRASH, why=str(line["crash"]))
+        return CaseOutcome(case=case, state=State.CRASH, why=str(line["crash"]))
     if line["unsupported"] is not None:
-        return Seen(case=case, state=State.REFUSED, why=str(line["unsupported"]))
+        return CaseOutcome(case=case, state=State.REFUSED, why=str(line["unsupported"]))
     problems = line["problems"]
     assert isinstance(problems, list)
     if problems:
-        return Seen(case=case, state=State.WRONG, why="; ".join(problems))
-    return Seen(case=case, state=State.RIGHT)
+        return CaseOutcome(case=case, state=State.WRONG, why="; ".join(problems))
+    return CaseOutcome(case=case, state=State.RIGHT)
