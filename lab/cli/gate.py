@@ -230,7 +230,7 @@ def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCrite
 
 
 def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from streamlab.lab.gate.against import against, instructions_against
+    from streamlab.lab.gate.against import gate_instructions, gate_revisions
     from streamlab.lab.gate.source import checkout, resolve, working_tree
 
     if options["repo"] is not None:
@@ -238,10 +238,10 @@ def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "Gate
     root = checkout()
     revisions = (resolve(root, options["against"]), working_tree(root))
     if options["metrics"] == ("instructions",) and not options["advisory"]:
-        return instructions_against(root, revisions, _say)
+        return gate_instructions(root, revisions, _say)
     criteria = _criteria(options)
     _, _, cells = _matrix(options, accepted)
-    return against(
+    return gate_revisions(
         root,
         revisions,
         cells,
@@ -254,7 +254,7 @@ def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "Gate
 
 
 def _repository(options: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.against_repository import Subject, against_repository
+    from streamlab.lab.gate.against_repository import Subject, gate_repository
     from streamlab.lab.gate.arm_inspection import PlanRequest
     from streamlab.lab.gate.repository import Recipe, repository
     from streamlab.lab.gate.source import resolve, working_tree
@@ -275,7 +275,7 @@ def _repository(options: dict[str, Any]) -> "GateReport":
         matrix=options["matrix"].absolute(), only=options["only"], master=options["master"]
     )
     plant = options["plant"] / 100
-    return against_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
+    return gate_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
 
 
 def _new_logs() -> Path:
@@ -284,8 +284,8 @@ def _new_logs() -> Path:
 
 def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
     from streamlab.lab.gate.advice import checks
-    from streamlab.lab.gate.against import in_words
-    from streamlab.lab.gate.decision import hold
+    from streamlab.lab.gate.against import describe_rule
+    from streamlab.lab.gate.decision import decide_gate
     from streamlab.lab.gate.outcome import GateReport
     from streamlab.lab.gate.stored_baseline import (
         check_baseline,
@@ -305,7 +305,7 @@ def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
         criteria = _criteria(options, one_stage=True)
         new = read_run(find_run(options["run_name"], options["out"], BASELINES))
         pairs = pair_runs(old, new)
-        lines = hold(pairs, None, criteria)
+        lines = decide_gate(pairs, None, criteria)
     else:
         criteria = _criteria(options)
         matrix, text, cells = _matrix(options, accepted)
@@ -320,11 +320,11 @@ def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
             return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
 
         new, pairs = measure([cell.id for cell in cells])
-        lines = hold(pairs, lambda names: measure(names)[1], criteria)
+        lines = decide_gate(pairs, lambda names: measure(names)[1], criteria)
     return GateReport(
         old=str(old.path),
         new=str(new.path),
-        rule=in_words(criteria.rule, two_stages=not options["run_name"]),
+        rule=describe_rule(criteria.rule, two_stages=not options["run_name"]),
         lines=lines,
         notes=(note, *machine_notes(old, new), *checks(pairs), *planted_notes(old, new)),
     )
@@ -341,8 +341,8 @@ def _instructions(options: dict[str, Any]) -> "GateReport":
 
 
 def _benchmarks(options: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.against import in_words
-    from streamlab.lab.gate.decision import GateCriteria, hold
+    from streamlab.lab.gate.against import describe_rule
+    from streamlab.lab.gate.decision import GateCriteria, decide_gate
     from streamlab.lab.gate.outcome import GateReport
     from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
     from streamlab.results.stats.decision import ONE_STAGE
@@ -352,8 +352,8 @@ def _benchmarks(options: dict[str, Any]) -> "GateReport":
     return GateReport(
         old=f"{len(old)} files",
         new=f"{len(new)} files",
-        rule=in_words(ONE_STAGE, two_stages=False),
-        lines=hold(read_sides(old, new), None, criteria),
+        rule=describe_rule(ONE_STAGE, two_stages=False),
+        lines=decide_gate(read_sides(old, new), None, criteria),
         notes=("each file is one process: run pytest several times, with one file each",),
     )
 

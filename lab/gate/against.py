@@ -8,7 +8,7 @@ from streamlab.lab.gate.advice import checks
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
 from streamlab.lab.gate.code_location import check_inside
-from streamlab.lab.gate.decision import GateCriteria, Pair, hold
+from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import GateReport
@@ -29,7 +29,7 @@ from streamlab.lab.matrix.cells import Cell
 from streamlab.results.stats.decision import Rule
 
 
-def against(
+def gate_revisions(
     checkout: Path,
     revisions: tuple[Revision, Revision],
     cells: Sequence[Cell],
@@ -60,15 +60,17 @@ def against(
     compiler_version()  # raises without a compiler, before inputs are made
     datasets = find_inputs(cells, master=master, say=say)
     old, new = build_both(checkout, revisions, say)
-    bench = bench_of(works(cells, datasets), criteria, plant=plant, logs=logs)
+    bench = make_bench(works(cells, datasets), criteria, plant=plant, logs=logs)
     report = gate_arms(bench, old, new, criteria, say)
-    return replace(report, notes=(*report.notes, *notes_of(revisions, plant=plant, logs=logs)))
+    return replace(
+        report, notes=(*report.notes, *revision_notes(revisions, plant=plant, logs=logs))
+    )
 
 
-def bench_of(
+def make_bench(
     cells: Mapping[str, Work], criteria: GateCriteria | None, *, plant: float, logs: Path
 ) -> Bench:
-    """Return the bench that runs the cells; other arguments as for `against`."""
+    """Return the bench that runs the cells; other arguments as for `gate_revisions`."""
     return Bench(
         works=cells,
         logs=logs,
@@ -77,7 +79,7 @@ def bench_of(
     )
 
 
-def notes_of(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) -> list[str]:
+def revision_notes(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) -> list[str]:
     """Return notes on the revisions, planted work and logs."""
     notes = [f"logs: {logs}"]
     new = revisions[1]
@@ -124,17 +126,15 @@ def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say
     return GateReport(
         old=old.revision,
         new=new.revision,
-        rule=in_words(
+        rule=describe_rule(
             criteria.rule, two_stages=True, paired=any(map(bench.is_loaded, bench.works))
         ),
-        lines=hold(first, measure_again, criteria),
+        lines=decide_gate(first, measure_again, criteria),
         notes=(*checks(first), *outputs),
     )
 
 
-def instructions_against(
-    checkout: Path, revisions: tuple[Revision, Revision], say: Say
-) -> GateReport:
+def gate_instructions(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> GateReport:
     """Count the instructions of both revisions and return the report.
 
     Raises:
@@ -150,7 +150,7 @@ def instructions_against(
     return report_counts(counts[0], counts[1], names=names)
 
 
-def in_words(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
+def describe_rule(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
     """Return a rule as text for the output.
 
     Args:

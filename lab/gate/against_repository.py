@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from streamlab.lab.gate.against import bench_of, gate_arms, notes_of
+from streamlab.lab.gate.against import gate_arms, make_bench, revision_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, ask
 from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
@@ -35,7 +35,7 @@ class Subject:
     recipe: Recipe
 
 
-def against_repository(
+def gate_repository(
     subject: Subject,
     matrix: PlanRequest,
     criteria: GateCriteria | None,
@@ -73,14 +73,14 @@ def against_repository(
             for cell, why in codes[1].absent.items()
         }
         works = {cell: work for cell, work in plan.works.items() if cell not in absent}
-        bench = bench_of(works, criteria, plant=plant, logs=logs)
+        bench = make_bench(works, criteria, plant=plant, logs=logs)
         if criteria is None:
             report = count_arms(bench, old, new, say)
         else:
             report = gate_arms(bench, old, new, criteria, say)
         lines = (*report.lines, *absent.values())
         gaps = _gaps(lines, (old, new))
-    notes = notes_of(subject.revisions, plant=plant, logs=logs)
+    notes = revision_notes(subject.revisions, plant=plant, logs=logs)
     all_notes = (*([same] if same else ()), *gaps, *report.notes, *notes)
     return replace(report, lines=lines, notes=tuple(dict.fromkeys(all_notes)))
 

@@ -83,7 +83,7 @@ class GateCriteria:
         ]
 
 
-def hold(
+def decide_gate(
     first: Mapping[str, Pair], again: Measure | None, criteria: GateCriteria
 ) -> tuple[Line, ...]:
     """Decide a gate and return its lines.

@@ -7,7 +7,7 @@ import pytest
 
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.lab.gate.decision import GateCriteria, Pair, hold
+from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.measure.latency import percentiles
@@ -58,7 +58,7 @@ def gated(rng, *, sleeps, busy):
         where_repeated=frozenset({"p99"}),
         rule=TWO_STAGE,
     )
-    wall, p99 = hold(pairs(), pairs, criteria)
+    wall, p99 = decide_gate(pairs(), pairs, criteria)
     assert wall.word is Word.UNCHANGED
     return p99
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.gate.against import notes_of
+from streamlab.lab.gate.against import revision_notes
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.repository import Recipe, built, check_lab, repository
 from streamlab.lab.gate.source import check_out, resolve, working_tree
@@ -157,9 +157,9 @@ def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, 
     with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in (old, new)]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
-    told = notes_of(revisions, plant=0, logs=tmp_path)[0]
+    told = revision_notes(revisions, plant=0, logs=tmp_path)[0]
     assert "the gate measures commits" in told and revisions[1].commit[:12] in told
-    assert "commits" not in notes_of((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
+    assert "commits" not in revision_notes((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
 
 
 def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path):
