@@ -152,7 +152,7 @@ def gate(**options: Any) -> int:
     from streamlab.lab.cli.write_errors import check_file, writing
     from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
     from streamlab.lab.gate.advice import advice
-    from streamlab.lab.gate.outcome import Headline, legible
+    from streamlab.lab.gate.outcome import Headline, make_encodable
     from streamlab.lab.gate.page import write_page
     from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
 
@@ -169,7 +169,9 @@ def gate(**options: Any) -> int:
         check_file(path, f"--{name}")
     report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
     stored = not options["matrix"] or bool(options["run_name"])
-    report = legible(replace(report, notes=(*advice(report, one_stage=stored), *report.notes)))
+    report = make_encodable(
+        replace(report, notes=(*advice(report, one_stage=stored), *report.notes))
+    )
     click.echo(as_text(report))
     for name, path in files:
         with writing(f"--{name}", path):
@@ -231,12 +233,12 @@ def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCrite
 
 def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
     from streamlab.lab.gate.against import gate_instructions, gate_revisions
-    from streamlab.lab.gate.source import checkout, resolve, working_tree
+    from streamlab.lab.gate.source import commit_working_tree, find_checkout, resolve
 
     if options["repo"] is not None:
         return _repository(options)
-    root = checkout()
-    revisions = (resolve(root, options["against"]), working_tree(root))
+    root = find_checkout()
+    revisions = (resolve(root, options["against"]), commit_working_tree(root))
     if options["metrics"] == ("instructions",) and not options["advisory"]:
         return gate_instructions(root, revisions, _say)
     criteria = _criteria(options)
@@ -256,8 +258,8 @@ def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "Gate
 def _repository(options: dict[str, Any]) -> "GateReport":
     from streamlab.lab.gate.against_repository import Subject, gate_repository
     from streamlab.lab.gate.arm_inspection import PlanRequest
-    from streamlab.lab.gate.repository import Recipe, repository
-    from streamlab.lab.gate.source import resolve, working_tree
+    from streamlab.lab.gate.repository import Recipe, find_repository
+    from streamlab.lab.gate.source import commit_working_tree, resolve
 
     counts = options["metrics"] == ("instructions",) and not options["advisory"]
     if counts and options["plant"]:
@@ -265,10 +267,10 @@ def _repository(options: dict[str, Any]) -> "GateReport":
     criteria = None if counts else _criteria(options)
     if options["matrix"] is None:
         raise click.UsageError("give a MATRIX with the cells to run")
-    root = repository(options["repo"])
+    root = find_repository(options["repo"])
     subject = Subject(
         root=root,
-        revisions=(resolve(root, options["against"]), working_tree(root)),
+        revisions=(resolve(root, options["against"]), commit_working_tree(root)),
         recipe=Recipe(command=options["build"], timeout_s=options["build_timeout"]),
     )
     matrix = PlanRequest(

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlab.lab.gate.advice import checks
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
-from streamlab.lab.gate.code_location import check_inside
+from streamlab.lab.gate.code_location import check_built_packages
 from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
@@ -21,9 +21,9 @@ from streamlab.lab.gate.trials import (
     check_cells,
     find_inputs,
     is_measurable,
+    make_works,
     measure,
     warm_up,
-    works,
 )
 from streamlab.lab.matrix.cells import Cell
 from streamlab.results.stats.decision import Rule
@@ -56,11 +56,11 @@ def gate_revisions(
         GateError: a revision does not build, or a cell cannot be gated.
     """
     check_cells(cells)
-    check_inside(cells)
+    check_built_packages(cells)
     compiler_version()  # raises without a compiler, before inputs are made
     datasets = find_inputs(cells, master=master, say=say)
     old, new = build_both(checkout, revisions, say)
-    bench = make_bench(works(cells, datasets), criteria, plant=plant, logs=logs)
+    bench = make_bench(make_works(cells, datasets), criteria, plant=plant, logs=logs)
     report = gate_arms(bench, old, new, criteria, say)
     return replace(
         report, notes=(*report.notes, *revision_notes(revisions, plant=plant, logs=logs))

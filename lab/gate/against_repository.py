@@ -6,15 +6,15 @@ from pathlib import Path
 
 from streamlab.lab.gate.against import gate_arms, make_bench, revision_notes
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, ask
+from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, inspect_arm
 from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
 from streamlab.lab.gate.code_location import check_arm
 from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.installed_code import check_different, check_installed
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.outcome import GateReport, Line, Word
-from streamlab.lab.gate.projects import projects
-from streamlab.lab.gate.repository import Recipe, built
+from streamlab.lab.gate.projects import find_projects
+from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import Say, Work
 from streamlab.lab.host.git import git
@@ -60,10 +60,13 @@ def gate_repository(
     """
     if criteria is None:
         check_valgrind()
-    with built(subject.root, subject.revisions, subject.recipe, logs=logs, say=say) as (old, new):
+    with build_arms(subject.root, subject.revisions, subject.recipe, logs=logs, say=say) as (
+        old,
+        new,
+    ):
         say("reading the matrix and preparing its inputs in the new arm")
-        plan: Plan = ask(new, matrix, log=logs / "plan.log")
-        for words in plan.said:
+        plan: Plan = inspect_arm(new, matrix, log=logs / "plan.log")
+        for words in plan.messages:
             say(words)
         codes = [_check_code(arm, plan.works, subject.root, logs) for arm in (new, old)]
         changed = _changed_files(subject)
@@ -116,17 +119,17 @@ def _check_code(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> 
     parts = {
         cell: (
             work.job.engine,
-            arm.localised(work.job.workload) or work.job.dataset.workload,
+            arm.localise(work.job.workload) or work.job.dataset.workload,
         )
         for cell, work in works.items()
     }
     request = CodeRequest(
         parts=parts,
         checkout=root,
-        projects=projects(arm.tree) | projects(root),
+        projects=find_projects(arm.tree) | find_projects(root),
         folder=arm.tree.parent,
     )
-    code: Code = ask(arm, request, log=logs / f"code-{arm.name}.log")
+    code: Code = inspect_arm(arm, request, log=logs / f"code-{arm.name}.log")
     check_arm(arm, code.places)
     check_installed(arm, code.loaded)
     return code

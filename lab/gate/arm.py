@@ -34,7 +34,7 @@ from streamlab.workloads.references import file_of
 
 Result = dict[str, Any]
 
-OWN_MODULES = (
+LAB_MODULES = (
     "streamlab.engines.multicore._core",
     "streamlab",
     "streamlab.lab.trial",
@@ -84,7 +84,7 @@ class Arm:
         folders = ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
         return variables | {name: str(self.cache / name.lower()) for name in folders}
 
-    def localised(self, reference: str | None) -> str | None:
+    def localise(self, reference: str | None) -> str | None:
         """Return a workload's reference for this arm: a file of the checkout becomes that of the tree."""
         file = None if reference is None else file_of(reference)
         if reference is None or file is None or self.checkout is None:
@@ -117,7 +117,7 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
         tree=tree,
         cache=folder.parent / "cache",
     )
-    for file in imported(arm, OWN_MODULES):
+    for file in find_module_files(arm, LAB_MODULES):
         if not file.is_relative_to(folder):
             raise GateError(
                 f"{revision}: trials would import {file}, which is not in {folder}; install the lab "
@@ -126,7 +126,7 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
     return arm
 
 
-def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
+def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
     """Return the files from which an arm's processes import modules.
 
     Raises:
@@ -151,7 +151,7 @@ def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
     return tuple(map(Path, json.loads(probe.stdout)))
 
 
-def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
+def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
     """Run one trial, or its oracle, in a fresh process of an arm and return its columns.
 
     If the arm's revision lacks a field of the job, the trial is a crash that names the field.

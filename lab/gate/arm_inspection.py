@@ -18,10 +18,10 @@ from typing import Any
 from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import LabError
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.code_location import Place, loaded_below, places, strays
+from streamlab.lab.gate.code_location import Place, find_loaded_files, find_places, find_strays
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, works
+from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
 from streamlab.lab.isolate.process import run_isolated
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ModelError
@@ -35,11 +35,11 @@ class Plan:
 
     Attributes:
         works: cells by id, with their inputs, which exist.
-        said: progress messages from making the inputs.
+        messages: progress messages from making the inputs.
     """
 
     works: Mapping[str, Work]
-    said: Sequence[str]
+    messages: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class PlanRequest:
     only: Sequence[str]
     master: str
 
-    def answered(self) -> Plan:
+    def answer(self) -> Plan:
         """Expand the matrix and make its inputs."""
         from streamlab.lab.matrix.cells import expand
         from streamlab.lab.matrix.matrix import read_matrix
@@ -60,9 +60,9 @@ class PlanRequest:
         check_entries(matrix)
         cells = expand(matrix, self.only)
         check_cells(cells)
-        said: list[str] = []
-        datasets = find_inputs(cells, master=self.master, say=said.append)
-        return Plan(works=works(cells, datasets), said=said)
+        messages: list[str] = []
+        datasets = find_inputs(cells, master=self.master, say=messages.append)
+        return Plan(works=make_works(cells, datasets), messages=messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,24 +96,24 @@ class CodeRequest:
     projects: frozenset[str]
     folder: Path
 
-    def answered(self) -> Code:
+    def answer(self) -> Code:
         """Import engines and workloads and return the location of their code."""
         located: dict[str, Sequence[Place]] = {}
         absent: dict[str, str] = {}
         for cell, (engine, workload) in self.parts.items():
             try:
-                located[cell] = places(engine, workload)
+                located[cell] = find_places(engine, workload)
             except (EngineError, ModelError) as error:
                 absent[cell] = str(error)
-        stray = strays(self.checkout, self.projects)
+        stray = find_strays(self.checkout, self.projects)
         return Code(
             places={cell: (*parts, *stray) for cell, parts in located.items()},
             absent=absent,
-            loaded=loaded_below(self.folder),
+            loaded=find_loaded_files(self.folder),
         )
 
 
-def ask(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
+def inspect_arm(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
     """Run a request in an arm's process and return the answer.
 
     Raises:
@@ -158,7 +158,7 @@ def main(arguments: Sequence[str]) -> None:
     request, answer = map(Path, arguments)
     question: PlanRequest | CodeRequest = pickle.loads(request.read_bytes())
     try:
-        result: object = question.answered()
+        result: object = question.answer()
     except (LabError, ModelError, DatasetError, EngineError) as error:
         result = str(error)
     partial = answer.with_suffix(".partial")

@@ -44,7 +44,7 @@ class Place:
         return self.file is not None and any(self.file.is_relative_to(each) for each in folders)
 
 
-def places(engine: str, workload: str) -> tuple[Place, ...]:
+def find_places(engine: str, workload: str) -> tuple[Place, ...]:
     """Return the places from which this process imports an engine and a workload.
 
     Raises:
@@ -57,7 +57,7 @@ def places(engine: str, workload: str) -> tuple[Place, ...]:
     )
 
 
-def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
+def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     """Return the modules and libraries of a repository that this process loaded from outside its arm.
 
     They come from the user's checkout, through an editable install, or from an installed package
@@ -86,13 +86,13 @@ def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     )
 
 
-def loaded_below(folder: Path) -> tuple[Path, ...]:
+def find_loaded_files(folder: Path) -> tuple[Path, ...]:
     """Return the files in a folder that this process loaded as modules or libraries."""
     files = {*map(_file_of, sys.modules.copy().values()), *_mapped_code()}
     return tuple(sorted(file for file in files if file and file.is_relative_to(folder)))
 
 
-def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
+def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
     """Check that the engines and workloads of cells are in the packages that this lab builds.
 
     Args:
@@ -104,7 +104,7 @@ def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
     """
     packages = [source.resolve() / name for name in _built_packages(source)]
     for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
-        for place in places(engine, workload):
+        for place in find_places(engine, workload):
             if not place.below(packages):
                 raise GateError(
                     f"{place.what} is in {place.file}, outside the packages built from {source}: "

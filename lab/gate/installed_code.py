@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.errors import GateError
-from streamlab.lab.gate.projects import foreign_files, projects
+from streamlab.lab.gate.projects import find_projects, foreign_files
 from streamlab.lab.host.git import git
 
 _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
@@ -40,7 +40,7 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
         GateError: a module differs from its source.
     """
     site = arm.path[0]
-    others = foreign_files(projects(arm.tree), site)
+    others = foreign_files(find_projects(arm.tree), site)
     installed = [file for file in loaded if file.is_relative_to(site) and file not in others]
     tracked: Mapping[str, list[PurePosixPath]] = defaultdict(list)
     for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):

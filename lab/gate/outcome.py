@@ -153,7 +153,7 @@ class GateReport:
         )
 
 
-def legible(report: GateReport) -> GateReport:
+def make_encodable(report: GateReport) -> GateReport:
     """Return a report that every format can encode, as paths and names may contain undecodable bytes."""
     lines = [
         replace(line, cell=encodable(line.cell), note=encodable(line.note)) for line in report.lines

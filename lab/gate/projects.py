@@ -16,7 +16,7 @@ _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 
 
-def projects(tree: Path) -> frozenset[str]:
+def find_projects(tree: Path) -> frozenset[str]:
     """Return the normalised names of the projects in a checkout and its submodules.
 
     Reads the tracked pyproject.toml, setup.cfg and setup.py files; computed names are not found.

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlab.lab.gate.arm import Arm, imported
+from streamlab.lab.gate.arm import Arm, find_module_files
 from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
 from streamlab.lab.gate.entry_points import announce
 from streamlab.lab.gate.errors import GateError
@@ -52,7 +52,7 @@ class Recipe:
     timeout_s: float = BUILD_TIMEOUT_S
 
 
-def repository(place: Path) -> Path:
+def find_repository(place: Path) -> Path:
     """Return the root of the repository that contains a folder.
 
     Raises:
@@ -71,7 +71,7 @@ def repository(place: Path) -> Path:
 
 
 @contextmanager
-def built(
+def build_arms(
     root: Path, revisions: tuple[Revision, Revision], recipe: Recipe, *, logs: Path, say: Say
 ) -> Iterator[tuple[Arm, Arm]]:
     """Build both revisions as arms, and remove them after the block.
@@ -152,7 +152,7 @@ def check_lab(arm: Arm) -> None:
     Raises:
         GateError: modules of the arm hide the lab's.
     """
-    for name, file in zip(_LAB_MODULES, imported(arm, _LAB_MODULES), strict=True):
+    for name, file in zip(_LAB_MODULES, find_module_files(arm, _LAB_MODULES), strict=True):
         if file.is_relative_to(arm.tree.parent):
             raise GateError(
                 f"{arm.revision}: its {name} ({file.relative_to(arm.tree.parent)}) hides the "

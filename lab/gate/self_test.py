@@ -27,7 +27,7 @@ from streamlab.lab.gate.outcome import Word
 from streamlab.lab.gate.power import Block, Values, costs_called, rate, statuses_called
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.status import STATUS, is_fault, is_verified
-from streamlab.lab.gate.trials import Bench, Say, find_inputs, works
+from streamlab.lab.gate.trials import Bench, Say, find_inputs, make_works
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
@@ -211,7 +211,7 @@ def _measure(
 def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
     cells = expand(parse_matrix(experiment.matrix, "the self-test's matrix"))
     bench = Bench(
-        works=works(cells, find_inputs(cells, master=master, say=say)),
+        works=make_works(cells, find_inputs(cells, master=master, say=say)),
         logs=Path(tempfile.mkdtemp(prefix="lab-gate-logs-")),
         planted=experiment.plants,
     )

@@ -41,7 +41,7 @@ class Revision:
     left_out: tuple[str, ...] = ()
 
 
-def checkout() -> Path:
+def find_checkout() -> Path:
     """Return the root of the checkout that this lab runs from.
 
     Raises:
@@ -85,7 +85,7 @@ def resolve(repository: Path, name: str) -> Revision:
     return Revision(commit=commit, shown=shown)
 
 
-def working_tree(repository: Path) -> Revision:
+def commit_working_tree(repository: Path) -> Revision:
     """Return the working tree as a commit: HEAD if it is clean, else a new commit.
 
     The commit lacks ignored files and nested clones that are not submodules. The index and the

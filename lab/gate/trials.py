@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from streamlab.lab.errors import LabError
-from streamlab.lab.gate.arm import Arm, Result, run_in
+from streamlab.lab.gate.arm import Arm, Result, run_in_arm
 from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
@@ -42,7 +42,7 @@ class Work:
     job: EngineTrial
 
 
-def works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, Work]:
+def make_works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, Work]:
     """Return the work of a gate by cell id; `datasets` has the inputs by workload key."""
     return {
         cell.id: Work(
@@ -92,7 +92,7 @@ class Bench:
     def trial(self, arm: Arm, cell_id: str) -> EngineTrial:
         """Return the specification of a trial of a cell in an arm."""
         job = self.works[cell_id].job
-        fields = {"workload": arm.localised(job.workload), "energy": self.energy}
+        fields = {"workload": arm.localise(job.workload), "energy": self.energy}
         return msgspec.structs.replace(job, **fields, **self.planted.get(arm.name, {}))
 
     def log(self, arm: Arm, cell_id: str) -> Path:
@@ -102,7 +102,7 @@ class Bench:
     def run(self, arm: Arm, cell_id: str) -> Result:
         """Run one trial of a cell in an arm."""
         timeout_s = self.works[cell_id].timeout_s
-        return run_in(
+        return run_in_arm(
             arm, self.trial(arm, cell_id), log=self.log(arm, cell_id), timeout_s=timeout_s
         )
 
@@ -115,12 +115,12 @@ class Bench:
         for work in {work.key: work for work in self.works.values()}.values():
             job = OracleJob(
                 dataset=work.job.dataset,
-                workload=arm.localised(work.job.workload),
+                workload=arm.localise(work.job.workload),
                 query=work.job.query,
             )
             log = self.logs / f"oracle-{work.key}-{arm.name}.log"
             began = time.monotonic()
-            result = run_in(arm, job, log=log, timeout_s=ORACLE_TIMEOUT_S)
+            result = run_in_arm(arm, job, log=log, timeout_s=ORACLE_TIMEOUT_S)
             if result.get("status") is not None:
                 raise GateError(
                     f"the oracle of {work.key} failed in {arm.revision}, so no answer can be "

@@ -10,7 +10,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.gate.entry_points import announce
-from streamlab.lab.gate.projects import projects
+from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.host.git import git
 
 FULL = pytest.mark.full
@@ -106,7 +106,7 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
     assert [point.name for point in found.entry_points] == ["my-own"]
     git(package, "init", "-q")
     git(package, "add", "--all")
-    assert projects(package) == {"my-own"}
+    assert find_projects(package) == {"my-own"}
 
 
 @pytest.mark.parametrize(

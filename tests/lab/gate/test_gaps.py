@@ -7,8 +7,8 @@ import pytest
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.repository import Recipe, built
-from streamlab.lab.gate.source import check_out, working_tree
+from streamlab.lab.gate.repository import Recipe, build_arms
+from streamlab.lab.gate.source import check_out, commit_working_tree
 from tests.lab.gate.user_repository import UserRepository, git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
@@ -44,7 +44,7 @@ def part(tmp_path):
 
 def gaps(repo, tmp_path):
     folder = tmp_path / "arm"
-    check_out(repo.folder, working_tree(repo.folder).commit, folder)
+    check_out(repo.folder, commit_working_tree(repo.folder).commit, folder)
     return folder, find_gaps(folder, repo.folder)
 
 
@@ -111,7 +111,7 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, pa
     git(repo.folder, *words[clone])
     (repo.folder / "nested 1").mkdir()
     (repo.folder / "nested 1" / "file").write_text("is no clone\n")
-    revision = working_tree(repo.folder)
+    revision = commit_working_tree(repo.folder)
     names = git(repo.folder, "ls-tree", "-r", "--name-only", revision.commit)
     assert "nested [1]" not in names and "nested 1/file" in names
     assert revision.left_out == (
@@ -123,9 +123,9 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, pa
 def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, part):
     git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     head = repo.commit("A submodule")
-    assert working_tree(repo.folder).left_out == ()
+    assert commit_working_tree(repo.folder).left_out == ()
     (repo.folder / "part" / "__init__.py").write_text("PART = 2\n")
-    revision = working_tree(repo.folder)
+    revision = commit_working_tree(repo.folder)
     assert revision.commit == head
     assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
@@ -142,11 +142,11 @@ def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
     git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     repo.commit("A submodule")
     git(repo.folder, "clone", "-q", str(part), "nested")
-    revision = working_tree(repo.folder)
+    revision = commit_working_tree(repo.folder)
     recipe = Recipe(command="test -e part/__init__.py")
     with (
         pytest.raises(GateError, match="does not build") as error,
-        built(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
+        build_arms(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
     ):
         pass
     assert "the submodule part is not checked out: let --build start" in str(error.value)

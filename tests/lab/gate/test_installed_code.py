@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.code_location import Place, loaded_below, strays
+from streamlab.lab.gate.code_location import Place, find_loaded_files, find_strays
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.installed_code import check_different, check_installed
 from tests.lab.gate.user_repository import git
@@ -147,10 +147,10 @@ def test_a_library_of_the_checkout_that_an_arm_loads_is_found(tmp_path):
     found = find_spec("numpy.random._common")
     assert found is not None and found.origin is not None
     library = shutil.copy(found.origin, tmp_path / "libcrunch.so")
-    assert strays(tmp_path, ()) == () == loaded_below(tmp_path)
+    assert find_strays(tmp_path, ()) == () == find_loaded_files(tmp_path)
     ctypes.CDLL(str(library))
-    assert strays(tmp_path, ()) == (Place(what="library 'libcrunch.so'", file=library),)
-    assert loaded_below(tmp_path) == (library,)
+    assert find_strays(tmp_path, ()) == (Place(what="library 'libcrunch.so'", file=library),)
+    assert find_loaded_files(tmp_path) == (library,)
 
 
 def test_arms_that_load_the_same_code_are_reported(arms):

@@ -8,7 +8,7 @@ import pytest
 
 from streamlab.engines.registry import names
 from streamlab.lab.cli import EXIT_USER_ERROR, call
-from streamlab.lab.gate.code_location import check_inside
+from streamlab.lab.gate.code_location import check_built_packages
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.workloads.registry import names as workload_names
@@ -74,7 +74,7 @@ def test_every_engine_and_workload_of_the_tree_is_let_through():
     )
     cells = expand(parse_matrix(text, "a test's matrix"))
     assert {cell.entry.name for cell in cells} == set(workload_names())
-    check_inside(cells)
+    check_built_packages(cells)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ import pytest
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.gate.against import revision_notes
 from streamlab.lab.gate.errors import GateError
-from streamlab.lab.gate.repository import Recipe, built, check_lab, repository
-from streamlab.lab.gate.source import check_out, resolve, working_tree
+from streamlab.lab.gate.repository import Recipe, build_arms, check_lab, find_repository
+from streamlab.lab.gate.source import check_out, commit_working_tree, resolve
 from tests.lab.gate.user_repository import PERSON, UserRepository, git
 from tests.processes import Popen
 
@@ -153,8 +153,8 @@ def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
 
 def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, tmp_path):
     repo.works(3 * ROUNDS)
-    revisions = (resolve(repo.folder, "main"), working_tree(repo.folder))
-    with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
+    revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
+    with build_arms(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in (old, new)]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
     told = revision_notes(revisions, plant=0, logs=tmp_path)[0]
@@ -165,7 +165,7 @@ def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, 
 def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path):
     head = resolve(repo.folder, "main")
     recipe = Recipe(command="echo ${HOME:+there} > in-place; test -d {source}")
-    with built(repo.folder, (head, head), recipe, logs=tmp_path, say=print) as (old, _):
+    with build_arms(repo.folder, (head, head), recipe, logs=tmp_path, say=print) as (old, _):
         assert (old.tree / "in-place").read_text() == "there\n"
         (found,) = distributions(path=[str(old.path[0])])
         assert (found.name, found.version) == ("crunch-engine", "1.0")
@@ -176,8 +176,8 @@ def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path)
 
 
 def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
-    revisions = (resolve(repo.folder, "main"), working_tree(repo.folder))
-    with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as arms:
+    revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
+    with build_arms(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as arms:
         for name in ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
             folders = [Path(arm.environment()[name]) for arm in arms]
             assert folders[0] != folders[1]
@@ -267,7 +267,7 @@ def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
     # An editable install of the lab comes before all paths; this interpreter has none.
     packages = Path(sysconfig.get_path("purelib"))
     with (
-        built(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
+        build_arms(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
         pytest.raises(GateError, match=r"its results\.schema \(source/results/schema\.py\) would"),
     ):
         base = Path(sys._base_executable)
@@ -390,9 +390,9 @@ def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_pat
     git(tmp_path, "init", "-q", "other")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
-    assert repository(repo.folder) == repo.folder
+    assert find_repository(repo.folder) == repo.folder
     assert resolve(repo.folder, "main").commit == head
-    assert working_tree(repo.folder).commit == head
+    assert commit_working_tree(repo.folder).commit == head
 
 
 MISCHIEF = """
@@ -427,7 +427,7 @@ def test_nothing_that_a_build_does_with_git_reaches_the_repository(
         monkeypatch.setenv("GIT_WORK_TREE", str(repo.folder))
     with (
         pytest.raises(GateError, match="does not build"),
-        built(repo.folder, (head, head), recipe, logs=tmp_path, say=print),
+        build_arms(repo.folder, (head, head), recipe, logs=tmp_path, say=print),
     ):
         pass
     assert "* stolen" in (tmp_path / "build-old.log").read_text()
@@ -439,7 +439,7 @@ def test_a_checkout_has_the_tags_and_remotes_of_its_repository_for_builds_that_a
     git(repo.folder, "remote", "add", "origin", "https://localhost/crunch.git")
     git(repo.folder, "config", "submodule.part.url", "https://localhost/part.git")
     repo.works(3 * ROUNDS)
-    check_out(repo.folder, working_tree(repo.folder).commit, folder := tmp_path / "new")
+    check_out(repo.folder, commit_working_tree(repo.folder).commit, folder := tmp_path / "new")
     assert git(folder, "describe").startswith("v1.2-1-g")
     assert git(folder, "remote", "get-url", "origin") == "https://localhost/crunch.git"
     assert git(folder, "config", "submodule.part.url") == "https://localhost/part.git"
@@ -467,7 +467,7 @@ def test_a_commit_is_checked_out_whole_whatever_its_repository_lacks(repo, tmp_p
         git(other, *words, str(repo.folder), "part")
         other = other / "part"
     (other / "pyproject.toml").write_text("")
-    revision = working_tree(other)
+    revision = commit_working_tree(other)
     check_out(other, revision.commit, folder := tmp_path / "new")
     assert (folder / "crunch" / "engine.py").is_file()
     assert (folder / "pyproject.toml").read_text() == ""
