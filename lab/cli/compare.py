@@ -80,7 +80,7 @@ def compare(
 def _lines(old: "Run", new: "Run", comparison: "Comparison") -> list[str]:
     """Return the comparison as lines of Markdown, for the terminal and for the file."""
     from streamlab.lab.gate.render import aligned
-    from streamlab.lab.gate.stored_baseline import planted_notes
+    from streamlab.lab.gate.stored_baseline import planted_work_notes
     from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
     from streamlab.results.differences import told
 
@@ -90,7 +90,7 @@ def _lines(old: "Run", new: "Run", comparison: "Comparison") -> list[str]:
             f"**{NOT_COMPARABLE}**: ratios do not show the revision alone; these differ, too:"
         ]
         lines += [f"- {difference}" for difference in comparison.differences] + [""]
-    lines += [f"- {note}" for note in planted_notes(old, new)]
+    lines += [f"- {note}" for note in planted_work_notes(old, new)]
     if comparison.unlike:
         lines += ["left out, as they differ in more than the revision (--force compares them):"]
         lines += [f"- {text}" for text in told(comparison.unlike)] + [""]

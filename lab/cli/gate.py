@@ -151,7 +151,7 @@ def gate(**options: Any) -> int:
         return EXIT_OK
     from streamlab.lab.cli.write_errors import check_file, writing
     from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
-    from streamlab.lab.gate.advice import advice
+    from streamlab.lab.gate.advice import doubt_notes
     from streamlab.lab.gate.outcome import Headline, make_encodable
     from streamlab.lab.gate.page import write_page
     from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
@@ -170,7 +170,7 @@ def gate(**options: Any) -> int:
     report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
     stored = not options["matrix"] or bool(options["run_name"])
     report = make_encodable(
-        replace(report, notes=(*advice(report, one_stage=stored), *report.notes))
+        replace(report, notes=(*doubt_notes(report, one_stage=stored), *report.notes))
     )
     click.echo(as_text(report))
     for name, path in files:
@@ -205,7 +205,7 @@ def _report(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
 
 def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
     from streamlab.lab.gate.decision import GateCriteria
-    from streamlab.lab.gate.metrics import GATED, WHERE_REPEATED
+    from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE
     from streamlab.lab.gate.metrics import METRICS as KNOWN
     from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
@@ -215,7 +215,7 @@ def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCrite
             f"--repetitions {options['repetitions']}: too few to confirm a regression; use {fewest} "
             "or more per arm for one cell, and more for more cells"
         )
-    chosen = options["metrics"] or (*GATED, *WHERE_REPEATED)
+    chosen = options["metrics"] or (*DEFAULT_METRICS, *IF_REPEATABLE)
     names = dict.fromkeys((*chosen, *options["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
@@ -226,7 +226,7 @@ def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCrite
     return GateCriteria(
         metrics=[KNOWN[name] for name in names],
         advisory=frozenset(options["advisory"]),
-        where_repeated=frozenset(() if options["metrics"] else WHERE_REPEATED),
+        if_repeatable=frozenset(() if options["metrics"] else IF_REPEATABLE),
         rule=rule,
     )
 
@@ -285,16 +285,16 @@ def _new_logs() -> Path:
 
 
 def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from streamlab.lab.gate.advice import checks
+    from streamlab.lab.gate.advice import reference_notes
     from streamlab.lab.gate.against import describe_rule
     from streamlab.lab.gate.decision import decide_gate
     from streamlab.lab.gate.outcome import GateReport
     from streamlab.lab.gate.stored_baseline import (
         check_baseline,
-        fresh_run,
         machine_notes,
+        measure_run,
         pair_runs,
-        planted_notes,
+        planted_work_notes,
     )
     from streamlab.lab.gate.trials import check_cells
     from streamlab.results.store import read_run
@@ -317,7 +317,9 @@ def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
         def measure(names: Sequence[str]) -> Any:
             chosen = [cell for cell in cells if cell.id in set(names)]
             n, root = options["repetitions"], options["out"]
-            run = fresh_run(matrix, text, chosen, n, root=root, master=options["master"], say=_say)
+            run = measure_run(
+                matrix, text, chosen, n, root=root, master=options["master"], say=_say
+            )
             by_cell = pair_runs(old, run)
             return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
 
@@ -328,7 +330,12 @@ def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
         new=str(new.path),
         rule=describe_rule(criteria.rule, two_stages=not options["run_name"]),
         lines=lines,
-        notes=(note, *machine_notes(old, new), *checks(pairs), *planted_notes(old, new)),
+        notes=(
+            note,
+            *machine_notes(old, new),
+            *reference_notes(pairs),
+            *planted_work_notes(old, new),
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.stats.methods import INDEPENDENT, PAIRED
 
 
-def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
+def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
     """Yield a note with the cells whose answers no independent oracle checked, if any."""
     cells = [
         cell
@@ -21,7 +21,7 @@ def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
         yield f"{BY_REFERENCE}: {', '.join(cells)}"
 
 
-def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
+def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     """Yield the reasons why a gate is inconclusive, each with its remedy.
 
     Args:

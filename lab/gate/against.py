@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamlab.lab.gate.advice import checks
+from streamlab.lab.gate.advice import reference_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
 from streamlab.lab.gate.code_location import check_built_packages
@@ -130,7 +130,7 @@ def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say
             criteria.rule, two_stages=True, paired=any(map(bench.is_loaded, bench.works))
         ),
         lines=decide_gate(first, measure_again, criteria),
-        notes=(*checks(first), *outputs),
+        notes=(*reference_notes(first), *outputs),
     )
 
 

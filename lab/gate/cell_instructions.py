@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from streamlab.lab.gate.advice import checks
+from streamlab.lab.gate.advice import reference_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.counted_run import MACHINE
 from streamlab.lab.gate.errors import GateError
@@ -79,7 +79,10 @@ def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
         new=new.revision,
         rule=f"instructions of the timed part, {COUNTS} counts per arm, effect above {FLOOR:.0%}",
         lines=lines,
-        notes=(*checks(first), "answers were compared in a separate trial, not under valgrind"),
+        notes=(
+            *reference_notes(first),
+            "answers were compared in a separate trial, not under valgrind",
+        ),
     )
 
 

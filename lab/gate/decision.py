@@ -41,13 +41,13 @@ class Pair:
 
     Attributes:
         old, new: the trials, rows of the schema in which columns may be missing.
-        like_loads: whether trials at the same index ran one after the other under a load with equal
+        same_load: whether trials at the same index ran one after the other under a load with equal
             due times, so that latencies are compared in pairs.
     """
 
     old: Sequence[Result]
     new: Sequence[Result]
-    like_loads: bool = False
+    same_load: bool = False
 
 
 Measure = Callable[[Sequence[str]], Mapping[str, Pair]]
@@ -61,13 +61,13 @@ class GateCriteria:
     Attributes:
         metrics: the costs to compare.
         advisory: names of metrics that are shown but never fail.
-        where_repeated: names of metrics that can fail a gate, but never make it inconclusive.
+        if_repeatable: names of metrics that can fail a gate, but never make it inconclusive.
         rule: the numbers of the decision.
     """
 
     metrics: Sequence[Metric]
     advisory: frozenset[str]
-    where_repeated: frozenset[str] = frozenset()
+    if_repeatable: frozenset[str] = frozenset()
     rule: Rule
 
     def families(self) -> list[list[Metric]]:
@@ -75,10 +75,10 @@ class GateCriteria:
 
         They are separate, so that optional and advisory metrics do not weaken the test of gated ones.
         """
-        gated = [m for m in self.metrics if m.name not in self.advisory | self.where_repeated]
+        gated = [m for m in self.metrics if m.name not in self.advisory | self.if_repeatable]
         return [
             gated,
-            [m for m in self.metrics if m.name in self.where_repeated - self.advisory],
+            [m for m in self.metrics if m.name in self.if_repeatable - self.advisory],
             [m for m in self.metrics if m.name in self.advisory],
         ]
 
@@ -154,7 +154,7 @@ def _arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arm
         for metric in metrics:
             old, new = _costs(pair.old, metric), _costs(pair.new, metric)
             if old is not None and new is not None:
-                paired = pair.like_loads and metric.quantile is not None
+                paired = pair.same_load and metric.quantile is not None
                 method = PAIRED if paired else INDEPENDENT
                 arms[(cell, metric.name)] = Arms(old=old, new=new, method=method)
     return arms
@@ -182,7 +182,7 @@ def _without_number(
 ) -> list[Line]:
     """Return the line of a metric without a number.
 
-    A `where_repeated` metric that no trial has gets no line: a catch-up has no latency.
+    A `if_repeatable` metric that no trial has gets no line: a catch-up has no latency.
     """
     trials = [result for pair in stages if pair is not None for result in (*pair.old, *pair.new)]
     unverified = next((result for result in trials if not is_verified(result)), None)
@@ -191,7 +191,7 @@ def _without_number(
     else:
         note = f"a trial has no verified answer: {unverified.get('status')}"
     word = Word.NO_NUMBER
-    if metric.name in criteria.where_repeated:
+    if metric.name in criteria.if_repeatable:
         if all(metric.cost(result) is None for result in trials):
             return []
         word = Word.NOT_GATED
@@ -228,7 +228,7 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
     )
     if line.paired:
         line = replace(line, note=_difference(arms))
-    if metric in criteria.where_repeated and line.word in (Word.UNSTABLE, Word.TOO_FEW):
+    if metric in criteria.if_repeatable and line.word in (Word.UNSTABLE, Word.TOO_FEW):
         why = _does_not_repeat(line, criteria.rule)
         return replace(line, word=Word.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
     return line

@@ -63,10 +63,10 @@ METRICS: Mapping[str, Metric] = {
 }
 """Metrics by name. A value of 0, such as a CPU time below the clock's step, counts as missing."""
 
-GATED = ("wall", "cpu")
+DEFAULT_METRICS = ("wall", "cpu")
 """Metrics gated by default; a doubt about one makes a gate inconclusive."""
 
-WHERE_REPEATED = ("rss", "p99")
+IF_REPEATABLE = ("rss", "p99")
 """Metrics gated by default in cells where they repeat."""
 
 INSTRUCTIONS = "instructions"

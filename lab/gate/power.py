@@ -22,7 +22,7 @@ _QUICK_DRAWS = 200
 """Resamples for the noise of a gate; enough for a MAD within a few percent."""
 
 Values = npt.NDArray[np.float64]
-Called = Callable[[Values, Values], bool]
+GateTest = Callable[[Values, Values], bool]
 """Returns whether a two-stage gate reports a regression; float[2 n] per arm, by repetition."""
 
 
@@ -46,19 +46,19 @@ class Rates:
     Attributes:
         rounds: number of rounds.
         alarms: rounds with a false alarm, without a change.
-        seen: rounds with a detected change, by the planted change.
+        detected: rounds with a detected change, by the planted change.
         resampled_alarms: share of resampled gates with a false alarm.
-        resampled_seen: share of resampled gates that detect the change, by the planted change.
+        resampled_detected: share of resampled gates that detect the change, by the planted change.
     """
 
     rounds: int
     alarms: int
-    seen: Mapping[str, int]
+    detected: Mapping[str, int]
     resampled_alarms: float
-    resampled_seen: Mapping[str, float]
+    resampled_detected: Mapping[str, float]
 
 
-def costs_called(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT) -> Called:
+def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT) -> GateTest:
     """Return a gate on costs."""
     quick = replace(rule, draws=_QUICK_DRAWS)
     key = ("cell", "metric")
@@ -76,7 +76,7 @@ def costs_called(rule: Rule, rng: np.random.Generator, method: Method = INDEPEND
     return called
 
 
-def statuses_called(rule: Rule) -> Called:
+def status_gate(rule: Rule) -> GateTest:
     """Return a gate on statuses, whose values are the levels of the statuses."""
 
     def called(old: Values, new: Values) -> bool:
@@ -90,19 +90,19 @@ def statuses_called(rule: Rule) -> Called:
 
 
 def rate(
-    blocks: Sequence[Block], called: Called, rng: np.random.Generator, deals: int = DEALS
+    blocks: Sequence[Block], called: GateTest, rng: np.random.Generator, deals: int = DEALS
 ) -> Rates:
     """Return how often a gate reports a regression, over at least one block."""
     plants = list(blocks[0].planted)
     return Rates(
         rounds=len(blocks),
         alarms=sum(called(*block.same) for block in blocks),
-        seen={
+        detected={
             name: sum(called(block.same[0], block.planted[name]) for block in blocks)
             for name in plants
         },
         resampled_alarms=_mean([_deal(block, None, called, rng, deals) for block in blocks]),
-        resampled_seen={
+        resampled_detected={
             name: _mean([_deal(block, name, called, rng, deals) for block in blocks])
             for name in plants
         },
@@ -110,7 +110,7 @@ def rate(
 
 
 def _deal(
-    block: Block, plant: str | None, called: Called, rng: np.random.Generator, deals: int
+    block: Block, plant: str | None, called: GateTest, rng: np.random.Generator, deals: int
 ) -> float:
     """Return the share of resampled gates that report a regression."""
     first, second = block.same

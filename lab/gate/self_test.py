@@ -24,7 +24,7 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
 from streamlab.lab.gate.outcome import Word
-from streamlab.lab.gate.power import Block, Values, costs_called, rate, statuses_called
+from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.status import STATUS, is_fault, is_verified
 from streamlab.lab.gate.trials import Bench, Say, find_inputs, make_works
@@ -275,9 +275,9 @@ def _rows(
             yield [metric.name, words, "0", "", "", "each round has a trial without a value"]
         return
     if metric.method is None:
-        called, noise = statuses_called(rule), ""
+        called, noise = status_gate(rule), ""
     else:
-        called = costs_called(rule, rng, metric.method)
+        called = cost_gate(rule, rng, metric.method)
         noise = f"{100 * _noise(blocks, metric.method, rule, rng):.1f} %"
     rates = rate(blocks, called, rng)
     for name, words in metric.plants.items():
@@ -286,7 +286,7 @@ def _rows(
             words,
             str(rates.rounds),
             f"{_share(rates.alarms, rates.rounds)} [{rates.resampled_alarms:.1%}]",
-            f"{_share(rates.seen[name], rates.rounds)} [{rates.resampled_seen[name]:.1%}]",
+            f"{_share(rates.detected[name], rates.rounds)} [{rates.resampled_detected[name]:.1%}]",
             noise,
         ]
 

@@ -73,7 +73,7 @@ def machine_notes(old: Run, new: Run) -> tuple[str, ...]:
     return tuple(map(str, compare_machines(old.meta["host"], new.meta["host"]).notes))
 
 
-def fresh_run(
+def measure_run(
     matrix: Matrix, text: str, cells: Sequence[Cell], n: int, *, root: Path, master: str, say: Say
 ) -> Run:
     """Run cells `n` times each as a new run in `root`, and return it.
@@ -116,7 +116,7 @@ class Quiet:
         """Print nothing."""
 
 
-def planted_notes(old: Run, new: Run) -> tuple[str, ...]:
+def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
     """Return a note for each run with planted busy work."""
     notes = []
     for run in (old, new):

@@ -191,7 +191,7 @@ def measure(
         took = time.monotonic() - began
         say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
     return {
-        cell: Pair(old=results["old"], new=results["new"], like_loads=bench.is_loaded(cell))
+        cell: Pair(old=results["old"], new=results["new"], same_load=bench.is_loaded(cell))
         for cell, results in rows.items()
     }
 

@@ -30,7 +30,7 @@ def check_conformance(engine: str, variant: str, workload: str, refused: set[str
     (chosen,) = find_variants(engine, (variant,))
     found = conform(engine, chosen, workload)
     assert found.failures == ()
-    assert {seen.case for seen in found.of(State.REFUSED)} == refused
+    assert {seen.case for seen in found.with_state(State.REFUSED)} == refused
 
 
 def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> None:

@@ -26,11 +26,11 @@ def bad(status, reason):
     return [{"status": status, "reason": reason}]
 
 
-def criteria(*metrics, advisory=(), where_repeated=(), rule=TWO_STAGE):
+def criteria(*metrics, advisory=(), if_repeatable=(), rule=TWO_STAGE):
     return GateCriteria(
-        metrics=[METRICS[name] for name in (*(metrics or ("wall",)), *where_repeated)],
+        metrics=[METRICS[name] for name in (*(metrics or ("wall",)), *if_repeatable)],
         advisory=frozenset(advisory),
-        where_repeated=frozenset(where_repeated),
+        if_repeatable=frozenset(if_repeatable),
         rule=rule,
     )
 
@@ -237,14 +237,14 @@ def test_memory_that_repeats_is_gated_without_being_named(rng):
     def more(cells):
         return {CELL: Pair(old=memory(rng, sd=0.005), new=memory(rng, sd=0.005, larger=0.06))}
 
-    wall, rss = decide_gate(more(()), more, criteria(where_repeated=["rss", "p99"]))
+    wall, rss = decide_gate(more(()), more, criteria(if_repeatable=["rss", "p99"]))
     assert (wall.word, rss.word) == (Word.UNCHANGED, Word.REGRESSION)
     assert rss.fails
 
 
 def test_memory_that_does_not_repeat_is_named_and_casts_no_doubt(rng):
     pair = Pair(old=memory(rng, sd=0.2), new=memory(rng, sd=0.2))
-    _, rss = decide_gate({CELL: pair}, nothing_again, criteria(where_repeated=["rss", "p99"]))
+    _, rss = decide_gate({CELL: pair}, nothing_again, criteria(if_repeatable=["rss", "p99"]))
     assert rss.word is Word.NOT_GATED and not rss.doubtful and not rss.fails
     assert f"not gated: does not repeat: A/A differences reach {rss.noise:.1%}" in rss.note
     _, rss = decide_gate({CELL: pair}, nothing_again, criteria("wall", "rss"))
@@ -259,7 +259,7 @@ def test_what_is_gated_where_it_repeats_does_not_weaken_what_is_gated(rng):
         return {CELL: Pair(old=trials(rng, n=4, **rows), new=trials(rng, cpu=1.3, n=4, **rows))}
 
     more = ["p50", "p99", "rss"]
-    lines = decide_gate(slower(()), slower, criteria("cpu", "wall", where_repeated=more))
+    lines = decide_gate(slower(()), slower, criteria("cpu", "wall", if_repeatable=more))
     assert lines[0].word is Word.REGRESSION and lines[0].fails
 
 
@@ -273,15 +273,15 @@ def under_load(rng, shared, slower=0.0):
 def test_latency_under_like_loads_is_compared_in_pairs(rng):
     """Both trials of a pair meet the same noise of the machine, which hides 20 % otherwise."""
 
-    def pair(*, like_loads):
+    def pair(*, same_load):
         shared = np.exp(rng.normal(0, 0.5, 10))
         old, new = under_load(rng, shared), under_load(rng, shared, slower=0.2)
-        return {CELL: Pair(old=old, new=new, like_loads=like_loads)}
+        return {CELL: Pair(old=old, new=new, same_load=same_load)}
 
     only = criteria("p99")
-    (line,) = decide_gate(pair(like_loads=True), lambda cells: pair(like_loads=True), only)
+    (line,) = decide_gate(pair(same_load=True), lambda cells: pair(same_load=True), only)
     assert line.word is Word.REGRESSION and line.paired
     assert line.ratio == pytest.approx(1.2, rel=0.02)
     assert line.interval.low > 1.15
-    (line,) = decide_gate(pair(like_loads=False), None, only)
+    (line,) = decide_gate(pair(same_load=False), None, only)
     assert line.word is Word.UNSTABLE and not line.paired

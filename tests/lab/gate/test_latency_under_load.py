@@ -49,13 +49,13 @@ def gated(rng, *, sleeps, busy):
             minute = busy * rng.uniform(0.5, 1.5)  # both trials of a pair meet the same
             old.append(trial(rng, sleeps=False, busy=minute))
             new.append(trial(rng, sleeps=sleeps, busy=minute))
-        return {"a/cell": Pair(old=old, new=new, like_loads=True)}
+        return {"a/cell": Pair(old=old, new=new, same_load=True)}
 
     metrics = [METRICS["wall"], METRICS["p99"]]
     criteria = GateCriteria(
         metrics=metrics,
         advisory=frozenset(),
-        where_repeated=frozenset({"p99"}),
+        if_repeatable=frozenset({"p99"}),
         rule=TWO_STAGE,
     )
     wall, p99 = decide_gate(pairs(), pairs, criteria)
