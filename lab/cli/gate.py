@@ -367,7 +367,7 @@ def _benchmarks(options: dict[str, Any]) -> "GateReport":
     )
 
 
-def _files(patterns: Sequence[str], what: str) -> list[Path]:
+def _files(patterns: Sequence[str], side: str) -> list[Path]:
     """Return the files that match the patterns, each once."""
     files = {
         Path(name): None
@@ -375,7 +375,7 @@ def _files(patterns: Sequence[str], what: str) -> list[Path]:
         for name in sorted(glob(pattern))  # noqa: PTH207 - patterns may be absolute
     }
     if not files:
-        raise GateError(f"{what}: no file matches {', '.join(patterns) or 'nothing'}")
+        raise GateError(f"{side}: no file matches {', '.join(patterns) or 'nothing'}")
     return list(files)
 
 

@@ -58,7 +58,7 @@ def workload(name: str, place: Path) -> int:
     return EXIT_OK
 
 
-def _module(what: str, name: str, known: Collection[str]) -> str:
+def _module(kind: str, name: str, taken: Collection[str]) -> str:
     """Return the module name for a new package.
 
     Raises:
@@ -67,8 +67,8 @@ def _module(what: str, name: str, known: Collection[str]) -> str:
     from streamlab.lab.errors import LabError
     from streamlab.lab.new.package import module_of
 
-    if name in known:
-        raise LabError(f"{what} {name!r} exists already (`lab list {what}s`); use another name")
+    if name in taken:
+        raise LabError(f"{kind} {name!r} exists already (`lab list {kind}s`); use another name")
     return module_of(name)
 
 

@@ -215,7 +215,7 @@ def _show_deployment(deployment: "Deployment", dot: Path | None, svg: Path | Non
 
 def plan_for_parameters(
     workload: "Workload",
-    given: dict[str, object],
+    values: dict[str, object],
     events: int,
     workers: int,
     optimizer: str | None = None,
@@ -232,7 +232,7 @@ def plan_for_parameters(
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
-    params = workload.params(given)
+    params = workload.params(values)
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
 
     def sample() -> "Input":

@@ -42,7 +42,7 @@ class Verbosity(Enum):
 
 
 @contextmanager
-def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[datasets.Progress]:
+def announce(title: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[datasets.Progress]:
     """Show a bar for a long step; yields a function to call with step, done and total.
 
     Without a terminal, only steps of more than a second leave a line; with `QUIET`, none does.
@@ -60,16 +60,16 @@ def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[data
         transient=True,
         disable=quiet or not console.is_terminal,
     ) as progress:
-        task = progress.add_task(escape(what), total=None)
+        task = progress.add_task(escape(title), total=None)
 
         def show(step: str, done: int, total: int) -> None:
-            description = escape(f"{what}: {step}")
+            description = escape(f"{title}: {step}")
             progress.update(task, description=description, completed=done, total=total or None)
 
         yield show
     took = time.monotonic() - began
     if took > 1 and not quiet:
-        console.print(escape(f"{what}: {took:.1f} s"), highlight=False)
+        console.print(escape(f"{title}: {took:.1f} s"), highlight=False)
 
 
 class Terminal:
@@ -189,7 +189,7 @@ def details_of(row: Row) -> Iterator[str]:
     if row.get("plan"):
         yield from f"plan: {row['plan']}".splitlines()
     seconds = {"timed part": row.get("duration_s"), "CPU": row.get("cpu_s")}
-    costs = [f"{what} {duration(s * 1e9).text}" for what, s in seconds.items() if s is not None]
+    costs = [f"{title} {duration(s * 1e9).text}" for title, s in seconds.items() if s is not None]
     if row.get("peak_rss_bytes") is not None:
         costs.append(f"RSS {memory(row['peak_rss_bytes']).text}")
     if costs:

@@ -46,18 +46,18 @@ def find_run(name: str, *roots: Path) -> Path:
 
     if (Path(name) / "run.json").is_file():
         return check_run(Path(name).absolute())
-    known = [path for root in roots for path in list_runs(root)]
-    if name == LATEST and known:
-        return check_run(max(known, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
-    matching = [path for path in known if path.name == name] or [
-        path for path in known if name in path.name and name.strip(".")
+    stored = [path for root in roots for path in list_runs(root)]
+    if name == LATEST and stored:
+        return check_run(max(stored, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
+    matching = [path for path in stored if path.name == name] or [
+        path for path in stored if name in path.name and name.strip(".")
     ]
     if len(matching) > 1:
         some = ", ".join(path.name for path in matching[-5:])
         raise click.UsageError(f"{name!r} matches several runs: {some}; give more of the name")
     if not matching:
         places = ", ".join(map(str, roots))
-        names = [*(path.name for path in known), *([LATEST] if known else [])]
+        names = [*(path.name for path in stored), *([LATEST] if stored else [])]
         raise click.UsageError(
             f"{name!r} is neither a run's directory (with a run.json) nor a run in "
             f"{places}; {meant(name, names, 'lab list runs')}, or set "

@@ -11,7 +11,7 @@ _BLOCK = bytes(4096)
 
 
 @contextmanager
-def writing(what: str, place: Path) -> Iterator[None]:
+def writing(output: str, place: Path) -> Iterator[None]:
     """Turn an OSError in the block into a LabError that names the output and the file.
 
     Raises:
@@ -20,17 +20,17 @@ def writing(what: str, place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _write_error(what, error.filename or place, error) from error
+        raise _write_error(output, error.filename or place, error) from error
 
 
-def _write_error(what: str, where: str | Path, error: OSError) -> LabError:
+def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
     return LabError(
-        f"{where}: {what} cannot be written: {error.strerror or error}; "
+        f"{where}: {output} cannot be written: {error.strerror or error}; "
         "free space there, or use a writable folder"
     )
 
 
-def check_file(path: Path | None, what: str) -> None:
+def check_file(path: Path | None, output: str) -> None:
     """Check before the work that a file can be written; None: no file.
 
     Raises:
@@ -39,11 +39,11 @@ def check_file(path: Path | None, what: str) -> None:
     if path is None:
         return
     if path.is_dir():
-        raise LabError(f"{path}: {what} cannot be written: it is a folder; give a file")
-    check_folder(path.parent, what)
+        raise LabError(f"{path}: {output} cannot be written: it is a folder; give a file")
+    check_folder(path.parent, output)
 
 
-def check_folder(folder: Path, what: str) -> None:
+def check_folder(folder: Path, output: str) -> None:
     """Check that files can be written into a folder, or into its nearest existing parent.
 
     The check writes only a temporary file without a name.
@@ -58,4 +58,4 @@ def check_folder(folder: Path, what: str) -> None:
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(_BLOCK)
     except OSError as error:  # its file name is that of the temporary file
-        raise _write_error(what, existing, error) from error
+        raise _write_error(output, existing, error) from error

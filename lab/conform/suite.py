@@ -76,12 +76,12 @@ def find_variants(name: str, selected: Sequence[str]) -> tuple[Variant, ...]:
         EngineError: the engine is unknown or cannot be loaded.
         LabError: the engine has no such variant.
     """
-    known = {variant.name: variant for variant in find_engine(name).variants()}
-    unknown = [variant for variant in selected if variant not in known]
+    by_name = {variant.name: variant for variant in find_engine(name).variants()}
+    unknown = [variant for variant in selected if variant not in by_name]
     if unknown:
-        remedy = meant(unknown[0], known, "lab list engines")
+        remedy = meant(unknown[0], by_name, "lab list engines")
         raise LabError(f"engine {name} has no variant {unknown[0]!r}; {remedy}")
-    return tuple(known[variant] for variant in selected or known)
+    return tuple(by_name[variant] for variant in selected or by_name)
 
 
 def conform(

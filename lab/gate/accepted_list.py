@@ -60,8 +60,8 @@ def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None
         GateError: an entry matches no cell.
     """
     for unused in _unused_entries(accepted, cells):
-        known = ", ".join(dict.fromkeys(cells))
-        raise GateError(f"{unused}; the matrix has {known}; remove the entry")
+        names = ", ".join(dict.fromkeys(cells))
+        raise GateError(f"{unused}; the matrix has {names}; remove the entry")
 
 
 def _unused_entries(accepted: Sequence[Acceptance], cells: Sequence[str]) -> Iterator[str]:
@@ -87,13 +87,13 @@ def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[
     for entry in accepted:
         if not entry.covers(line):
             continue
-        what = f"{line.cell} {line.metric}: {line.ratio:.3f}, {entry.place} ({entry.reason})"
+        summary = f"{line.cell} {line.metric}: {line.ratio:.3f}, {entry.place} ({entry.reason})"
         if entry.expires is not None and today > entry.expires:
-            notes.append(f"acceptance expired on {entry.expires}: {what}")
+            notes.append(f"acceptance expired on {entry.expires}: {summary}")
         elif line.ratio > entry.until_ratio:
-            notes.append(f"worse than accepted, {entry.until_ratio:g}: {what}")
+            notes.append(f"worse than accepted, {entry.until_ratio:g}: {summary}")
         else:
-            notes.append(f"accepted up to {entry.until_ratio:g}: {what}")
+            notes.append(f"accepted up to {entry.until_ratio:g}: {summary}")
             return replace(line, word=Word.ACCEPTED, note=entry.reason)
     return line
 

@@ -40,11 +40,11 @@ def main(request_path: str, spec_path: str) -> None:
 
 def _dataset(content: dict[str, Any]) -> Dataset:
     """Return the dataset, without stream fields that this revision lacks."""
-    known = set(signature(DatasetStream).parameters)
+    names = set(signature(DatasetStream).parameters)
     streams = tuple(
         DatasetStream(
             **{
-                **{name: value for name, value in stream.items() if name in known},
+                **{name: value for name, value in stream.items() if name in names},
                 "kinds": tuple(stream["kinds"]),
                 "path": Path(stream["path"]),
                 "columns": tuple((name, dtype) for name, dtype in stream["columns"]),

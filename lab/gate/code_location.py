@@ -27,15 +27,15 @@ class Place:
     """The place from which a part of a cell is imported.
 
     Attributes:
-        what: description of the part.
+        part: description of the part.
         file: its file; None if the module has no file.
     """
 
-    what: str
+    part: str
     file: Path | None
 
     @property
-    def own(self) -> bool:
+    def is_lab(self) -> bool:
         """Whether the part belongs to the running lab."""
         return self.below(SOURCE / name for name in OWN_PACKAGES)
 
@@ -52,8 +52,8 @@ def find_places(engine: str, workload: str) -> tuple[Place, ...]:
         ModelError: the workload is unknown.
     """
     return tuple(
-        Place(what=what, file=_file(module))
-        for what, module in dict.fromkeys(_modules(engine, workload))
+        Place(part=part, file=_file(module))
+        for part, module in dict.fromkeys(_modules(engine, workload))
     )
 
 
@@ -70,14 +70,14 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
     copies = installed_files(projects, checkout)
     modules = [
-        Place(what=f"module {name!r}", file=_file_of(module))
+        Place(part=f"module {name!r}", file=_file_of(module))
         for name, module in sorted(sys.modules.copy().items())
     ]
-    known = {place.file for place in modules}
+    module_files = {place.file for place in modules}
     libraries = [
-        Place(what=f"library {file.name!r}", file=file)
+        Place(part=f"library {file.name!r}", file=file)
         for file in _mapped_code()
-        if file not in known
+        if file not in module_files
     ]
     return tuple(
         place
@@ -107,7 +107,7 @@ def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
         for place in find_places(engine, workload):
             if not place.below(packages):
                 raise GateError(
-                    f"{place.what} is in {place.file}, outside the packages built from {source}: "
+                    f"{place.part} is in {place.file}, outside the packages built from {source}: "
                     "both arms would import the same copy and miss its changes; gate the "
                     "repository of that file (--repo DIR, with --build COMMAND), or run the matrix "
                     "with each version installed (`lab run`) and compare the runs: lab compare "
@@ -128,14 +128,14 @@ def check_arm(arm: Arm, located: Mapping[str, Sequence[Place]]) -> None:
     folder = arm.tree.parent
     for cell, parts in located.items():
         for place in parts:
-            if not place.own and not place.below([folder]):
+            if not place.is_lab and not place.below([folder]):
                 raise GateError(
-                    f"{cell}: the {arm.name} arm imports {place.what} from {place.file}, not from "
+                    f"{cell}: the {arm.name} arm imports {place.part} from {place.file}, not from "
                     f"its build in {folder}: both arms would run the same copy and miss its "
                     "changes; let --build install it into {site}, and uninstall the other copy "
                     "(pip uninstall)"
                 )
-        if all(place.own for place in parts):
+        if all(place.is_lab for place in parts):
             raise GateError(
                 f"{cell}: engine and workload are the lab's, and the same in both arms; exclude "
                 "this cell with --only, or gate the lab's source, without --repo"

@@ -84,13 +84,13 @@ class GateCriteria:
 
 
 def decide_gate(
-    first: Mapping[str, Pair], again: Measure | None, criteria: GateCriteria
+    first: Mapping[str, Pair], measure_again: Measure | None, criteria: GateCriteria
 ) -> tuple[Line, ...]:
     """Decide a gate and return its lines.
 
     Args:
         first: trials of the first stage, by cell.
-        again: measures suspected cells again; called at most once. None: the first stage decides
+        measure_again: measures suspected cells again; called at most once. None: the first stage decides
             alone.
         criteria: metrics and rule of the gate.
     """
@@ -101,14 +101,14 @@ def decide_gate(
     families = [_arms(sound, family) for family in criteria.families()]
     seconds: dict[Key, Arms] = {}
     measured: Mapping[str, Pair] = {}
-    if again is None:
+    if measure_again is None:
         findings = [decide_once(family, rule, rng) for family in families]
     else:
         findings = [screen(family, rule, rng) for family in families]
         worse = [cell for cell, status in statuses.items() if status.test.worse]
         suspected = [key[0] for family in findings for key in suspects(family)]
         selected = [cell for cell in sound if cell in {*worse, *suspected}]
-        measured = again(tuple(selected)) if selected else {}
+        measured = measure_again(tuple(selected)) if selected else {}
         seconds = _arms(measured, criteria.metrics)
         findings = [_confirm(family, seconds, rule, rng) for family in findings]
     firsts = {key: arms for family in families for key, arms in family.items()}
@@ -169,12 +169,15 @@ def _costs(results: Sequence[Result], metric: Metric) -> tuple[float, ...] | Non
 
 
 def _confirm(
-    findings: tuple[Decision, ...], again: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
+    findings: tuple[Decision, ...],
+    seconds: Mapping[Key, Arms],
+    rule: Rule,
+    rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
     """Confirm the findings with a second measurement; a cell without one gets another line."""
-    missing = {key for key in suspects(findings) if key not in again}
+    missing = {key for key in suspects(findings) if key not in seconds}
     remaining = tuple(finding for finding in findings if finding.key not in missing)
-    return confirm(remaining, again, rule, rng)
+    return confirm(remaining, seconds, rule, rng)
 
 
 def _without_number(

@@ -39,11 +39,11 @@ def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]
     links = [entry.partition("\t")[2] for entry in entries if entry.startswith(f"{_LINK} ")]
     if not links:
         return
-    known = ""
+    settings = ""
     with suppress(GitError):  # no such file, or an empty one
         words = ("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
-        known = git(tree, *words)
-    paths = {line.partition(" ")[2] for line in known.splitlines()}
+        settings = git(tree, *words)
+    paths = {line.partition(" ")[2] for line in settings.splitlines()}
     for path in links:
         name = f"{folder}{path}"
         if (tree / path / ".git").exists():

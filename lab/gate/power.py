@@ -63,7 +63,7 @@ def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT
     quick = replace(rule, draws=_QUICK_DRAWS)
     key = ("cell", "metric")
 
-    def called(old: Values, new: Values) -> bool:
+    def gate(old: Values, new: Values) -> bool:
         def stage(number: int) -> dict[tuple[str, str], Arms]:
             part = slice(number * rule.n, (number + 1) * rule.n)
             return {key: Arms(old=tuple(old[part]), new=tuple(new[part]), method=method)}
@@ -73,44 +73,44 @@ def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT
             return False
         return confirm(first, stage(1), quick, rng)[0].verdict is GateVerdict.REGRESSION
 
-    return called
+    return gate
 
 
 def status_gate(rule: Rule) -> GateTest:
     """Return a gate on statuses, whose values are the levels of the statuses."""
 
-    def called(old: Values, new: Values) -> bool:
+    def gate(old: Values, new: Values) -> bool:
         parts = slice(0, rule.n), slice(rule.n, 2 * rule.n)
         return all(
             compare_statuses(list(map(int, old[part])), list(map(int, new[part])), rule.alpha).worse
             for part in parts
         )
 
-    return called
+    return gate
 
 
 def rate(
-    blocks: Sequence[Block], called: GateTest, rng: np.random.Generator, deals: int = DEALS
+    blocks: Sequence[Block], gate: GateTest, rng: np.random.Generator, deals: int = DEALS
 ) -> Rates:
     """Return how often a gate reports a regression, over at least one block."""
     plants = list(blocks[0].planted)
     return Rates(
         rounds=len(blocks),
-        alarms=sum(called(*block.same) for block in blocks),
+        alarms=sum(gate(*block.same) for block in blocks),
         detected={
-            name: sum(called(block.same[0], block.planted[name]) for block in blocks)
+            name: sum(gate(block.same[0], block.planted[name]) for block in blocks)
             for name in plants
         },
-        resampled_alarms=_mean([_deal(block, None, called, rng, deals) for block in blocks]),
+        resampled_alarms=_mean([_deal(block, None, gate, rng, deals) for block in blocks]),
         resampled_detected={
-            name: _mean([_deal(block, name, called, rng, deals) for block in blocks])
+            name: _mean([_deal(block, name, gate, rng, deals) for block in blocks])
             for name in plants
         },
     )
 
 
 def _deal(
-    block: Block, plant: str | None, called: GateTest, rng: np.random.Generator, deals: int
+    block: Block, plant: str | None, gate: GateTest, rng: np.random.Generator, deals: int
 ) -> float:
     """Return the share of resampled gates that report a regression."""
     first, second = block.same
@@ -119,7 +119,7 @@ def _deal(
         swap = rng.random(len(first)) < 0.5
         other = np.where(swap, first, second)
         new = other if plant is None else block.planted[plant]
-        calls += called(np.where(swap, second, first), new)
+        calls += gate(np.where(swap, second, first), new)
     return calls / deals
 
 

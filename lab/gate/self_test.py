@@ -275,11 +275,11 @@ def _rows(
             yield [metric.name, words, "0", "", "", "each round has a trial without a value"]
         return
     if metric.method is None:
-        called, noise = status_gate(rule), ""
+        gate, noise = status_gate(rule), ""
     else:
-        called = cost_gate(rule, rng, metric.method)
+        gate = cost_gate(rule, rng, metric.method)
         noise = f"{100 * _noise(blocks, metric.method, rule, rng):.1f} %"
-    rates = rate(blocks, called, rng)
+    rates = rate(blocks, gate, rng)
     for name, words in metric.plants.items():
         yield [
             metric.name,
@@ -299,7 +299,7 @@ def _noise(blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.G
 
 def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
     """Return the rows of the table for instruction counts, or the reason why the count failed."""
-    alarms, done, deviation = 0, 0, 0.0
+    alarms, finished, deviation = 0, 0, 0.0
     detected: dict[float, list[bool]] = {p: [] for p in SIZES}
     with tempfile.TemporaryDirectory(prefix="lab-gate-counts-") as name:
         out = Path(name) / "counts.json"
@@ -307,18 +307,18 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
             base = count_tree(SOURCE, SOURCE, out)
             for number in range(rounds):
                 began = time.monotonic()
-                again = count_tree(SOURCE, SOURCE, out)
-                alarms += bool(_regressions(base, again))
+                repeated = count_tree(SOURCE, SOURCE, out)
+                alarms += bool(_regressions(base, repeated))
                 deviation = max(
-                    deviation, *(abs(again.counts[k] / n - 1) for k, n in base.counts.items())
+                    deviation, *(abs(repeated.counts[k] / n - 1) for k, n in base.counts.items())
                 )
                 for p in SIZES:
                     plants = [(benchmark, 100 * p) for benchmark in base.counts]
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
                     detected[p] += [benchmark in slower for benchmark in base.counts]
-                done = number + 1
+                finished = number + 1
                 took = time.monotonic() - began
-                say(f"counts, round {done} of {rounds}: {took:.0f} s")
+                say(f"counts, round {finished} of {rounds}: {took:.0f} s")
                 if time.monotonic() + took > until:
                     break
         except GateError as error:
@@ -327,8 +327,8 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
         [
             INSTRUCTIONS,
             f"{p:.0%} work",
-            str(done),
-            _share(alarms, done),
+            str(finished),
+            _share(alarms, finished),
             _share(sum(detected[p]), len(detected[p])),
             f"{100 * deviation:.1f} % (largest)",
         ]

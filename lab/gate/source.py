@@ -17,9 +17,9 @@ from streamlab.lab.host.git import GitError, git, git_bytes
 from streamlab.lab.host.installation import SOURCE
 
 _IDENTITY = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "lab gate"), ("EMAIL", "gate@localhost"), ("DATE", "@0 +0000"))
+    f"GIT_{role}_{field}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for field, value in (("NAME", "lab gate"), ("EMAIL", "gate@localhost"), ("DATE", "@0 +0000"))
 }
 _FILES_NOT_REFTABLE = {"GIT_DEFAULT_REF_FORMAT": "files"}
 

@@ -149,7 +149,7 @@ def test_a_library_of_the_checkout_that_an_arm_loads_is_found(tmp_path):
     library = shutil.copy(found.origin, tmp_path / "libcrunch.so")
     assert find_strays(tmp_path, ()) == () == find_loaded_files(tmp_path)
     ctypes.CDLL(str(library))
-    assert find_strays(tmp_path, ()) == (Place(what="library 'libcrunch.so'", file=library),)
+    assert find_strays(tmp_path, ()) == (Place(part="library 'libcrunch.so'", file=library),)
     assert find_loaded_files(tmp_path) == (library,)
 
 
