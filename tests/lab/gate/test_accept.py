@@ -82,7 +82,7 @@ def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):
 def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measured(
     tmp_path, capsys, monkeypatch, only
 ):
-    monkeypatch.setattr(against, "against", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr(against, "gate_revisions", lambda *_, **__: pytest.fail("measured"))
     matrix = tmp_path / "m.toml"
     matrix.write_text(MATRIX)
     accepted = tmp_path / "accepted.toml"

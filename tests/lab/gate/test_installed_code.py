@@ -87,7 +87,7 @@ def test_an_arm_whose_code_is_its_source_is_measured(sources, installed, tmp_pat
             {"crunch/a.py": NEW, "build/lib/crunch/a.py": OLD},
             {"crunch/a.py": OLD},
             [
-                "crunch/a.py is not its source crunch/a.py but build/lib/crunch/a.py",
+                "crunch/a.py is not its source crunch/a.py but the committed file build/lib/crunch/a.py",
                 "`rm -rf build &&`",
             ],
             id="build",
@@ -95,13 +95,16 @@ def test_an_arm_whose_code_is_its_source_is_measured(sources, installed, tmp_pat
         pytest.param(
             {"src/crunch/a.py": NEW, "part/build/lib/crunch/a.py": OLD},
             {"crunch/a.py": OLD},
-            ["source src/crunch/a.py but part/build/lib/", "git rm -r --cached part/build"],
+            [
+                "source src/crunch/a.py but the committed file part/build/lib/",
+                "git rm -r --cached part/build",
+            ],
             id="build of a part",
         ),
         pytest.param(
             {"crunch/a.c": "new", f"{BUILT}/{NATIVE}": "old"},
             {NATIVE: "old"},
-            [f"{NATIVE} is not compiled from its source but {BUILT}/{NATIVE}"],
+            [f"{NATIVE} is not compiled from its source but the committed file {BUILT}/{NATIVE}"],
             id="compiled",
         ),
         pytest.param(

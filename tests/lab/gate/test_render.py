@@ -94,7 +94,7 @@ def test_a_doubt_about_an_advisory_metric_is_none():
 def test_a_gate_that_compared_nothing_says_so_with_a_remedy():
     report = GateReport(old="a", new="b", rule="r", lines=[])
     (said,) = doubt_notes(report, one_stage=False)
-    assert "nothing was compared" in said and "name cells" in said
+    assert "nothing was compared" in said and "select cells" in said
     assert as_text(report).startswith("Gate INCONCLUSIVE: nothing was compared")
 
 

@@ -117,7 +117,7 @@ def test_a_column_whose_name_holds_a_comma_stands_in_quotes(tmp_path: Path):
     assert shown(tmp_path / "data", imported(tmp_path / "data", *said))["events"] == 1
     for nothing in ("", "ts=t,"):
         result = imported(tmp_path / "data", *said[:-1], nothing)
-        assert (result.exit_code, "is not of the form" in result.output) == (2, True)
+        assert (result.exit_code, "is not ROLE=COLUMN" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow"])

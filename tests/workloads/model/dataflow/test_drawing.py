@@ -136,7 +136,7 @@ def test_the_command_shows_the_other_forms(capsys):
         (["--param", "a=1"], "--param is for a workload's input, and a graph alone has none"),
         (["--optimizer", "cost"], "--optimizer is for synchronization plans"),
         (["--streams", "0"], "'0' is neither N nor KIND=N"),
-        (["--streams", "plug=2"], "with a kind of averages: reading"),
+        (["--streams", "plug=2"], "a kind of averages: reading"),
     ],
     ids=lambda of: "-".join(of).strip("-") if isinstance(of, list) else "",
 )
