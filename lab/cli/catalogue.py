@@ -1,4 +1,4 @@
-"""Provides the options and the progress bar that commands share which make datasets."""
+"""Provides the options and the progress bar of the commands that make datasets."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

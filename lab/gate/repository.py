@@ -5,7 +5,7 @@
     <scratch>/old/cache/    code that the trials compile
     <scratch>/new/...       the same
 
-Each gate builds both arms anew with the same command, so that their tools are equal.
+Each gate builds both arms with the same command, so that their tools are equal.
 Both arms use the installed lab.
 """
 

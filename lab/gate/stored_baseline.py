@@ -43,7 +43,7 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
 
 
 def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
-    """Check before measuring that a baseline has all cells and is from such a machine.
+    """Check before measuring that a baseline has all cells and is from an equal machine.
 
     Raises:
         GateError: the baseline lacks cells, or is from another machine.
