@@ -1,51 +1,51 @@
-"""The whole error tree; packages below the lab define their own branch.
+"""Defines the lab's errors and draws the whole error tree; lower packages define their own branches.
 
     ModelError      streamlab.workloads.model     a program, plan, stream or parameter is malformed
       ProgramError                      a DGS program breaks one of its laws
       PlanError                         a plan is not valid for its program
       DuckdbError   streamlab.workloads.inputs    DuckDB refused a statement or a file
     DatasetError    streamlab.workloads.datasets  an input cannot be made, imported, found or read
-      DamagedError                      a file of it is not what was written
-    EngineError     engines             an engine could not do what was asked
+      DamagedError                      a file of a dataset changed after it was written
+    EngineError     engines             an engine cannot serve a request
       UnsupportedError                  it cannot run this workload, variant or option
       EngineCrashError                  it failed while it ran
-        OutOfMemoryError                for lack of memory
+        OutOfMemoryError                it ran out of memory
     ResultsError    results             a stored run is missing, damaged or of another version
-    LabError        lab                 what a person asked of the lab cannot be done
+    LabError        lab                 the lab cannot serve a user's request
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
       LoadError                       a load does not fit its input
       SearchError   streamlab.lab.runner.search    a search's record does not fit its run
       EnergyError                     no such energy provider
       FigureError                     no such figure, or a run cannot serve it
-      IsolationError  streamlab.lab.isolate       a trial cannot be kept apart as asked
+      IsolationError  streamlab.lab.isolate       a trial cannot be isolated as requested
       DiskFullError streamlab.lab.isolate         nothing more can be recorded
-      GateError     streamlab.lab.gate            a gate cannot compare what it was given
+      GateError     streamlab.lab.gate            a gate cannot compare its two sides
       GitError      streamlab.lab.host            git is missing, or cannot read a repository
 
-LabError's branches are here, but for those of `streamlab.lab.gate`, `streamlab.lab.host`, `streamlab.lab.isolate` and
-`streamlab.lab.runner.search`. Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
+This module defines LabError's branches, except those of `streamlab.lab.gate`, `streamlab.lab.host`,
+`streamlab.lab.isolate` and `streamlab.lab.runner.search`. Only `lab/cli/__init__.py` chooses exit codes.
 """
 
 
 class LabError(Exception):
-    """What was asked cannot be done; the message names the place, the value seen and the remedy."""
+    """The lab cannot serve a request; the message names the place, the value and the remedy."""
 
 
 class MatrixError(LabError):
-    """A matrix is malformed; the message names file, table, key, value and what it wants."""
+    """A matrix is malformed; the message names file, table, key, value and what was expected."""
 
 
 class ResumeError(LabError):
-    """A run cannot be resumed because something differs; the message names the field."""
+    """A run cannot be resumed because something changed; the message names the field."""
 
 
 class LoadError(LabError):
-    """An offered load cannot be made from this input; the message says what would do.
+    """An offered load cannot be made from this input; the message names a load that can.
 
     Attributes:
-        feasible_eps: the highest mean rate for which the input has enough events; None where no
-            rate is given (`replay`) or none would do.
+        feasible_eps: highest mean rate, in events/s, for which the input has enough events. None if
+            the load has no rate (`replay`) or no rate is feasible.
     """
 
     def __init__(self, message: str, *, feasible_eps: float | None = None) -> None:
@@ -54,8 +54,8 @@ class LoadError(LabError):
 
 
 class EnergyError(LabError):
-    """There is no energy provider of the requested name; the message lists those that exist."""
+    """No energy provider has the requested name; the message lists the known ones."""
 
 
 class FigureError(LabError):
-    """There is no such figure, or a run cannot serve it; the message says what is lacking."""
+    """No figure has this id, or a run cannot serve it; the message says what is missing."""

@@ -1,9 +1,9 @@
-"""Ctrl-C and termination: a flag that cannot be lost, at which every wait of the lab looks.
+"""Remembers Ctrl-C and termination signals in a flag, which every wait of the lab checks.
 
-Python turns a signal into an exception wherever the main thread happens to be. There it can be
-lost: in a finaliser, in a callback, in code that turns every exception into one of its own. So the
-handler keeps the flag; the exception of the first signal only makes it quicker. Waits look at the
-flag at least every `LOOK_S`, and nothing is raised while processes are started or ended.
+Python raises KeyboardInterrupt wherever the main thread happens to be.
+A finaliser, a callback or a broad `except` can swallow it.
+The handler therefore also sets a flag, which waits check at least every `LOOK_S` seconds.
+Nothing is raised while processes are started or ended.
 """
 
 import atexit
@@ -14,27 +14,27 @@ from contextlib import contextmanager
 from types import FrameType
 
 LOOK_S = 0.2
-"""How long a wait may go on without looking at the flag."""
-_INSISTS = 3
+"""Longest time, in seconds, between two checks of the flag."""
+_INSISTENT_SIGNALS = 3
 _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 class _Flag:
-    """The handler of both signals, and so the one thing in a process that knows of them.
+    """Handles the signals and remembers them.
 
-    `came` counts signals, `deferred` the blocks in which nothing is raised.
+    `signals` counts them; `deferred` counts the open blocks in which nothing is raised.
     """
 
     def __init__(self) -> None:
-        self.came = 0
+        self.signals = 0
         self.raised = False
         self.deferred = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.came += 1
-        # A second signal must not disturb the clearing up behind the first. Who insists may be
-        # right: what is not ours to wait in (Spark, a user's function) may have lost the exception.
-        if not self.deferred and (not self.raised or self.came >= _INSISTS):
+        self.signals += 1
+        # A second signal must not disturb the clean-up after the first. A third one raises again:
+        # foreign code (Spark, a user's function) may have swallowed the exception.
+        if not self.deferred and (not self.raised or self.signals >= _INSISTENT_SIGNALS):
             self.throw()
 
     def throw(self) -> None:
@@ -42,28 +42,28 @@ class _Flag:
         raise KeyboardInterrupt
 
     def leave(self) -> None:
-        """Let nothing but the exit code end a process that was interrupted and is cleared up.
+        """Ignore further signals at exit, so that an interrupted process ends with its exit code.
 
-        An interpreter that ends gives each handler of its own up for the system's, which kills.
+        At exit, Python restores the system's handlers, which would kill the process.
         """
-        if self.came:
+        if self.signals:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
 
 
 def keep_interrupts() -> None:
-    """From now on keep in mind that a signal came, for the rest of this process."""
+    """Install the handler for the rest of this process."""
     flag = _Flag()
     for number in _SIGNALS:
-        # A lab that was started with `nohup` outlives its terminal.
+        # `nohup` ignores SIGHUP, so that the lab outlives its terminal.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, flag)
-    atexit.register(flag.leave)  # the last of what is called at the end, if it is the first here
+    atexit.register(flag.leave)  # called last at exit if registered first
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Raise nothing in the block for a signal, but where `check` is called."""
+    """Defer signals in the block: only `check` raises for them."""
     flag = _flag()
     if flag is None:
         yield
@@ -77,10 +77,10 @@ def deferred() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise for a signal at once in the block, within `deferred`; what it calls may lose that.
+    """Raise for a signal at once in this block, although it is inside `deferred`.
 
     Raises:
-        KeyboardInterrupt: a signal has come.
+        KeyboardInterrupt: a signal was received.
     """
     flag = _flag()
     if flag is None:
@@ -88,28 +88,28 @@ def interruptible() -> Iterator[None]:
         return
     blocks, flag.deferred = flag.deferred, 0
     try:
-        check()  # it may have come before
+        check()  # for a signal received before the block
         yield
     finally:
         flag.deferred = blocks
 
 
 def check() -> None:
-    """Raise if a signal has come, however often it was raised before.
+    """Raise if a signal was received, even if it was raised before.
 
     Raises:
-        KeyboardInterrupt: one came since `keep_interrupts` was called.
+        KeyboardInterrupt: a signal was received since `keep_interrupts`.
     """
     flag = _flag()
-    if flag is not None and flag.came:
+    if flag is not None and flag.signals:
         flag.throw()
 
 
 def pause(seconds: float) -> None:
-    """Do nothing for so long.
+    """Sleep for some seconds, checking for signals.
 
     Raises:
-        KeyboardInterrupt: a signal has come.
+        KeyboardInterrupt: a signal was received.
     """
     deadline = time.monotonic() + seconds
     check()
@@ -119,6 +119,7 @@ def pause(seconds: float) -> None:
 
 
 def _flag() -> _Flag | None:
-    """Return the handler, None without `keep_interrupts`; other code takes over SIGINT at times."""
+    """Return the handler; None without `keep_interrupts`."""
+    # Asked of SIGTERM, because other code sometimes replaces the handler of SIGINT.
     handler = signal.getsignal(signal.SIGTERM)
     return handler if isinstance(handler, _Flag) else None

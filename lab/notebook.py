@@ -1,7 +1,7 @@
-"""`lab.run(...)`: a run from Python, for notebooks and scripts, with the trials as a frame.
+"""Runs benchmarks from Python with `lab.run(...)`, for notebooks and scripts.
 
-The same run as that of `lab run`: every trial in a fresh process, every answer verified, all of it
-kept in a directory that the commands take.
+It does the same as the command `lab run`: each trial is a fresh process, each answer is verified,
+and the run is stored in a directory that `lab report` and `lab compare` accept.
 """
 
 import html
@@ -36,20 +36,19 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("lab.run")
 _ROW_EM, _FRAME_EM = 4, 24
-"""Height of the table in a notebook, which scrolls beyond that: of a cell, and around them."""
+"""Height of the frame in a notebook, in em: per cell, and for the rest. Longer tables scroll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRun:
-    """A run that is over. `path` is its directory, which `lab report` and `lab compare` take."""
+    """A finished run; `path` is its directory, for `lab report` and `lab compare`."""
 
     path: Path
 
     def frame(self) -> "pd.DataFrame":
-        """Return a row a trial, in the order in which they were run.
+        """Return one row per trial, in the order of execution, with the columns of `results/schema.py`.
 
-        The columns are those of `results/schema.py`. Whole numbers and truth values are of pandas'
-        types that can be missing; only trials whose `status` is verified have rates.
+        Integers and booleans use pandas' nullable types. Only verified trials have rates.
         """
         import pandas as pd
         import pyarrow as pa
@@ -61,7 +60,7 @@ class MeasuredRun:
         return frame
 
     def report(self, out: Path | str | None = None) -> Path:
-        """Write the report page and return its path; None: into the run's directory."""
+        """Write the report page and return its path; by default into the run's directory."""
         from streamlab.reports.page import write_report
 
         return write_report(self.path, None if out is None else Path(out))
@@ -74,14 +73,11 @@ class MeasuredRun:
         counts = {row["status"]: 0 for row in rows}
         for row in rows:
             counts[row["status"]] += 1
-        said = ", ".join(f"{count} {status}" for status, count in counts.items())
-        return f"<run {self.path}: {number_of(len(rows), 'trial')}, {said}>"
+        counts_text = ", ".join(f"{count} {status}" for status, count in counts.items())
+        return f"<run {self.path}: {number_of(len(rows), 'trial')}, {counts_text}>"
 
     def _repr_html_(self) -> str:
-        """Return the tables of the page, in a frame: neither style nor script meets the notebook's.
-
-        The frame asks nobody for anything, and may run the page's own script and no other.
-        """
+        """Return the tables of the page in a sandboxed frame, apart from the notebook's styles and scripts."""
         from streamlab.reports.page import render_tables
 
         run = self._read()
@@ -114,33 +110,33 @@ def run(
 ) -> MeasuredRun:
     """Run a matrix file, or workloads on engines, each trial in a fresh process.
 
-    A trial that fails or whose answer is wrong raises nothing: its row says so. How it gets on is
-    logged as `lab.run`, at the levels INFO and WARNING.
+    A failed trial or a wrong answer raises nothing: the trial's row has the status.
+    Progress is logged to the logger `lab.run`, at the levels INFO and WARNING.
 
     Args:
-        matrix: a matrix file; with it, only `only`, `out` and `master` can be given.
-        workloads: names, `package.module:ATTRIBUTE`, `path/to/file.py[:ATTRIBUTE]`, or workloads
-            that one of these leads to: a fresh process cannot have what a notebook defines.
+        matrix: a matrix file; only `only`, `out` and `master` can be combined with it.
+        workloads: names, `package.module:ATTRIBUTE`, `path/to/file.py[:ATTRIBUTE]`, or workload
+            objects from such places. A workload defined in a notebook does not work, because
+            trials run in fresh processes.
         engines: names, or `name/variant`.
-        workers: numbers of workers; sequential engines have one.
-        batch: batch sizes, where a variant takes one.
-        repetitions: fresh processes a cell; None: 1.
-        events: events of generated input, about; None: 1M.
-        params: of the generator.
-        seed: of generated input; None: 1.
-        dataset: input of the catalogue, by the start of its id.
-        query: of what is computed.
-        options: of the engines; those of one engine alone as `engine.option`.
-        only: patterns; only cells whose id matches one are run.
-        out: where the run's directory is made; None: in the usual place.
+        workers: numbers of workers; sequential engines use one.
+        batch: batch sizes, in events, for variants that use them.
+        repetitions: fresh processes per cell; None: 1.
+        events: approximate number of generated events; None: 1M.
+        params: parameters of the generator.
+        seed: seed of the generator; None: 1.
+        dataset: start of a dataset's id, to use that dataset instead of generated input.
+        query: query parameters of the workload.
+        options: options of the engines; `engine.option` sets it for one engine.
+        only: patterns; run only the cells whose id matches one of them.
+        out: folder in which the run's directory is made; None: the default folder of runs.
         master: Spark master for datasets.
 
     Raises:
-        LabError, ModelError, DatasetError, EngineError: what is asked cannot be run; the message
-            says why, and nothing was run.
-        KeyboardInterrupt: it was interrupted; the message says how to go on with it.
+        LabError, ModelError, DatasetError, EngineError: the request cannot be run; nothing was run.
+        KeyboardInterrupt: the run was interrupted; the message has the command that resumes it.
     """
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "workers": workers,
         "batch": batch,
         "repetitions": repetitions,
@@ -151,13 +147,15 @@ def run(
         "query": query,
         "options": options,
     }
-    asked = {name: value for name, value in given.items() if value not in (None, (), [], {})}
+    settings = {name: value for name, value in arguments.items() if value not in (None, (), [], {})}
     if matrix is None:
-        request = RunRequest(text=_text(workloads, engines, asked), source="lab.run(...)")
-    elif workloads or engines or asked:
-        both = {"workloads": workloads, "engines": engines, **asked}
-        wrong = next(name for name, value in both.items() if value)
-        raise LabError(f"lab.run: {wrong} goes with workloads, not with a matrix, which says it")
+        request = RunRequest(text=_text(workloads, engines, settings), source="lab.run(...)")
+    elif workloads or engines or settings:
+        conflicting = {"workloads": workloads, "engines": engines, **settings}
+        argument = next(name for name, value in conflicting.items() if value)
+        raise LabError(
+            f"lab.run: {argument} cannot be combined with a matrix; set it in the matrix file"
+        )
     else:
         path = Path(matrix)
         request = RunRequest(
@@ -178,28 +176,28 @@ def run(
         audience=_Log(),
     )
     if result.interrupted:
-        raise KeyboardInterrupt(f"interrupted; go on with: lab run --resume {run_dir}")
+        raise KeyboardInterrupt(f"interrupted; resume with: lab run --resume {run_dir}")
     return MeasuredRun(path=run_dir.absolute())
 
 
 def _text(
-    workloads: Sequence[str | Workload], engines: Sequence[str], asked: Mapping[str, Any]
+    workloads: Sequence[str | Workload], engines: Sequence[str], settings: Mapping[str, Any]
 ) -> str:
-    """Return the matrix that the arguments stand for."""
+    """Return the arguments as the text of a matrix."""
     for name, value in (("workloads", workloads), ("engines", engines)):
         if not value or isinstance(value, str):
             raise LabError(
-                f"lab.run: {name} is {value!r}; give a list of them, or the path of a matrix, e.g. "
+                f"lab.run: {name} is {value!r}; give a list, or the path of a matrix, e.g. "
                 'lab.run(workloads=["wordcount"], engines=["reference", "multicore"])'
             )
-    all_asked = [
-        OneWorkload(reference=_reference(workload), engines=engines, **asked)
+    requests = [
+        OneWorkload(reference=_reference(workload), engines=engines, **settings)
         for workload in workloads
     ]
-    undone = left_undone(all_asked[0])  # of all alike
-    if undone:
-        _LOG.warning("%s", undone)
-    contents = [tomllib.loads(matrix_text(one)) for one in all_asked]
+    note = left_undone(requests[0])  # the same for all requests
+    if note:
+        _LOG.warning("%s", note)
+    contents = [tomllib.loads(matrix_text(request)) for request in requests]
     first = contents[0]
     if len(contents) > 1:
         first["run"]["name"] = "several"
@@ -212,14 +210,14 @@ def _reference(workload: str | Workload) -> str:
         return workload
     if not workload.reference:
         raise LabError(
-            f"lab.run: a fresh process would not know where workload {workload.name!r} is from; "
-            "give its name, or the path of its file"
+            f"lab.run: workload {workload.name!r} has no name or file that a fresh process can "
+            "import; define it in a file, and give the path of that file"
         )
     return workload.reference
 
 
 class _Log:
-    """Writes how a run gets on to the log: a `streamlab.lab.runner.execution.Audience`, and its watcher."""
+    """Logs the progress of a run; an `Audience` (`streamlab.lab.runner.execution`) and its watcher."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[Progress]:

@@ -1,18 +1,17 @@
-"""A pytest plugin: `lab_trial` runs one cell of the lab inside a test, `lab_conform` the suite.
+"""Runs trials and the conformance suite from pytest, with two fixtures: `lab_trial` and `lab_conform`.
 
     def test_my_engine_keeps_up(lab_trial):
         row = lab_trial("event_window", engine="mine", workers=2, events=100_000)
         assert row["throughput_eps"] > 1e6
 
-The cell is run by `lab run` in a process of its own, which starts the trial's: neither Spark, nor a
-warning filter, nor a thread of the test session touches what is measured. The answer has been
-compared with the oracle's; a trial that was not verified fails the test with its reason.
+`lab run` runs the cell in its own process, so the test session does not disturb the measurement.
+A trial whose answer is not verified fails the test with the reason.
 
     def test_my_engine_answers_right(lab_conform):
         lab_conform("mine", "event_window")
 
-runs the conformance suite, as `lab conform` does. Without any test, `pytest --lab-engine mine` has
-an item for every variant of an engine on every workload; what it does not support is skipped.
+runs the conformance suite, as `lab conform` does. `pytest --lab-engine mine` needs no test file:
+it collects one item per variant and workload, and skips unsupported ones.
 """
 
 import json
@@ -28,16 +27,16 @@ import pytest
 if TYPE_CHECKING:
     from streamlab.lab.conform.items import LabConform
 
-# The lab's name for where datasets are kept.
+# Environment variable with the folder of datasets.
 DATA_VARIABLE = "LAB_DATA"
 LOG_LINES = 20
-"""Last lines of the lab's messages that a failure shows."""
+"""Number of lines, from the end of the lab's output, that a failure shows."""
 
 Row = Mapping[str, Any]
 
 
 class LabTrial:
-    """What the fixture `lab_trial` is: a function that runs one trial."""
+    """The fixture `lab_trial`: a function that runs one trial."""
 
     def __init__(self, data: Path, folders: pytest.TempPathFactory) -> None:
         self._data = data
@@ -60,30 +59,32 @@ class LabTrial:
         load: Mapping[str, Any] | None = None,
         timeout_s: float = 120.0,
     ) -> Row:
-        """Run one trial; fail the test when it is not verified or cannot be run.
+        """Run one trial; fail the test if it cannot run or its answer is not verified.
 
-        What is None is as in a matrix that does not say it.
+        None means the default of a matrix.
 
         Args:
-            workload: its name.
-            engine: its name.
-            variant: of the engine.
+            workload: name of the workload.
+            engine: name of the engine.
+            variant: variant of the engine.
             workers: degree of parallelism.
             batch: events per hand-over.
-            events: of generated input, about.
-            params: of the generator.
+            events: approximate number of generated events.
+            params: parameters of the generator.
             query: query parameters of the workload.
-            seed: of the generator.
-            dataset: id of an input in the catalogue, instead of events, params and seed.
-            options: of the engine.
-            load: a `[load]` table of a matrix with one rate; None: catch-up.
-            timeout_s: of the trial; generating its input is not part of it.
+            seed: seed of the generator.
+            dataset: id of a dataset, instead of events, params and seed.
+            options: options of the engine.
+            load: a `[load]` table of a matrix, with one rate; None: catch-up.
+            timeout_s: limit for the trial, without the generation of its input.
 
         Returns:
-            The columns of `streamlab.results.schema` by name; the status is one of its VERIFIED.
+            The columns of `streamlab.results.schema` by name; the status is in `VERIFIED`.
         """
         if load is not None and "search" in load:
-            pytest.fail("lab_trial runs one trial; a search belongs in a matrix", pytrace=False)
+            pytest.fail(
+                "lab_trial runs one trial; put a search in a matrix, for `lab run`", pytrace=False
+            )
         tables: dict[str, Mapping[str, Any]] = {
             "[run]": {"name": "pytest", "repetitions": 1, "timeout_s": timeout_s},
             "[[workload]]": {
@@ -111,9 +112,9 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Add the items of `--lab-engine`."""
     engines = session.config.getoption("--lab-engine")
     if engines:
-        from streamlab.lab.conform.items import collected
+        from streamlab.lab.conform.items import collect_items
 
-        items += collected(session, engines, session.config.getoption("--lab-workload"))
+        items += collect_items(session, engines, session.config.getoption("--lab-workload"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -137,31 +138,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--lab-data",
         metavar="DIR",
         type=Path,
-        help=f"where lab_trial keeps datasets (default: ${DATA_VARIABLE}, else the usual "
-        "catalogue); generating one takes seconds, finding it none",
+        help=f"folder of datasets for lab_trial (default: ${DATA_VARIABLE}, else the default "
+        "catalogue)",
     )
 
 
 @pytest.fixture
 def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LabTrial:
     """Run one cell in a fresh process and return its row; see `LabTrial`."""
-    given: Path | None = request.config.getoption("--lab-data")
-    from streamlab.workloads.default_folders import catalogue  # not in every session
+    option: Path | None = request.config.getoption("--lab-data")
+    from streamlab.workloads.default_folders import catalogue  # imported only if needed
 
-    data = given or catalogue(request.config.rootpath).path
+    data = option or catalogue(request.config.rootpath).path
     return LabTrial(data.absolute(), tmp_path_factory)
 
 
 @pytest.fixture
 def lab_conform() -> "LabConform":
     """Run the conformance suite on an engine; see `streamlab.lab.conform.items.LabConform`."""
-    from streamlab.lab.conform.items import LabConform  # heavy, and this plugin is in every session
+    from streamlab.lab.conform.items import (
+        LabConform,
+    )  # slow to import, and this plugin is in every session
 
     return LabConform()
 
 
 def _matrix(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return tables as TOML, without what is None."""
+    """Return tables as TOML, without None values."""
     lines: list[str] = []
     for head, table in tables.items():
         lines.append(head)
@@ -172,7 +175,7 @@ def _matrix(tables: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML, which writes texts, numbers and truth values as JSON does."""
+    """Return a value as TOML, which writes strings, numbers and booleans as JSON does."""
     if isinstance(value, Mapping):
         pairs = (f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
         return f"{{ {', '.join(pairs)} }}"
@@ -188,7 +191,7 @@ def _run(matrix: str, folder: Path, data: Path) -> Row:
 
     path = folder / "matrix.toml"
     path.write_text(matrix, encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "streamlab", "run", str(path), "--out", str(folder / "runs")],
         env={**os.environ, DATA_VARIABLE: str(data)},
         stdin=subprocess.DEVNULL,
@@ -197,15 +200,15 @@ def _run(matrix: str, folder: Path, data: Path) -> Row:
         errors="replace",
         check=False,
     )
-    lines = done.stdout.strip().splitlines()
+    lines = process.stdout.strip().splitlines()
     run_dir = Path(lines[-1]) if lines else None
     if run_dir is None or not run_dir.is_dir():
-        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-LOG_LINES:])
-        pytest.fail(f"lab run ended with code {done.returncode}:\n{said}", pytrace=False)
+        output = "\n".join((process.stdout + process.stderr).strip().splitlines()[-LOG_LINES:])
+        pytest.fail(f"lab run ended with code {process.returncode}:\n{output}", pytrace=False)
     rows = read_run(run_dir).rows
     if len(rows) != 1:
         pytest.fail(
-            f"lab_trial runs one trial, this asks for {len(rows)}; give one rate", pytrace=False
+            f"lab_trial runs one trial, but got {len(rows)}; give one rate in load", pytrace=False
         )
     row: Row = rows[0]
     if row["status"] not in schema.VERIFIED:

@@ -1,6 +1,6 @@
-"""The command line. Subcommands are imported when they are used, one file each, named as typed.
+"""Runs the command line `lab` and chooses its exit codes.
 
-Exit codes live here and nowhere else.
+Each subcommand is a module of this package and is imported only when it is used.
 """
 
 import errno
@@ -26,9 +26,9 @@ EXIT_GATE = 5
 EXIT_INCONCLUSIVE = 6
 EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
-"""As of a process that SIGPIPE ends."""
+"""The code of a process that SIGPIPE ended."""
 
-# name: (module:attribute, what `lab --help` says without importing it).
+# name: (module:attribute, help text of `lab --help`, which imports no subcommand).
 _COMMANDS = {
     "run": (
         "streamlab.lab.cli.run:run",
@@ -36,12 +36,15 @@ _COMMANDS = {
     ),
     "report": (
         "streamlab.lab.cli.report:report",
-        "Write a run, or several side by side, as one HTML file.",
+        "Write an HTML report of one run, or of several side by side.",
     ),
-    "figure": ("streamlab.lab.cli.figure:figure", "Make a paper's figure again, with a verdict."),
+    "figure": (
+        "streamlab.lab.cli.figure:figure",
+        "Reproduce a figure of a paper, with a verdict.",
+    ),
     "history": (
         "streamlab.lab.cli.history:history",
-        "Draw each cell over all stored runs of a machine.",
+        "Plot each cell over all stored runs of a machine.",
     ),
     "compare": ("streamlab.lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
     "gate": (
@@ -50,28 +53,28 @@ _COMMANDS = {
     ),
     "list": ("streamlab.lab.cli.list:list_things", "List workloads, engines, figures or runs."),
     "data": ("streamlab.lab.cli.data:data", "Generate, import, show and verify datasets."),
-    "plan": ("streamlab.lab.cli.plan:plan", "Show how a workload is run in parallel."),
+    "plan": ("streamlab.lab.cli.plan:plan", "Show how a workload runs in parallel."),
     "check": (
         "streamlab.lab.cli.check:check",
-        "Check that a program keeps the laws of its programming model.",
+        "Test a program against the laws of its programming model.",
     ),
-    "new": ("streamlab.lab.cli.new:new", "Write a package for an engine or workload of one's own."),
+    "new": ("streamlab.lab.cli.new:new", "Create a package for your own engine or workload."),
     "conform": ("streamlab.lab.cli.conform:conform", "Run the conformance suite on an engine."),
     "environment": (
         "streamlab.lab.cli.environment:make_environment",
-        "Install what an engine needs beside the lab.",
+        "Install the packages that an engine needs.",
     ),
-    "doctor": ("streamlab.lab.cli.doctor:doctor", "Say what this machine offers, with remedies."),
+    "doctor": ("streamlab.lab.cli.doctor:doctor", "Check this machine, and suggest remedies."),
 }
 
 
 class _PipeError(Exception):
-    """A pipe has no reader; the cause names it: standard output, or a child's pipe."""
+    """A pipe has no reader; the cause is the original error, of standard output or a child's pipe."""
 
 
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*_COMMANDS]  # `list` is a module of this package, once it is imported
+        return [*_COMMANDS]  # not list(...): `list` becomes a module of this package
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
@@ -94,7 +97,7 @@ class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # which click takes for that of standard output
+        except BrokenPipeError as error:  # click would take it for one of standard output
             raise _PipeError from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -106,17 +109,17 @@ class _LazyGroup(click.Group):
 @click.version_option(package_name="stream-lab", prog_name="lab")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Benchmark suite and comparison lab for parallel stream processing.
+    """Benchmark and compare engines for parallel stream processing.
 
-    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed, 6 a
-    gate could not tell, 130 interrupted, 141 the reader of its output is gone.
+    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 gate failed, 6 gate
+    inconclusive, 130 interrupted, 141 output pipe closed.
     """
-    if os.environ.get("NO_COLOR"):  # no-color.org; Rich looks at it itself
+    if os.environ.get("NO_COLOR"):  # no-color.org; Rich reads it itself
         ctx.color = False
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     keep_interrupts()
     code = call(sys.argv[1:])
     if code == EXIT_CLOSED_PIPE:
@@ -127,9 +130,8 @@ def main() -> None:
 def call(arguments: list[str]) -> int:
     """Run the command line in this process and return its exit code.
 
-    Relative paths, also those in environment variables, start at the folder of the call.
-
-    What the output's encoding lacks is shown escaped: names of files need not be text.
+    Relative paths, also in environment variables, start at the current folder.
+    Characters that the output's encoding lacks are escaped.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -140,7 +142,7 @@ def call(arguments: list[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (BrokenPipeError, _PipeError, SystemExit) as error:
-        # Click replaces the streams, and leaves with 1, where a pipe closes before a command runs.
+        # If a pipe closes before a command runs, click replaces the streams and exits with 1.
         sys.stdout, sys.stderr = before
         if reader_is_gone():
             return EXIT_CLOSED_PIPE
@@ -156,9 +158,9 @@ def _call(arguments: list[str]) -> int:
                 click.echo(f"lab: {warning}", err=True)
             code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:
-        told = StringIO()
-        error.show(file=told)
-        click.echo(_plain(told.getvalue()), nl=False, err=True)
+        message = StringIO()
+        error.show(file=message)
+        click.echo(_plain(message.getvalue()), nl=False, err=True)
         return EXIT_USER_ERROR
     except (KeyboardInterrupt, click.Abort):
         click.echo("lab: interrupted", err=True)
@@ -167,13 +169,13 @@ def _call(arguments: list[str]) -> int:
         code = _code_of(error)
         if code is None:
             raise
-        click.echo(f"lab: {_plain(_said(error))}", err=True)
+        click.echo(f"lab: {_plain(_message_of(error))}", err=True)
         return code
     return code if isinstance(code, int) else EXIT_OK
 
 
 def _code_of(error: Exception) -> int | None:
-    """Return the exit code of an error in `streamlab.lab.errors`, None for a defect of the lab."""
+    """Return the exit code of an error; None if it is a bug of the lab."""
     from streamlab.engines.errors import EngineCrashError, EngineError
     from streamlab.lab.errors import LabError
     from streamlab.results.errors import ResultsError
@@ -191,9 +193,9 @@ def _code_of(error: Exception) -> int | None:
     return None
 
 
-_ROOM = "make room there, or use another disk"
+_ROOM = "free space there, or use another disk"
 _PLACE = (
-    "name another place (--out, --root, LAB_RUNS, LAB_DATA, LAB_CACHE, TMPDIR), "
+    "use another place (--out, --root, LAB_RUNS, LAB_DATA, LAB_CACHE, TMPDIR), "
     "or grant write permission"
 )
 _REFUSALS = {
@@ -209,22 +211,22 @@ _REFUSALS = {
     errno.ELOOP: _PLACE,
     errno.ENAMETOOLONG: _PLACE,
 }
-"""What a file system may refuse anywhere, which is no defect of the lab, and the remedies."""
+"""Remedies for errors of the file system, which can occur anywhere and are no bugs of the lab."""
 
 
 def _lacks_folder(error: Exception) -> bool:
-    """Return whether the current folder is gone, or no folder accepts temporary files.
+    """Return whether the current folder was removed, or no folder accepts temporary files.
 
-    Python reports both without a file name; the error of a missing file has one.
+    Python reports both without a file name.
     """
     return isinstance(error, FileNotFoundError) and error.filename is None
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     if _lacks_folder(error):
         return (
-            f"the current folder is gone, or no folder accepts temporary files: {error}; change to "
-            "an existing folder, and set TMPDIR to a writable one"
+            "the current folder was removed, or no folder accepts temporary files: "
+            f"{error}; change to an existing folder, and set TMPDIR to a writable one"
         )
     if not isinstance(error, OSError):
         return str(error)
@@ -233,12 +235,12 @@ def _said(error: Exception) -> str:
 
 
 def _plain(message: str) -> str:
-    """Return a message without commands to the terminal, and with long values shortened."""
+    """Return a message without control sequences and with long values shortened."""
     from streamlab.results.fit import encodable
 
     text: str = encodable(message)
-    return _LONG.sub(lambda found: f"{found[0][:100]}...{found[0][-100:]}", text)
+    return _LONG.sub(lambda match: f"{match[0][:100]}...{match[0][-100:]}", text)
 
 
 _LONG = re.compile(r"\S{400,}")
-"""Longer than the paths that people give, which are shown whole."""
+"""Values to shorten: longer than any usual path."""

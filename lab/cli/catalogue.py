@@ -1,4 +1,4 @@
-"""What commands that make datasets share: where the catalogue is, and a bar of their steps."""
+"""Provides the options and the progress bar of the commands that make datasets."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from streamlab.workloads.default_folders import ROOT_VARIABLE
 root_option = click.option(
     "--root",
     type=AbsolutePath(file_okay=False),
-    help=f"Folder of the catalogue.  [default: ${ROOT_VARIABLE}, else as docs/data.md says]",
+    help=f"Folder of the catalogue.  [default: ${ROOT_VARIABLE}, else see docs/data.md]",
 )
 master_option = click.option(
     "--master", default=DEFAULT_MASTER, show_default=True, help="Spark master to run on."
@@ -31,19 +31,19 @@ way_option = click.option(
     type=click.Choice(WAYS),
     default=AUTO,
     show_default=True,
-    help="Make it in this process or on Spark, with the same result; auto: on Spark if it is "
-    "large, or a master is named.",
+    help="Make the dataset in this process or on Spark, with the same result; auto: on Spark if "
+    "it is large or --master is given.",
 )
 
 
 def catalog_at(root: Path | None) -> Catalog:
-    """Return the catalogue in a folder, or the usual one."""
+    """Return the catalogue in a folder; None: the default one."""
     return Catalog.default() if root is None else Catalog(root=root.absolute())
 
 
 @contextmanager
 def step_bar() -> Iterator[Progress]:
-    """Give a progress bar on standard error; it shows nothing before the first step."""
+    """Show a progress bar on standard error, from the first step on."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

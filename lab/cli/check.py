@@ -1,4 +1,4 @@
-"""`lab check`: does a program keep the laws by which every parallel run gives the same answer?"""
+"""`lab check`: tests a program against the laws of its programming model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,49 +18,53 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("program", **WORKLOADS)
 @click.option(
-    "--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Per law."
+    "--examples",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
+    help="Examples per law.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the generated histories.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the examples.")
 def check(program: str, examples: int, seed: int) -> int:
-    """Test the laws of its programming model on PROGRAM.
+    """Test PROGRAM against the laws of its programming model.
 
-    PROGRAM is a workload's name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+    If the laws hold, every parallel run gives the same answer. PROGRAM is a workload's name,
+    package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
 
-    Of a program with dependency-guided synchronization: conditions C1 to C3; the law of wires:
-    events that are forked and joined, as deeply as a plan for 64 workers does, give the answer that
-    they give in sequence; and the law of time:
-    outputs carry the timestamp of the event that caused them, and a cut of the input gives the cut
-    of the answer.
+    DGS program: conditions C1 to C3; forks and joins, as deep as in a plan for 64 workers, give
+    the sequential answer; outputs carry the timestamp of the event that caused them; a prefix of
+    the input gives a prefix of the answer.
 
-    Of a query of operators O+: the keys of a tuple depend on the tuple alone; functions emit what
-    was declared, and keep nothing outside the windows; the answer does not depend on how keys are
-    split over instances; outputs are sorted by time.
+    Query of operators O+: the keys of a tuple depend on the tuple alone; functions emit the
+    declared types and keep no state outside the windows; the split of keys over instances does not
+    change the answer; outputs are sorted by time.
 
-    Of an ordered pipeline: keys depend on the record alone; a stateless operator forwards the same
-    for a record whatever came before it, a partitioned one what the records of the same key say;
-    functions forward what was declared, and keep nothing outside the states.
+    Ordered pipeline: keys depend on the record alone; a stateless operator's output depends on the
+    record alone, a partitioned operator's on the records of its key; functions forward the declared
+    types and keep no state outside the operators' states.
 
-    Of a typed dataflow graph: an ordered operator keeps keys; functions change only what they fill,
-    and do the same again; combine is associative and commutative and has its identity; equivalent
-    inputs have equivalent outputs, at each vertex and for the whole; outputs are what was declared;
-    and every deployment, in whatever interleaving, gives the sequential answer.
+    Typed dataflow graph: ordered operators keep keys; functions are deterministic and change only
+    their output arguments; combine is associative and commutative and has an identity; equivalent
+    inputs give equivalent outputs, at each vertex and overall; outputs have the declared types;
+    every deployment gives the sequential answer.
 
-    Of each that the native core can run: compiled functions answer as interpreted ones, and no
-    index is outside of its array.
+    For programs that the native core can run: compiled functions give the interpreted answer and
+    keep to the bounds of their arrays.
 
-    Where floats are added in no fixed order, laws are tested again on numbers that round: joins
-    that do not associate are named, with the largest relative difference and an example.
+    If a program adds floats in no fixed order, the laws are also tested with rounding numbers. The
+    report names joins that are not associative, with the largest relative difference.
 
-    Prints a shrunk counterexample for each law that fails, and then leaves with code 2.
+    Prints a minimal counterexample for each law that fails. Exit codes: 0 all laws hold, 2 a law
+    fails.
     """
-    found = find_program(program)
+    target = find_program(program)
     with _no_traces():
         from streamlab.engines.multicore.compiled_law import compiled_law
         from streamlab.workloads.model.check import check as check_laws
         from streamlab.workloads.model.check import check_also
 
-        report = check_laws(found, examples=examples, seed=seed)
-        law = compiled_law(found)
+        report = check_laws(target, examples=examples, seed=seed)
+        law = compiled_law(target)
         if isinstance(law, str):
             report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
         else:
@@ -71,7 +75,7 @@ def check(program: str, examples: int, seed: int) -> int:
 
 @contextmanager
 def _no_traces() -> Iterator[None]:
-    """Let Hypothesis keep what it keeps in a folder that is removed, not in the current one."""
+    """Let Hypothesis store its files in a temporary folder, not in the current one."""
     from hypothesis.configuration import set_hypothesis_home_dir
 
     with TemporaryDirectory(prefix="lab-check-") as folder:
@@ -83,10 +87,10 @@ def _no_traces() -> Iterator[None]:
 
 
 def find_program(reference: str) -> "Program":
-    """Return the program of a workload, or the one that a module or file has.
+    """Return the program of a workload, a module or a file.
 
     Raises:
-        ModelError: it cannot be found or loaded, or is neither a program nor a workload.
+        ModelError: the reference cannot be loaded, or is neither a program nor a workload.
     """
     from streamlab.workloads import references
     from streamlab.workloads.model import (
@@ -102,14 +106,14 @@ def find_program(reference: str) -> "Program":
 
     if references.is_name(reference):
         return workload(reference).program
-    found = references.load(reference)
-    if isinstance(found, Workload):
-        return found.program
-    if isinstance(found, DGSProgram | Query | Pipeline | Dataflow):
-        return found
-    if isinstance(found, Operator):
-        return Query(name=found.name, operators=(found,))
+    loaded = references.load(reference)
+    if isinstance(loaded, Workload):
+        return loaded.program
+    if isinstance(loaded, DGSProgram | Query | Pipeline | Dataflow):
+        return loaded
+    if isinstance(loaded, Operator):
+        return Query(name=loaded.name, operators=(loaded,))
     raise ModelError(
-        f"{reference} is a {type(found).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
+        f"{reference} is a {type(loaded).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
         "Dataflow or Workload"
     )

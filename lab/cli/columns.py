@@ -1,4 +1,4 @@
-"""What `--columns` says: which column holds what."""
+"""Parses the option `--columns`, which maps roles to columns of a file."""
 
 import csv
 
@@ -6,19 +6,19 @@ import click
 
 
 def columns_of(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the column of each role.
+    """Return the column of each role, from texts such as `ts=time,key=user`.
 
-    A text is a row of CSV: a name that holds a comma stands in quotes, `"temp=Temp, C"`.
+    Each text is a row of CSV, so quotes allow commas in a name: `"temp=Temp, C"`.
 
     Raises:
-        click.BadParameter: a text is not of that form, or names a role that has a column already.
+        click.BadParameter: a part is not ROLE=COLUMN, or a role occurs twice.
     """
     pairs: dict[str, str] = {}
-    for text in (part for whole in texts for part in next(csv.reader([whole])) or [""]):
-        role, equals, column = text.partition("=")
+    for part in (part for text in texts for part in next(csv.reader([text])) or [""]):
+        role, equals, column = part.partition("=")
         if not (role and equals and column) or role in pairs:
             raise click.BadParameter(
-                f"{text!r} is not of the form ROLE=COLUMN, or comes twice", param_hint="--columns"
+                f"{part!r} is not ROLE=COLUMN, or its role occurs twice", param_hint="--columns"
             )
         pairs[role] = column
     return pairs

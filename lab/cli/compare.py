@@ -1,4 +1,4 @@
-"""`lab compare`: two runs side by side."""
+"""`lab compare`: compares two runs, with ratios and intervals."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from streamlab.results.compare import Comparison, Ratio
     from streamlab.results.store import Run
 
-# Intervals are the same on every call.
+# Fixed, so that intervals are the same on every call.
 SEED = 1
 METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "r_pass", "energy", "rss")
 NOT_COMPARABLE = "NOT COMPARABLE"
@@ -28,28 +28,28 @@ NOT_COMPARABLE = "NOT COMPARABLE"
     "names",
     multiple=True,
     type=click.Choice(METRIC_NAMES),
-    help="Compare only this; may be repeated. Default: all that both runs have.",
+    help="Compare only this metric; repeatable. Default: all that both runs have.",
 )
 @click.option(
     "--force",
     is_flag=True,
-    help="Also compare cells and machines that differ, and mark the output.",
+    help="Compare cells and machines that differ, too, and mark the output.",
 )
 @click.option(
     "--out",
     type=AbsolutePath(file_okay=False),
-    help="Also write compare.md and a picture for every metric (SVG, PNG) here.",
+    help="Folder for compare.md and one figure per metric (SVG, PNG).",
 )
-@runs_option("--runs", about="Where runs are looked for by name")
+@runs_option("--runs", about="Folder of runs")
 def compare(
     run_a: str, run_b: str, names: tuple[str, ...], force: bool, out: Path | None, runs: Path
 ) -> int:
     """Compare run B with run A: ratios of medians over fresh processes, with intervals.
 
     A run is a directory, the name of a stored run or a part of it, or `latest`. Only verified
-    trials count. Runs of machines of another speed are refused, naming the field; cells of other
-    inputs or settings are listed and left out. Exit codes: 0 compared (whatever it shows; `lab
-    gate` fails on regressions), 2 no cell can be compared.
+    trials count. Runs of different machines are refused; cells with different inputs or settings
+    are listed and left out. Exit codes: 0 compared, 2 no cell can be compared. Use `lab gate` to
+    fail on regressions.
     """
     import numpy as np
 
@@ -59,72 +59,78 @@ def compare(
     from streamlab.results.store import read_run
 
     old, new = (read_run(find_run(name, runs)) for name in (run_a, run_b))
-    found = compare_runs(
+    comparison = compare_runs(
         old,
         new,
         np.random.default_rng(SEED),
         metrics=[METRICS[name] for name in names or METRIC_NAMES],
         force=force,
     )
-    lines = _lines(old, new, found)
+    lines = _lines(old, new, comparison)
     for line in lines:
         click.echo(line)
     if out is not None:
         with writing("the comparison", out):
-            written = _write(out, old, new, found)
+            written = _write(out, old, new, comparison)
         for path in written:
             click.echo(str(path))
     return EXIT_OK
 
 
-def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
-    """Return the comparison as Markdown, which is what the terminal shows, too."""
+def _lines(old: "Run", new: "Run", comparison: "Comparison") -> list[str]:
+    """Return the comparison as lines of Markdown, for the terminal and for the file."""
     from streamlab.lab.gate.render import aligned
-    from streamlab.lab.gate.stored_baseline import planted_notes
+    from streamlab.lab.gate.stored_baseline import planted_work_notes
     from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
     from streamlab.results.differences import describe_differences
 
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
-    if found.differences:
-        lines += [f"**{NOT_COMPARABLE}**: these differ, so ratios say nothing about the revision:"]
-        lines += [f"- {difference}" for difference in found.differences] + [""]
-    lines += [f"- {note}" for note in planted_notes(old, new)]
-    if found.unlike:
-        lines += ["these cells differ in more than the revision, and are left out (--force):"]
-        lines += [f"- {text}" for text in describe_differences(found.unlike)] + [""]
-    lines += [f"- {note}" for note in found.notes]
+    if comparison.differences:
+        lines += [
+            f"**{NOT_COMPARABLE}**: ratios do not show the revision alone; these differ, too:"
+        ]
+        lines += [f"- {difference}" for difference in comparison.differences] + [""]
+    lines += [f"- {note}" for note in planted_work_notes(old, new)]
+    if comparison.unlike:
+        lines += ["left out, as they differ in more than the revision (--force compares them):"]
+        lines += [f"- {text}" for text in describe_differences(comparison.unlike)] + [""]
+    lines += [f"- {note}" for note in comparison.notes]
     lines += [f"- the code of {key} differs" for key in _edited(old, new)]
     lines += [f"- {cell}: {BY_REFERENCE}" for cell in cells_by_reference([*old.rows, *new.rows])]
-    lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in found.answers]
-    lines += [f"- {cell}: only in A" for cell in found.only_old]
-    lines += [f"- {cell}: only in B" for cell in found.only_new]
-    if not found.ratios:
+    lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in comparison.answers]
+    lines += [f"- {cell}: only in A" for cell in comparison.only_old]
+    lines += [f"- {cell}: only in B" for cell in comparison.only_new]
+    if not comparison.ratios:
         return [*lines, "no cell has a number in both runs"]
     if lines[-1]:
         lines.append("")
-    lines += [*_included(old, {ratio.cell for ratio in found.ratios}), ""]
+    lines += [*_included(old, {ratio.cell for ratio in comparison.ratios}), ""]
     head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
-    lines += aligned([head, *(_row(ratio) for ratio in found.ratios)])
-    if found.differences:
+    lines += aligned([head, *(_row(ratio) for ratio in comparison.ratios)])
+    if comparison.differences:
         lines += ["", f"**{NOT_COMPARABLE}**"]
     return lines
 
 
 def _edited(old: "Run", new: "Run") -> list[str]:
-    """Return the workloads whose code the two runs record, and not the same."""
-    then, now = (run.meta.get("code", {}) for run in (old, new))
-    return sorted(key for key in then if now.get(key, then[key]) != then[key])
+    """Return the workloads whose recorded code differs between the runs."""
+    before, after = (run.meta.get("code", {}) for run in (old, new))
+    return sorted(key for key in before if after.get(key, before[key]) != before[key])
 
 
 def _included(run: "Run", cells: set[str]) -> list[str]:
-    """Return what the rates of cells include, cells with the same conditions in one line."""
+    """Return what the rates of cells include, one line per set of conditions."""
     from streamlab.reports.conditions import conditions_of
 
-    found: dict[str, dict[str, None]] = {}
+    cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:
         if row["cell"] in cells:
-            found.setdefault(str(conditions_of(row) or "undeclared"), {})[row["cell"]] = None
-    return [f"- {conditions}: {', '.join(names)}" for conditions, names in found.items()]
+            cells_by_conditions.setdefault(str(conditions_of(row) or "undeclared"), {})[
+                row["cell"]
+            ] = None
+    return [
+        f"- {conditions}: {', '.join(names)}" for conditions, names in cells_by_conditions.items()
+    ]
 
 
 def _row(ratio: "Ratio") -> tuple[str, ...]:
@@ -160,14 +166,14 @@ def _title(run: "Run") -> str:
     return f"{run.path.name} ({(vcs['commit'] or 'no commit')[:12]}{dirty})"
 
 
-def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]:
+def _write(out: Path, old: "Run", new: "Run", comparison: "Comparison") -> list[Path]:
     from streamlab.reports.figures.ratios import Bar, draw_ratios
     from streamlab.results.compare import BETTER, METRICS, WORSE
 
     out.mkdir(parents=True, exist_ok=True)
     written = [out / "compare.md"]
     pictures = []
-    for name in dict.fromkeys(ratio.metric for ratio in found.ratios):
+    for name in dict.fromkeys(ratio.metric for ratio in comparison.ratios):
         metric = METRICS[name]
         bars = [
             Bar(
@@ -178,19 +184,19 @@ def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]
                 tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
                 label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
             )
-            for ratio in found.ratios
+            for ratio in comparison.ratios
             if ratio.metric == name
         ]
-        way = "higher" if metric.higher_is_better else "lower"
+        better = "higher" if metric.higher_is_better else "lower"
         draw_ratios(
             bars,
             title=f"{name}: B over A",
-            subtitle=f"{metric.about}; {way} is better; lines: 95 % intervals",
-            mark=NOT_COMPARABLE if found.differences else None,
+            subtitle=f"{metric.about}; {better} is better; lines: 95 % intervals",
+            mark=NOT_COMPARABLE if comparison.differences else None,
             stem=out / f"ratios-{name}",
         )
         written += [out / f"ratios-{name}.svg", out / f"ratios-{name}.png"]
         pictures.append(f"![{name}](ratios-{name}.svg)")
-    text = "\n".join(["# B against A", "", *_lines(old, new, found), "", *pictures]) + "\n"
+    text = "\n".join(["# B against A", "", *_lines(old, new, comparison), "", *pictures]) + "\n"
     written[0].write_text(text, encoding="utf-8", errors="backslashreplace")
     return written

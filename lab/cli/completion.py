@@ -1,6 +1,6 @@
-"""Completion of names in a shell (docs/running.md says how it is switched on).
+"""Completes names in a shell (see docs/running.md).
 
-What is shown is what can be had without importing a workload or an engine: a key was pressed.
+It imports no workload and no engine, to answer at once.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,20 +43,20 @@ def _datasets() -> Iterable[str]:
     return (path.name for path in Catalog.default().entries())
 
 
-def _of(names: Callable[[], Iterable[str]], *, or_file: bool) -> Completer:
+def _completer(names: Callable[[], Iterable[str]], *, or_file: bool) -> Completer:
     def complete(
         ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-        # The shell's own completion of files, where no name begins so.
-        return found or ([CompletionItem(incomplete, type="file")] if or_file else [])
+        items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        # If no name matches, let the shell complete files.
+        return items or ([CompletionItem(incomplete, type="file")] if or_file else [])
 
     return complete
 
 
-WORKLOADS: dict[str, Any] = {"shell_complete": _of(_workloads, or_file=True)}
-"""What a parameter is declared with that takes a workload's name or file; the next likewise."""
-ENGINES: dict[str, Any] = {"shell_complete": _of(_engines, or_file=False)}
-FIGURES: dict[str, Any] = {"shell_complete": _of(_figures, or_file=False)}
-RUNS: dict[str, Any] = {"shell_complete": _of(_runs, or_file=True)}
-DATASETS: dict[str, Any] = {"shell_complete": _of(_datasets, or_file=False)}
+WORKLOADS: dict[str, Any] = {"shell_complete": _completer(_workloads, or_file=True)}
+"""Keyword arguments of a click parameter that takes a workload's name or file."""
+ENGINES: dict[str, Any] = {"shell_complete": _completer(_engines, or_file=False)}
+FIGURES: dict[str, Any] = {"shell_complete": _completer(_figures, or_file=False)}
+RUNS: dict[str, Any] = {"shell_complete": _completer(_runs, or_file=True)}
+DATASETS: dict[str, Any] = {"shell_complete": _completer(_datasets, or_file=False)}

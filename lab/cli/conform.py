@@ -1,4 +1,4 @@
-"""`lab conform`: is what an engine answers right, at every edge of the contract?"""
+"""`lab conform`: runs the conformance suite on an engine."""
 
 import json
 from collections.abc import Sequence
@@ -18,10 +18,12 @@ ROW = "{:<28}{:<12}{:>7}{:>9}{:>7}{:>7}"
 
 @click.command("conform")
 @click.argument("name", **ENGINES)
-@click.option("--workload", "workloads", multiple=True, help="Only this; repeatable.", **WORKLOADS)
-@click.option("--variant", "variants", multiple=True, help="Only this; repeatable.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=1), help="Seconds a workload.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead.")
+@click.option(
+    "--workload", "workloads", multiple=True, help="Only this workload; repeatable.", **WORKLOADS
+)
+@click.option("--variant", "variants", multiple=True, help="Only this variant; repeatable.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(min=1), help="Seconds per workload.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 def conform(
     name: str,
     workloads: tuple[str, ...],
@@ -31,67 +33,70 @@ def conform(
 ) -> int:
     """Run the conformance suite on engine NAME: small inputs at the edges of the contract.
 
-    Every variant runs every workload in a process of its own: ordinary input, none, one event, a
-    single stream, ties, heartbeats only, more workers than streams, and offered loads where it
-    takes them. A case is right when the answer is the oracle's, every event is accounted for, and
-    nothing is left running. What the engine refuses with a reason is no failure.
+    Each variant runs each workload in a separate process. Cases: ordinary input, no input, one
+    event, one stream, ties, only heartbeats, more workers than streams, and offered loads if
+    supported. A case passes if the answer is the oracle's, all events are accounted for, and
+    nothing keeps running. A refusal with a reason is not a failure.
 
-    Leaves with code 4 when an answer is wrong, 3 when a case ended without one, 2 when nothing is
-    supported.
+    Exit codes: 0 passed, 2 nothing is supported, 3 a case has no answer, 4 an answer is wrong.
     """
-    from streamlab.lab.conform.suite import TIMEOUT_S, variants_of
-    from streamlab.lab.conform.suite import conform as try_one
+    from streamlab.lab.conform.suite import TIMEOUT_S, find_variants
+    from streamlab.lab.conform.suite import conform as run_suite
     from streamlab.workloads.registry import names, workload
 
-    chosen = variants_of(name, variants)
+    chosen = find_variants(name, variants)
     for reference in workloads:
-        workload(reference)  # a name that is wrong is told before anything runs
-    found = []
+        workload(reference)  # fails on an unknown name, before anything runs
+    results = []
     if not as_json:
         click.echo(ROW.format("workload", "variant", "right", "refused", "wrong", "crash"))
     for variant in chosen:
         for reference in workloads or names():
-            one = try_one(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
-            found.append(one)
-            if not as_json and one.unsupported is None:
-                _show(one)
+            result = run_suite(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
+            results.append(result)
+            if not as_json and result.unsupported is None:
+                _show(result)
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=2))
+        click.echo(json.dumps([asdict(result) for result in results], indent=2))
     else:
-        _show_unsupported(found)
-    return _code(found)
+        _show_unsupported(results)
+    return _code(results)
 
 
-def _show(one: "Conformance") -> None:
+def _show(result: "Conformance") -> None:
     from streamlab.lab.conform.suite import State
 
-    click.echo(ROW.format(one.workload, one.variant, *(len(one.of(state)) for state in State)))
+    click.echo(
+        ROW.format(
+            result.workload, result.variant, *(len(result.with_state(state)) for state in State)
+        )
+    )
     for state in (State.REFUSED, State.WRONG, State.CRASH):
-        first, *others = one.of(state) or (None,)
+        first, *others = result.with_state(state) or (None,)
         if first is not None:
-            more = f" (and {', '.join(seen.case for seen in others)})" if others else ""
+            more = f" (and {', '.join(outcome.case for outcome in others)})" if others else ""
             click.echo(f"    {state}: {first.case}{more}: {first.why}")
 
 
-def _show_unsupported(found: Sequence["Conformance"]) -> None:
-    """Say what is not supported and why; reasons that differ in the workload's name only once."""
+def _show_unsupported(results: Sequence["Conformance"]) -> None:
+    """Print unsupported workloads, one line per reason that is equal but for the workload's name."""
     alike: dict[str, list[Conformance]] = {}
-    for one in found:
-        if one.unsupported is not None:
-            alike.setdefault(one.unsupported.replace(one.workload, "..."), []).append(one)
-    for those in alike.values():
-        names = ", ".join(f"{one.workload} ({one.variant})" for one in those)
-        click.echo(f"unsupported, {len(those)}: {names}\n    {those[0].unsupported}")
+    for result in results:
+        if result.unsupported is not None:
+            alike.setdefault(result.unsupported.replace(result.workload, "..."), []).append(result)
+    for group in alike.values():
+        names = ", ".join(f"{result.workload} ({result.variant})" for result in group)
+        click.echo(f"unsupported, {len(group)}: {names}\n    {group[0].unsupported}")
 
 
-def _code(found: Sequence["Conformance"]) -> int:
+def _code(results: Sequence["Conformance"]) -> int:
     from streamlab.lab.conform.suite import State
 
-    if any(one.of(State.WRONG) for one in found):
+    if any(result.with_state(State.WRONG) for result in results):
         return EXIT_WRONG_OUTPUT
-    if any(one.of(State.CRASH) for one in found):
+    if any(result.with_state(State.CRASH) for result in results):
         return EXIT_ENGINE_FAILURE
-    if all(one.unsupported is not None for one in found):
+    if all(result.unsupported is not None for result in results):
         click.echo("lab: the engine supports none of these workloads", err=True)
         return EXIT_USER_ERROR
     return EXIT_OK

@@ -13,7 +13,7 @@ from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, 
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
 from streamlab.lab.cli.data_import import ImportGroup
 from streamlab.lab.cli.data_view import as_record, origin_words, print_dataset, print_id
-from streamlab.lab.cli.single_option import Once
+from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.lab.cli.table_width import print_fitting
 from streamlab.workloads.datasets.catalog import LARGEST_SEED
 from streamlab.workloads.datasets.dataset import Dataset
@@ -21,7 +21,7 @@ from streamlab.workloads.datasets.manifest import ID_SHOWN
 
 _LISTED = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
-"""Columns that a narrow terminal loses; the origin goes over several lines there."""
+"""Columns dropped on a narrow terminal, first one first."""
 
 
 @click.group()
@@ -29,7 +29,7 @@ def data() -> None:
     """Generate, import, show and verify datasets."""
 
 
-@data.command(cls=Once)
+@data.command(cls=SingleOptionCommand)
 @click.argument("workload_name", metavar="WORKLOAD", **WORKLOADS)
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
@@ -44,7 +44,7 @@ def data() -> None:
     default=1_000_000,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Events in all streams; slightly more may be made.",
+    help="Approximate number of events in all streams.",
 )
 @way_option
 @master_option
@@ -58,24 +58,24 @@ def build(
     master: str,
     root: Path | None,
 ) -> None:
-    """Generate the input of WORKLOAD, unless the catalogue has it, and print its id."""
+    """Generate the input of WORKLOAD, unless the catalogue has it, and print the dataset's id."""
     from streamlab.workloads.datasets.builder import ensure
     from streamlab.workloads.datasets.split import check_generated
     from streamlab.workloads.registry import workload
 
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     for text in params:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"{text!r} is not of the form K=V", param_hint="--param")
-        given[name] = value
-    found = workload(workload_name)
-    if found.source is None and events >= 0:
-        check_generated(found.program, found.streams(found.params(given), events))
+        values[name] = value
+    target = workload(workload_name)
+    if target.source is None and events >= 0:
+        check_generated(target.program, target.streams(target.params(values), events))
     with step_bar() as progress:
         dataset = ensure(
-            found,
-            given,
+            target,
+            values,
             events,
             seed,
             catalog=catalog_at(root),
@@ -87,7 +87,7 @@ def build(
 
 
 data.add_command(
-    ImportGroup(name="import", help="Import real input of a KIND and print the dataset's id.")
+    ImportGroup(name="import", help="Import real data of a KIND and print the dataset's id.")
 )
 
 
@@ -135,7 +135,7 @@ def _listing(datasets: Iterable[Dataset], columns: tuple[str, ...]) -> Table:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @root_option
 def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
-    """Show the dataset whose id starts with ID: its streams, files and origin."""
+    """Show the streams, files and origin of the dataset whose id starts with ID."""
     catalog = catalog_at(root)
     dataset = catalog.get(dataset_id)
     if as_json:
@@ -146,26 +146,26 @@ def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
 
 @data.command()
 @click.argument("dataset_ids", metavar="[ID]...", nargs=-1, **DATASETS)
-@click.option("--all", "every", is_flag=True, help="Check all datasets; so does giving no ID.")
+@click.option("--all", "every", is_flag=True, help="Check all datasets, as without an ID.")
 @root_option
 def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
-    """Compare every byte of datasets with their checksums.
+    """Check the files of datasets against their checksums.
 
-    Prints a line for each dataset, and one for each file that is damaged, with the remedy. Exit
-    codes: 0 all are whole, 2 something is damaged.
+    Prints one line per dataset, and one per damaged file, with the remedy. Exit codes: 0 no damage,
+    2 a dataset is damaged.
     """
     if every and dataset_ids:
         raise click.UsageError("give either IDs or --all")
     from streamlab.workloads.datasets.damage_report import damages
 
     catalog = catalog_at(root)
-    folders = [catalog.entry(given) for given in dict.fromkeys(dataset_ids)] or catalog.entries()
+    folders = [catalog.entry(prefix) for prefix in dict.fromkeys(dataset_ids)] or catalog.entries()
     damaged = 0
     for folder in folders:
-        found = tuple(damages(folder))
-        damaged += bool(found)
-        click.echo(f"{folder.name}  {'DAMAGED' if found else 'whole'}")
-        for reason in found:
+        reasons = tuple(damages(folder))
+        damaged += bool(reasons)
+        click.echo(f"{folder.name}  {'DAMAGED' if reasons else 'whole'}")
+        for reason in reasons:
             click.echo(f"    {reason}")
     click.echo(f"{len(folders)} datasets in {catalog.root}, {damaged} damaged", err=True)
     return EXIT_USER_ERROR if damaged else EXIT_OK

@@ -1,4 +1,4 @@
-"""`lab data import KIND`: a command for tables, and one for each kind of raw file."""
+"""`lab data import KIND`: provides one command for tables, and one for each kind of raw file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.data_table import table
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.lab.cli.single_option import Once
+from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 
@@ -23,14 +23,16 @@ _OPTIONS = (
         multiple=True,
         required=True,
         type=AbsolutePath(),
-        help="A raw file: plain, gzip or xz, alone or in a tar or zip archive; several are read "
-        "one after the other.",
+        help="A raw file: plain, gzip or xz, also in a tar or zip archive; repeatable, read in "
+        "order.",
     ),
-    click.option("--streams", default=1, show_default=True, help="Physical streams to split into."),
-    click.option("--max-bad", default=0, show_default=True, help="Bad rows that may be left out."),
-    click.option("--sort", is_flag=True, help="Sort by time instead of refusing unsorted files."),
-    click.option("--source", help="Where the data comes from; else it is not stated."),
-    click.option("--licence", help="Licence of the data; else it is not stated."),
+    click.option("--streams", default=1, show_default=True, help="Number of physical streams."),
+    click.option("--max-bad", default=0, show_default=True, help="Most bad rows to skip."),
+    click.option(
+        "--sort", is_flag=True, help="Sort by time; otherwise unsorted files are refused."
+    ),
+    click.option("--source", help="Origin of the data, to record."),
+    click.option("--licence", help="Licence of the data, to record."),
     way_option,
     master_option,
     root_option,
@@ -38,7 +40,7 @@ _OPTIONS = (
 
 
 class ImportGroup(click.Group):
-    """Finds kinds of raw files in their registry."""
+    """Looks up the commands of `lab data import` in the registry of kinds."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all kinds."""
@@ -50,7 +52,7 @@ class ImportGroup(click.Group):
         """Return the command of a kind.
 
         Raises:
-            DatasetError: there is no such kind.
+            DatasetError: the kind is unknown.
         """
         from streamlab.workloads.datasets.imports.registry import import_kind
 
@@ -96,14 +98,14 @@ def _command(kind: ImportKind) -> click.Command:
             )
         _print(dataset)
 
-    own = [_option_of(setting) for setting in kind.settings]
+    extra = [_option_of(setting) for setting in kind.settings]
     if kind.roles:
-        own.append(_columns_option(kind))
+        extra.append(_columns_option(kind))
     function: Callable[..., Any] = run
-    for option in reversed((*_OPTIONS, *own)):
+    for option in reversed((*_OPTIONS, *extra)):
         function = option(function)
     about = f"Import {kind.help}."
-    return click.command(kind.name, Once, help=about, short_help=kind.help)(function)
+    return click.command(kind.name, SingleOptionCommand, help=about, short_help=kind.help)(function)
 
 
 def _option_of(setting: Setting) -> Callable[..., Any]:
@@ -124,8 +126,8 @@ def _columns_option(kind: ImportKind) -> Callable[..., Any]:
         "--columns",
         multiple=True,
         metavar=roles,
-        help="Read CSV: which columns hold what, by the names in its first line, or by numbers "
-        "from 1 where the first line is no header. May be given several times.",
+        help="Read CSV, with these columns: names of the first line, or numbers from 1 if it is no "
+        "header; repeatable.",
     )
 
 
@@ -139,7 +141,7 @@ def _print(dataset: Dataset) -> None:
     console.print(
         f"{origin['lines']:,} lines, {origin['rows']:,} rows, {origin['bad_rows']:,} bad, "
         f"{origin['rows_out_of_order']:,} out of order; {origin['empty_lines']:,} empty lines, "
-        f"{origin['lines_passed_over']:,} passed over"
+        f"{origin['lines_passed_over']:,} skipped"
     )
     print_rows(console, origin)
     print_times(dataset, console)

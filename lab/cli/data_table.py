@@ -1,4 +1,4 @@
-"""`lab data import table`: any table as the input of any workload."""
+"""`lab data import table`: imports any table as the input of any workload."""
 
 from pathlib import Path
 
@@ -9,47 +9,45 @@ from streamlab.lab.cli.catalogue import catalog_at, root_option, step_bar
 from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.completion import WORKLOADS
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
-from streamlab.lab.cli.single_option import Once
+from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
 
 FORMATS = ("auto", "csv", "parquet", "arrow")
 HELP = "any table (CSV, Parquet, Arrow) for any workload"
 
 
-@click.command("table", cls=Once, short_help=HELP)
+@click.command("table", cls=SingleOptionCommand, short_help=HELP)
 @click.option(
     "--workload",
     "reference",
     **WORKLOADS,
     required=True,
     metavar="WORKLOAD",
-    help="Whose input it becomes: its program says what is wanted of the table.",
+    help="Workload to import for; its program determines the roles of columns.",
 )
 @click.option(
     "--file",
     "files",
     multiple=True,
     required=True,
-    help="A file or a glob; for Parquet and Arrow also a folder. Several are read one after the "
-    "other. CSV may be compressed, and lie in archives (ARCHIVE!PATTERN: the members that match).",
+    help="A file or a glob, for Parquet and Arrow also a folder; repeatable, read in order. CSV may "
+    "be compressed or in an archive (ARCHIVE!PATTERN selects members).",
 )
 @click.option(
     "--columns",
     multiple=True,
     required=True,
     metavar="ts=...,key=...,kind=...,FIELD=...",
-    help="Which column holds what: event times, keys and kinds where the program has them, and "
-    "each field that is not called as its column (FIELD=-: there is none, and it is 0). "
-    "kind=NAME may also be the kind of all rows. Names are those of the first line, or numbers "
-    "from 1 where it is no header; @file is the name of a row's file, @row its number. May be "
-    "given several times.",
+    help="Column of each role: event time (ts), key and kind if the program has them, and fields "
+    "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may also be one "
+    "kind for all rows. Columns are names of the first line, or numbers from 1 if it is no header; "
+    "@file is the name of a row's file, @row its number. Repeatable.",
 )
 @click.option(
     "--ids",
     multiple=True,
     metavar="FIELD,...",
-    help="Fields whose texts get numbers, by a dictionary that is kept. May be given several "
-    "times.",
+    help="Text fields to replace by numbers; the dictionary is stored with the dataset. Repeatable.",
 )
 @click.option(
     "--format",
@@ -57,14 +55,13 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Form of the files; auto: their beginning tells.",
+    help="Format of the files; auto: recognized by their first bytes.",
 )
 @click.option(
     "--delimiter",
     default=",",
     show_default=True,
-    help=r"Character between CSV columns (or \t); "
-    "a blank: any run of blanks and tabs.",
+    help=r"Character between CSV columns, or \t; a blank: any run of blanks and tabs.",
 )
 @click.option(
     "--no-quotes",
@@ -72,32 +69,32 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     is_flag=True,
     default=True,
     flag_value=False,
-    help="In CSV, read a quote as a plain character, and every line as a row.",
+    help="In CSV, treat quotes as plain characters, and each line as a row.",
 )
 @click.option(
     "--time-format",
-    help="How times are written: iso; s, ms, us or ns since 1970; or a pattern such as "
-    "'%m/%d/%y %H:%M'. Else it is recognized.",
+    help="Format of times: iso; s, ms, us or ns since 1970; or a pattern such as "
+    "'%m/%d/%y %H:%M'. Default: recognized.",
 )
 @click.option(
-    "--zone", default="UTC", show_default=True, help="Zone of times that name none, by IANA name."
+    "--zone", default="UTC", show_default=True, help="IANA time zone for times without a zone."
 )
 @click.option(
     "--unit",
     type=click.Choice(("s", "ms", "us", "ns")),
     default="ms",
     show_default=True,
-    help="Unit of event time in the dataset: that of the program's windows.",
+    help="Unit of event time in the dataset; use the unit of the program's windows.",
 )
 @click.option(
     "--streams",
     default=1,
     show_default=True,
-    help="Physical streams that the rows of a kind are dealt to, where they can be.",
+    help="Number of physical streams per kind, if its rows can be split.",
 )
-@click.option("--max-bad", default=0, show_default=True, help="Bad rows that may be left out.")
-@click.option("--source", help="Where the data comes from; else it is not stated.")
-@click.option("--licence", help="Licence of the data; else it is not stated.")
+@click.option("--max-bad", default=0, show_default=True, help="Most bad rows to skip.")
+@click.option("--source", help="Origin of the data, to record.")
+@click.option("--licence", help="Licence of the data, to record.")
 @root_option
 def table(
     reference: str,
@@ -118,17 +115,17 @@ def table(
 ) -> None:
     """Import any table as the input of WORKLOAD, and print the dataset's id.
 
-    Rows are sorted by time. Each kind of the program has streams of its own.
+    Rows are sorted by time. Each kind of the program gets its own streams.
     """
     from streamlab.workloads.datasets.tables import dataset_of
     from streamlab.workloads.datasets.tables.file_forms import table_of_files
     from streamlab.workloads.registry import workload
 
-    wanted = workload(reference)
+    target = workload(reference)
     declared = table_of_files(
         files,
         form,
-        wanted.program,
+        target.program,
         columns_of(columns),
         delimiter=delimiter,
         quoted=quoted,
@@ -142,8 +139,8 @@ def table(
     with step_bar() as progress:
         dataset = dataset_of(
             declared,
-            wanted.input_name,
-            wanted.program,
+            target.input_name,
+            target.program,
             catalog_at(root),
             progress,
             source=source,
@@ -157,13 +154,13 @@ def _print(dataset: Dataset) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     moved = origin["rows_out_of_order"]
     console.print(
-        f"{origin['rows']:,} rows, {origin['bad_rows']:,} bad, {moved:,} earlier than the row "
-        f"before them{', so all were sorted' if moved else ''}"
+        f"{origin['rows']:,} rows, {origin['bad_rows']:,} bad, {moved:,} out of order"
+        f"{', so all rows were sorted' if moved else ''}"
     )
     print_rows(console, origin)
     for kind, name in enumerate(dataset.alphabet.kinds):
         if not any(stream.rows for stream in dataset.streams if kind in stream.kinds):
-            console.print(f"warning: no row is of kind {name}", markup=False)
+            console.print(f"warning: no row has kind {name}", markup=False)
     print_times(dataset, console)
     keys = f"keys: {dataset.alphabet.keys:,}"
     numbered = ", ".join(file.name for file in dataset.dictionaries)

@@ -1,4 +1,4 @@
-"""How `lab data` shows a dataset: as JSON, as a table, as an id."""
+"""Prints datasets for `lab data`: as JSON, as a table, as an id."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.text.records import NO_QUOTES
 from streamlab.workloads.datasets.times import span_of
 
 _MOST_FILES = 5
-"""Files of an import that are named; `show --json` has all."""
+"""Most files of an import to name; `show --json` lists all."""
 
 
 def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
@@ -61,8 +61,8 @@ def print_times(dataset: Dataset, console: Console) -> None:
         console.print(f"times: {'; '.join(words)}", markup=False)
     if repeated := origin.get("repeated_times"):
         console.print(
-            f"warning: times in an hour that clocks of {origin['zone']} show twice are read as "
-            f"the first: {repeated:,}, such as {origin['first_repeated_time']}",
+            f"warning: {repeated:,} times are ambiguous, as the clock of {origin['zone']} was set "
+            f"back, and are read as the earlier one, e.g. {origin['first_repeated_time']}",
             markup=False,
         )
     if span is not None and (warning := span.warning()):
@@ -70,7 +70,7 @@ def print_times(dataset: Dataset, console: Console) -> None:
 
 
 def as_record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:
-    """Return all that somebody needs to recompute an answer with a tool of their own."""
+    """Return a dataset as a JSON record, with all that another tool needs to read it."""
     kinds = dataset.alphabet.kinds
     return {
         "id": dataset.id,
@@ -119,22 +119,22 @@ def origin_words(dataset: Dataset) -> str:
 
 
 def print_rows(console: Console, origin: Mapping[str, Any]) -> None:
-    """Print which rows of an import are bad, and which lines quotes make part of other rows."""
+    """Print the bad rows of an import, and the rows that span several lines."""
     for line in origin["bad_lines"]:
-        console.print(f"  left out: {line}", markup=False)
+        console.print(f"  skipped: {line}", markup=False)
     if lines := origin["lines_in_bad_rows"]:
-        console.print(f"lines within bad rows, not read as rows: {lines:,}; {NO_QUOTES}")
+        console.print(f"lines inside bad rows, not read as rows: {lines:,}; {NO_QUOTES}")
     if rows := origin["rows_of_several_lines"]:
         console.print(
-            f"rows of several lines, in quotes: {rows:,}, with {origin['lines_in_rows']:,} further "
-            f"lines, which are not rows; {NO_QUOTES}"
+            f"quoted rows over several lines: {rows:,}, with {origin['lines_in_rows']:,} further "
+            f"lines, not read as rows; {NO_QUOTES}"
         )
         for place in origin["several_lines"]:
             console.print(f"  several lines: {place}", markup=False)
 
 
 def print_id(dataset: Dataset) -> None:
-    """Print the id alone on standard output, so that scripts can take it."""
+    """Print only the id on standard output, for scripts; a summary goes to standard error."""
     streams = ", ".join(f"{stream.name} {stream.rows:,}" for stream in dataset.streams)
     click.echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
     click.echo(dataset.id[:ID_SHOWN])

@@ -1,4 +1,4 @@
-"""`lab doctor`: what the machine offers, each line with its remedy."""
+"""`lab doctor`: checks the machine and prints remedies."""
 
 import json
 from collections.abc import Iterable
@@ -17,30 +17,34 @@ CEILING_ROW = "{:<40}{:>7}  {:>14}  {:>14}"
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @click.option(
     "--generator",
     "generator",
     is_flag=True,
-    help="Measure instead how fast the sources of offered loads are; about a second each.",
+    help="Measure instead the highest rate of each load generator; about a second each.",
 )
 @click.option(
-    "--engine", "engines", multiple=True, help="With --generator: only this; repeatable.", **ENGINES
+    "--engine",
+    "engines",
+    multiple=True,
+    help="With --generator: only this engine; repeatable.",
+    **ENGINES,
 )
 def doctor(as_json: bool, generator: bool, engines: tuple[str, ...]) -> None:
-    """Say what this machine offers to measurements, and how to improve what it lacks.
+    """Check whether this machine is fit for measurements, and suggest remedies.
 
-    `warn` means that numbers suffer or a column stays empty, `missing` that something does not
-    work. The exit code is 0 whatever is found.
+    `warn`: numbers are less reliable, or a column stays empty. `missing`: something does not work.
+    The exit code is always 0.
     """
     if engines and not generator:
-        raise click.UsageError("--engine goes with --generator")
+        raise click.UsageError("--engine requires --generator")
     if generator:
         from streamlab.lab.doctor.generator import ceilings  # starts trials
 
         _show_ceilings(ceilings(engines or None), as_json)
         return
-    from streamlab.lab.doctor.checkup import examine  # the probes are needed by no other command
+    from streamlab.lab.doctor.checkup import examine
 
     findings = examine()
     if as_json:
@@ -54,14 +58,14 @@ def doctor(as_json: bool, generator: bool, engines: tuple[str, ...]) -> None:
             click.echo(f"{'':<8}{'':<{width}}  -> {finding.remedy}")
 
 
-def _show_ceilings(found: "Iterable[SourceCeiling]", as_json: bool) -> None:
+def _show_ceilings(ceilings: "Iterable[SourceCeiling]", as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([asdict(ceiling) for ceiling in found], indent=2))
+        click.echo(json.dumps([asdict(ceiling) for ceiling in ceilings], indent=2))
         return
     from streamlab.reports.numbers import rate
 
     click.echo(CEILING_ROW.format("source of", "batch", "to null engine", "can be claimed"))
-    for ceiling in found:
+    for ceiling in ceilings:
         name = f"{ceiling.engine}/{','.join(ceiling.variants)}".rstrip("/")
         batch = "-" if ceiling.batch is None else str(ceiling.batch)
         if ceiling.ceiling_eps is not None and ceiling.claimable_eps is not None:

@@ -1,4 +1,4 @@
-"""`lab environment`: makes the environment of its own that an engine needs."""
+"""`lab environment`: installs an engine's separate environment."""
 
 import click
 
@@ -9,21 +9,21 @@ from streamlab.lab.cli.completion import ENGINES
 @click.command("environment")
 @click.argument("name", **ENGINES)
 def make_environment(name: str) -> int:
-    """Install what engine NAME needs beside the lab, at the versions of its lock.
+    """Install the packages that engine NAME needs, at locked versions, in a separate environment.
 
-    Needs the package index, once. `lab list engines` says which engines have an environment, and
-    whether it is made.
+    Needs network access to the package index. `lab list engines` shows the engines with an
+    environment, and whether it is installed.
     """
     from streamlab.engines import environment
     from streamlab.engines.registry import engine
 
-    wanted = environment.declared_environment(engine(name))
-    if wanted is None:
-        click.echo(f"engine {name} needs no environment of its own: it runs in the lab's")
+    required = environment.declared_environment(engine(name))
+    if required is None:
+        click.echo(f"engine {name} needs no separate environment: it runs in the lab's")
         return EXIT_OK
-    if environment.unusable_reason(name, wanted) is None:
+    if environment.unusable_reason(name, required) is None:
         click.echo(f"{environment.folder(name)} is up to date")
         return EXIT_OK
-    click.echo(f"making {environment.folder(name)} from {wanted.lock}", err=True)
-    click.echo(environment.make(name, wanted))
+    click.echo(f"installing {required.lock} into {environment.folder(name)}", err=True)
+    click.echo(environment.make(name, required))
     return EXIT_OK

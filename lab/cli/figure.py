@@ -1,4 +1,4 @@
-"""`lab figure`: makes one of the papers' figures again and says what became of its claims."""
+"""`lab figure`: reproduces a figure of a paper and judges its claims."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     except ValueError:
         numbers = ()
     if not numbers or numbers[0] < 1:
-        raise click.BadParameter(f"expected numbers from 1 with commas, e.g. 1,2,4; got {text!r}")
+        raise click.BadParameter(f"expected whole numbers above 0, e.g. 1,2,4; got {text!r}")
     return numbers
 
 
@@ -36,43 +36,44 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.option(
     "--out",
     type=AbsolutePath(file_okay=False),
-    help="Folder for the drawing and its record; default: results/figures.",
+    help="Folder for the figure and its record; default: results/figures.",
 )
 @click.option(
     "--run",
     "runs",
     **RUNS,
     multiple=True,
-    help="Use this finished run instead of running; once a stage, in their order.",
+    help="Use this finished run for a stage; once per stage, in order.",
 )
-@click.option("--resume", help="Go on with this interrupted run of the figure.", **RUNS)
+@click.option("--resume", help="Resume this interrupted run of the figure.", **RUNS)
 @click.option(
     "--workers",
     callback=_whole_numbers,
-    help="Degrees of parallelism, e.g. 1,2,4; default: up to the cores. More are marked.",
+    help="Degrees of parallelism, e.g. 1,2,4; default: up to the number of cores.",
 )
 @click.option(
     "--repetitions",
     type=click.IntRange(min=1),
-    help="Fresh processes a cell; default: 8, 1 with --quick.",
+    help="Fresh processes per cell; default: 8, 1 with --quick.",
 )
 @click.option(
     "--scale",
     type=click.FloatRange(min=0, min_open=True),
-    help="Share of the paper's lengths (input, phases and windows together); 1 is the paper's.",
+    help="Length of input, phases and windows relative to the paper's; 1 is the paper's.",
 )
 @click.option(
     "--cores-within-ns",
     type=click.FloatRange(min=0, min_open=True),
-    help="Let trials wait, up to a minute, until the cores are so close; see `lab doctor`.",
+    help="Delay a trial, up to a minute, until the latency between cores is below this; see `lab "
+    "doctor`.",
 )
-@click.option("--quick", is_flag=True, help="As short as still indicates something; no verdict.")
+@click.option("--quick", is_flag=True, help="Make a short run that only indicates; no verdict.")
 @click.option(
     "--format",
     "formats",
     multiple=True,
     type=click.Choice(FORMATS),
-    help="File format of the drawing, may be repeated; default: all three.",
+    help="File format of the figure; repeatable. Default: all three.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the cells of the first stage to run.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
@@ -90,12 +91,12 @@ def figure(
     dry_run: bool,
     master: str,
 ) -> int:
-    """Make FIGURE again (`stretch:6`; see `lab list figures`), beside what the paper published.
+    """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's.
 
-    Runs what it needs as ordinary runs below LAB_RUNS, draws it, writes a record in Markdown and
-    JSON, and prints a verdict: reproduced, shape only, contradicted, inconclusive, or not
-    comparable; with --quick only what is indicated. The last line printed is the record. Exit
-    codes: as of `lab run`; a verdict is no failure.
+    Makes the runs that it needs below LAB_RUNS, draws the figure and writes a record in Markdown
+    and JSON. Prints a verdict: reproduced, shape only, contradicted, inconclusive, or not
+    comparable; with --quick only an indication. The last line printed is the record's path. Exit
+    codes: as for `lab run`; a verdict is never a failure.
     """
     from streamlab.lab.cli.write_errors import check_folder, writing
     from streamlab.lab.figures.options import Options
@@ -104,8 +105,8 @@ def figure(
     from streamlab.lab.figures.verdict import conclude
     from streamlab.workloads.control_group import usable_cores_here
 
-    found = find(figure_id)
-    chosen = Options(
+    target = find(figure_id)
+    choices = Options(
         cores=max(1, int(usable_cores_here())),
         workers=workers,
         repetitions=repetitions,
@@ -113,56 +114,58 @@ def figure(
         quick=quick,
         cores_within_ns=cores_within_ns,
     )
-    _check_counts(found, runs, resume)
-    read = [_read(name) for name in (*runs, *([resume] if resume else []))]
-    options = _options(found, chosen, read)
-    if (missing := missing_needs(found)) and len(runs) < len(found.stages):
-        raise FigureError(f"{found.id} cannot be run here: there is no {', no '.join(missing)}")
+    _check_counts(target, runs, resume)
+    stored = [_read(name) for name in (*runs, *([resume] if resume else []))]
+    options = _options(target, choices, stored)
+    if (missing := missing_needs(target)) and len(runs) < len(target.stages):
+        raise FigureError(f"{target.id} cannot be run here: missing {', '.join(missing)}")
     folder = out or Path("results/figures")
     if not dry_run:
         check_folder(folder, "the figure")
     code = EXIT_OK
-    done: list[Run] = []
-    for number, stage in enumerate(found.stages):
-        reused = read[number] if number < len(read) else None
+    finished: list[Run] = []
+    for number, stage in enumerate(target.stages):
+        reused = stored[number] if number < len(stored) else None
         is_resumed = resume is not None and number == len(runs)
         if reused is not None and not is_resumed:
-            _check(found, stage, options, done, reused)
-            done.append(reused)
+            _check(target, stage, options, finished, reused)
+            finished.append(reused)
             continue
-        ended, measured = _run(found, stage, options, done, reused, dry_run=dry_run, master=master)
+        ended, measured = _run(
+            target, stage, options, finished, reused, dry_run=dry_run, master=master
+        )
         if measured is None or ended == EXIT_INTERRUPTED:
             return ended
         code = max(code, ended)
-        done.append(measured)
-    outcome = found.outcome(options, done)
+        finished.append(measured)
+    outcome = target.outcome(options, finished)
     verdict = conclude(outcome.claims, quick=options.quick)
-    made = JudgedFigure(
-        figure=found,
+    record = JudgedFigure(
+        figure=target,
         options=options,
-        runs=done,
+        runs=finished,
         outcome=outcome,
         verdict=verdict,
-        facts=facts_of(found),
+        facts=facts_of(target),
     )
     with writing("the figure", folder):
-        files = write(made, folder, formats or FORMATS)
+        files = write(record, folder, formats or FORMATS)
     for claim in outcome.claims:
         click.echo(claim_line(claim))
     for note in outcome.notes:
         click.echo(f"note: {note}")
-    click.echo(f"{found.id}: {made.text}: {verdict.reason}")
+    click.echo(f"{target.id}: {record.text}: {verdict.reason}")
     for path in files:
         click.echo(str(path))
     return code
 
 
-def _check_counts(found: "Figure", runs: tuple[str, ...], resume: str | None) -> None:
-    given = len(runs) + (resume is not None)
-    if given > len(found.stages):
-        names = ", ".join(stage.name for stage in found.stages)
+def _check_counts(figure: "Figure", runs: tuple[str, ...], resume: str | None) -> None:
+    count = len(runs) + (resume is not None)
+    if count > len(figure.stages):
+        names = ", ".join(stage.name for stage in figure.stages)
         raise click.UsageError(
-            f"{found.id} takes {len(found.stages)} runs ({names}), {given} are given"
+            f"{figure.id} has {len(figure.stages)} stages ({names}), but got {count} runs"
         )
 
 
@@ -172,11 +175,11 @@ def _read(name: str) -> "Run":
     return read_run(find_run(name, runs_root()))
 
 
-def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options":
-    """Return the options that runs to be reused were made with, else the chosen ones.
+def _options(figure: "Figure", choices: "Options", runs: "list[Run]") -> "Options":
+    """Return the options of the reused runs, or the chosen ones without such runs.
 
     Raises:
-        FigureError: a choice contradicts them, or a run is of another figure.
+        FigureError: a choice contradicts a run, or a run is of another figure.
     """
     from dataclasses import fields, replace
 
@@ -185,74 +188,76 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
 
     for run in runs:
         stamp = parse_stamp(run.meta)
-        cores = max(1, int(usable_cores(run.meta.get("host") or {}) or chosen.cores))
+        cores = max(1, int(usable_cores(run.meta.get("host") or {}) or choices.cores))
         if stamp is None:
-            chosen = replace(chosen, cores=cores)
+            choices = replace(choices, cores=cores)
             continue
         figure_id, _, options = stamp
-        if figure_id != found.id and not _shares(found, figure_id):
-            raise FigureError(f"{run.path} is a run of {figure_id}, not of {found.id}")
+        if figure_id != figure.id and not _shares(figure, figure_id):
+            raise FigureError(f"{run.path} is a run of {figure_id}, not of {figure.id}")
         for field in fields(options):
-            given, had = getattr(chosen, field.name), getattr(options, field.name)
-            if field.name != "cores" and given not in (None, False, had):
+            choice, value = getattr(choices, field.name), getattr(options, field.name)
+            if field.name != "cores" and choice not in (None, False, value):
                 raise FigureError(
-                    f"{run.path} was run with {field.name} = {had}, {given} is asked for now; "
-                    f"leave out --{field.name.replace('_', '-')}, or run anew"
+                    f"{run.path} was run with {field.name} = {value}, not {choice}; "
+                    f"omit --{field.name.replace('_', '-')}, or make a new run"
                 )
-        chosen = options
-    return chosen
+        choices = options
+    return choices
 
 
-def _shares(found: "Figure", other_id: str) -> bool:
-    """Tell whether two figures are drawn from the same runs, as a view and its zoom are."""
+def _shares(figure: "Figure", other_id: str) -> bool:
+    """Return whether two figures use the same runs, as a figure and its detail do."""
     from streamlab.lab.figures.registry import find
 
-    return find(other_id).stages == found.stages
+    return find(other_id).stages == figure.stages
 
 
-def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]") -> Any:
+def _cells(
+    figure: "Figure", stage: "FigureStage", options: "Options", finished: "list[Run]"
+) -> Any:
     from streamlab.lab.matrix.cells import expand
     from streamlab.lab.matrix.matrix import parse_matrix
     from streamlab.lab.runner.datasets import check_entries
 
-    plan = stage.plan(options, done)
-    text = found.text(stage, plan, options)
-    matrix = parse_matrix(text, f"{found.id}, {stage.name}")
+    plan = stage.plan(options, finished)
+    text = figure.text(stage, plan, options)
+    matrix = parse_matrix(text, f"{figure.id}, {stage.name}")
     check_entries(matrix)
     return text, matrix, plan.only, expand(matrix, plan.only)
 
 
 def _check(
-    found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]", run: "Run"
+    figure: "Figure", stage: "FigureStage", options: "Options", finished: "list[Run]", run: "Run"
 ) -> None:
     from streamlab.lab.figures.run_reuse import check
 
-    *_, cells = _cells(found, stage, options, done)
-    check(run, cells, found.id, stage.name)
+    *_, cells = _cells(figure, stage, options, finished)
+    check(run, cells, figure.id, stage.name)
 
 
 def _run(
-    found: "Figure",
+    figure: "Figure",
     stage: "FigureStage",
     options: "Options",
-    done: "list[Run]",
+    finished: "list[Run]",
     resumed: "Run | None",
     *,
     dry_run: bool,
     master: str,
 ) -> "tuple[int, Run | None]":
-    """Run one stage; the run is None where nothing was to be run."""
+    """Run one stage and return its exit code and run; the run is None with `dry_run`."""
     from streamlab.lab.cli.run import execute, show_cells
     from streamlab.lab.runner.execution import RunRequest
     from streamlab.results.store import read_run
 
-    text, matrix, only, cells = _cells(found, stage, options, done)
+    text, matrix, only, cells = _cells(figure, stage, options, finished)
     if dry_run:
         show_cells(cells)
         return EXIT_OK, None
-    number = found.stages.index(stage) + 1
-    click.echo(f"{found.id}, {stage.name} ({number} of {len(found.stages)}): {stage.about}")
-    made = execute(
+    number = figure.stages.index(stage) + 1
+    click.echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
+    execution = execute(
         matrix,
         RunRequest(text=text, source=matrix.source, only=only),
         cells,
@@ -260,10 +265,11 @@ def _run(
         out=runs_root(),
         master=master,
     )
-    if made.exit_code == EXIT_INTERRUPTED:
-        before = "".join(f" --run {run.path}" for run in done)
+    if execution.exit_code == EXIT_INTERRUPTED:
+        before = "".join(f" --run {run.path}" for run in finished)
         click.echo(
-            f"lab: or, to draw it then: lab figure {found.id}{before} --resume {made.run_dir}",
+            f"lab: or, to draw the figure: lab figure {figure.id}{before} --resume "
+            f"{execution.run_dir}",
             err=True,
         )
-    return made.exit_code, read_run(made.run_dir)
+    return execution.exit_code, read_run(execution.run_dir)

@@ -1,4 +1,4 @@
-"""`lab gate`: fails on a confirmed regression, for CI."""
+"""`lab gate`: fails on a confirmed regression, for continuous integration."""
 
 import tempfile
 from collections.abc import Sequence
@@ -28,18 +28,22 @@ COUNTS = BASELINES / "instructions.json"
 
 @click.command()
 @click.argument("matrix", required=False, type=AbsolutePath())
-@click.option("--against", metavar="REV", help="Build this revision and measure both in turn.")
+@click.option(
+    "--against",
+    metavar="REV",
+    help="Build this revision, and measure it and the working tree in turn.",
+)
 @click.option(
     "--repo",
     metavar="DIR",
     type=AbsolutePath(exists=True, file_okay=False),
-    help="With --against: gate the repository in this folder, not the lab's own source.",
+    help="With --against: gate the repository in this folder, not the lab's source.",
 )
 @click.option(
     "--build",
     metavar="COMMAND",
-    help="With --repo: builds a revision, e.g. 'pip install --no-deps --target {site} .'; {source} "
-    "is its folder, in which the command runs. Default: pure Python, nothing to build.",
+    help="With --repo: command that builds a revision, e.g. 'pip install --no-deps --target {site} "
+    ".'; it runs in the revision's folder, {source}. Default: none, for pure Python.",
 )
 @click.option(
     "--build-timeout",
@@ -47,33 +51,41 @@ COUNTS = BASELINES / "instructions.json"
     type=click.FloatRange(min=1),
     default=1800,
     show_default=True,
-    help="With --build: end the command after so long.",
+    help="With --build: time limit of the command.",
 )
 @click.option(
     "--baseline",
     **RUNS,
     multiple=True,
-    help="A stored run (path or name), a file of counts, or files of pytest-benchmark (globs).",
+    help="Compare with a stored run (path or name), a file of counts, or pytest-benchmark files "
+    "(globs).",
 )
 @click.option(
     "--run", "run_name", metavar="RUN", help="With --baseline: gate this stored run.", **RUNS
 )
 @click.option("--instructions", type=AbsolutePath(), help="Gate this file of counts.")
-@click.option("--pytest-benchmark", "benchmarks", multiple=True, help="Gate these files (globs).")
+@click.option(
+    "--pytest-benchmark",
+    "benchmarks",
+    multiple=True,
+    help="Gate these pytest-benchmark files (globs).",
+)
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     type=click.Choice(METRICS),
-    help="What to gate; may be repeated. Default: wall and cpu, and rss and p99 where they repeat.",
+    help="Metric to gate; repeatable. Default: wall and cpu, plus rss and p99 where they repeat.",
 )
 @click.option(
     "--advisory",
     multiple=True,
     type=click.Choice(METRICS),
-    help="Show this metric and never fail on it; may be repeated.",
+    help="Show this metric, but never fail on it; repeatable.",
 )
-@click.option("--only", multiple=True, help="Gate only cells whose id matches; may be repeated.")
+@click.option(
+    "--only", multiple=True, help="Gate only cells whose id matches this pattern; repeatable."
+)
 @click.option(
     "--repetitions",
     type=click.IntRange(min=1),
@@ -81,34 +93,34 @@ COUNTS = BASELINES / "instructions.json"
     show_default=True,
     help="Fresh processes per arm, cell and stage; at least 4.",
 )
-@click.option("--accept", type=AbsolutePath(), help="List of accepted regressions.")
-@click.option("--junit", type=AbsolutePath(), help="Write JUnit XML here.")
-@click.option("--json", type=AbsolutePath(), help="Write JSON here.")
-@click.option("--page", type=AbsolutePath(), help="Write an HTML page here.")
-@click.option("--markdown", type=AbsolutePath(), help="Append a Markdown summary here.")
+@click.option("--accept", type=AbsolutePath(), help="File with accepted regressions.")
+@click.option("--junit", type=AbsolutePath(), help="Write JUnit XML to this file.")
+@click.option("--json", type=AbsolutePath(), help="Write JSON to this file.")
+@click.option("--page", type=AbsolutePath(), help="Write an HTML page to this file.")
+@click.option("--markdown", type=AbsolutePath(), help="Append a Markdown summary to this file.")
 @click.option(
-    "--allow-inconclusive", is_flag=True, help="End with 0, not 6, when nothing could be told."
+    "--allow-inconclusive", is_flag=True, help="Exit with 0, not 6, if the gate is inconclusive."
 )
 @click.option(
     "--plant",
     type=click.FloatRange(min=0),
     default=0.0,
     metavar="PERCENT",
-    help="With --against: add busy work to the new arm, to see the gate fail.",
+    help="With --against: add busy work to the new arm, to test the gate.",
 )
-@click.option("--self-test", is_flag=True, help="Measure the gate's own false alarms and power.")
+@click.option("--self-test", is_flag=True, help="Measure the gate's false alarms and power.")
 @click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0.1),
     default=15.0,
     show_default=True,
-    help="With --self-test: begin no round after this time.",
+    help="With --self-test: start no round after this time.",
 )
-@runs_option("--out", about="Where runs are made and looked for by name")
+@runs_option("--out", about="Folder of runs")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
-def gate(**given: Any) -> int:
-    """Compare the working tree, or a run, with something older; fail on a confirmed regression.
+def gate(**options: Any) -> int:
+    """Compare the working tree, or a run, with an older one; fail on a confirmed regression.
 
     \b
     lab gate --against REV MATRIX            build REV, measure both in turn (preferred)
@@ -120,18 +132,18 @@ def gate(**given: Any) -> int:
     lab gate --pytest-benchmark NEW --baseline OLD
     lab gate --self-test
 
-    A cell that was verified and is not any more always fails. Exit codes: 0 passed, 2 the gate
-    could not be held, 3 an engine failed, 5 a regression or a wrong answer, 6 inconclusive (cells
-    that are unstable, or have too few processes or no number), 130 interrupted.
+    A cell that is no longer verified always fails. Exit codes: 0 passed, 2 the gate could not run,
+    3 an engine failed, 5 a regression or a wrong answer, 6 inconclusive (cells are unstable, or
+    have too few processes or no number), 130 interrupted.
     """  # noqa: D301 - the backslash is click's mark for text that is not wrapped
-    if given["self_test"]:
+    if options["self_test"]:
         from streamlab.lab.gate.self_test import run_self_test
 
         lines = run_self_test(
-            rounds=given["rounds"],
-            minutes=given["minutes"],
-            repetitions=given["repetitions"],
-            master=given["master"],
+            rounds=options["rounds"],
+            minutes=options["minutes"],
+            repetitions=options["repetitions"],
+            master=options["master"],
             say=_say,
         )
         for line in lines:
@@ -139,242 +151,251 @@ def gate(**given: Any) -> int:
         return EXIT_OK
     from streamlab.lab.cli.write_errors import check_file, writing
     from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
-    from streamlab.lab.gate.advice import advice
-    from streamlab.lab.gate.outcome import Headline, legible
+    from streamlab.lab.gate.advice import doubt_notes
+    from streamlab.lab.gate.outcome import Headline, make_encodable
     from streamlab.lab.gate.page import write_page
     from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
 
-    # All files that are given, before anything is measured for them.
-    accepted = () if given["accept"] is None else read_accepted(given["accept"])
+    # Check all files before measuring.
+    accepted = () if options["accept"] is None else read_accepted(options["accept"])
     writers = {
         "json": write_json,
         "junit": write_junit,
         "markdown": write_markdown,
         "page": write_page,
     }
-    files = [(name, given[name]) for name in writers if given[name] is not None]
+    files = [(name, options[name]) for name in writers if options[name] is not None]
     for name, path in files:
         check_file(path, f"--{name}")
-    report = apply_accepted(_held(given, accepted), accepted, datetime.now(UTC).date())
-    stored = not given["matrix"] or bool(given["run_name"])
-    report = legible(replace(report, notes=(*advice(report, one_stage=stored), *report.notes)))
+    report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
+    stored = not options["matrix"] or bool(options["run_name"])
+    report = make_encodable(
+        replace(report, notes=(*doubt_notes(report, one_stage=stored), *report.notes))
+    )
     click.echo(as_text(report))
     for name, path in files:
         with writing(f"--{name}", path):
             writers[name](report, path)
-    if report.headline is Headline.INCONCLUSIVE and not given["allow_inconclusive"]:
+    if report.headline is Headline.INCONCLUSIVE and not options["allow_inconclusive"]:
         return EXIT_INCONCLUSIVE
     return EXIT_GATE if report.failed else EXIT_OK
 
 
-def _held(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    """Hold the gate that the options ask for."""
-    forms = [name for name in ("against", "instructions", "benchmarks") if given[name]]
+def _report(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
+    """Run the gate that the options select, and return its report."""
+    forms = [name for name in ("against", "instructions", "benchmarks") if options[name]]
     if len(forms) > 1:
         named = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in forms)
-        raise click.UsageError(f"{named} are different gates; give one")
-    for name, wanted in (("repo", "against"), ("build", "repo")):
-        if given[name] is not None and not given[wanted]:
-            raise click.UsageError(f"--{name} is for --{wanted}; give both")
-    if given["against"]:
-        if given["baseline"] or given["run_name"]:
-            raise click.UsageError("--against measures both sides; leave out --baseline and --run")
-        return _against(given, accepted)
-    if given["instructions"]:
-        return _instructions(given)
-    if given["benchmarks"]:
-        return _benchmarks(given)
-    if not given["baseline"]:
+        raise click.UsageError(f"{named} select different gates; give one of them")
+    for name, required in (("repo", "against"), ("build", "repo")):
+        if options[name] is not None and not options[required]:
+            raise click.UsageError(f"--{name} requires --{required}; give both")
+    if options["against"]:
+        if options["baseline"] or options["run_name"]:
+            raise click.UsageError("--against measures both sides; omit --baseline and --run")
+        return _against(options, accepted)
+    if options["instructions"]:
+        return _instructions(options)
+    if options["benchmarks"]:
+        return _benchmarks(options)
+    if not options["baseline"]:
         raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
-    return _stored(given, accepted)
+    return _stored(options, accepted)
 
 
-def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
+def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
     from streamlab.lab.gate.decision import GateCriteria
-    from streamlab.lab.gate.metrics import GATED, WHERE_REPEATED
+    from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE
     from streamlab.lab.gate.metrics import METRICS as KNOWN
     from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
     fewest = values_needed(1, TWO_STAGE)
-    if not one_stage and given["repetitions"] < fewest:
+    if not one_stage and options["repetitions"] < fewest:
         raise click.UsageError(
-            f"--repetitions {given['repetitions']}: no order of so few processes could be called a "
-            f"regression; give {fewest} or more a side for one cell, more for more cells"
+            f"--repetitions {options['repetitions']}: too few to confirm a regression; use {fewest} "
+            "or more per arm for one cell, and more for more cells"
         )
-    chosen = given["metrics"] or (*GATED, *WHERE_REPEATED)
-    names = dict.fromkeys((*chosen, *given["advisory"]))
+    chosen = options["metrics"] or (*DEFAULT_METRICS, *IF_REPEATABLE)
+    names = dict.fromkeys((*chosen, *options["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
-            "instructions are counted apart from times: give --metric instructions alone; of the "
-            "lab's own source they are those of its micro-benchmarks, with --repo those of cells"
+            "instructions are not counted together with times: give --metric instructions alone; it "
+            "counts the lab's micro-benchmarks, or with --repo the cells"
         )
-    rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=given["repetitions"])
+    rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=options["repetitions"])
     return GateCriteria(
         metrics=[KNOWN[name] for name in names],
-        advisory=frozenset(given["advisory"]),
-        where_repeated=frozenset(() if given["metrics"] else WHERE_REPEATED),
+        advisory=frozenset(options["advisory"]),
+        if_repeatable=frozenset(() if options["metrics"] else IF_REPEATABLE),
         rule=rule,
     )
 
 
-def _against(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from streamlab.lab.gate.against import against, instructions_against
-    from streamlab.lab.gate.source import checkout, resolve, working_tree
+def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
+    from streamlab.lab.gate.against import gate_instructions, gate_revisions
+    from streamlab.lab.gate.source import commit_working_tree, find_checkout, resolve
 
-    if given["repo"] is not None:
-        return _repository(given)
-    root = checkout()
-    revisions = (resolve(root, given["against"]), working_tree(root))
-    if given["metrics"] == ("instructions",) and not given["advisory"]:
-        return instructions_against(root, revisions, _say)
-    criteria = _criteria(given)
-    _, _, cells = _matrix(given, accepted)
-    return against(
+    if options["repo"] is not None:
+        return _repository(options)
+    root = find_checkout()
+    revisions = (resolve(root, options["against"]), commit_working_tree(root))
+    if options["metrics"] == ("instructions",) and not options["advisory"]:
+        return gate_instructions(root, revisions, _say)
+    criteria = _criteria(options)
+    _, _, cells = _matrix(options, accepted)
+    return gate_revisions(
         root,
         revisions,
         cells,
         criteria,
-        plant=given["plant"] / 100,
-        master=given["master"],
+        plant=options["plant"] / 100,
+        master=options["master"],
         logs=_new_logs(),
         say=_say,
     )
 
 
-def _repository(given: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.against_repository import Subject, against_repository
+def _repository(options: dict[str, Any]) -> "GateReport":
+    from streamlab.lab.gate.against_repository import Subject, gate_repository
     from streamlab.lab.gate.arm_inspection import PlanRequest
-    from streamlab.lab.gate.repository import Recipe, repository
-    from streamlab.lab.gate.source import resolve, working_tree
+    from streamlab.lab.gate.repository import Recipe, find_repository
+    from streamlab.lab.gate.source import commit_working_tree, resolve
 
-    counts = given["metrics"] == ("instructions",) and not given["advisory"]
-    if counts and given["plant"]:
-        raise click.UsageError("--plant adds time and no instructions: gate cpu with it")
-    criteria = None if counts else _criteria(given)
-    if given["matrix"] is None:
-        raise click.UsageError("give a MATRIX, whose cells are run")
-    root = repository(given["repo"])
+    counts = options["metrics"] == ("instructions",) and not options["advisory"]
+    if counts and options["plant"]:
+        raise click.UsageError("--plant adds time, not instructions; use it with --metric cpu")
+    criteria = None if counts else _criteria(options)
+    if options["matrix"] is None:
+        raise click.UsageError("give a MATRIX with the cells to run")
+    root = find_repository(options["repo"])
     subject = Subject(
         root=root,
-        revisions=(resolve(root, given["against"]), working_tree(root)),
-        recipe=Recipe(command=given["build"], timeout_s=given["build_timeout"]),
+        revisions=(resolve(root, options["against"]), commit_working_tree(root)),
+        recipe=Recipe(command=options["build"], timeout_s=options["build_timeout"]),
     )
     matrix = PlanRequest(
-        matrix=given["matrix"].absolute(), only=given["only"], master=given["master"]
+        matrix=options["matrix"].absolute(), only=options["only"], master=options["master"]
     )
-    plant = given["plant"] / 100
-    return against_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
+    plant = options["plant"] / 100
+    return gate_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
 
 
 def _new_logs() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
 
 
-def _stored(given: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from streamlab.lab.gate.advice import checks
-    from streamlab.lab.gate.against import in_words
-    from streamlab.lab.gate.decision import hold
+def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
+    from streamlab.lab.gate.advice import reference_notes
+    from streamlab.lab.gate.against import describe_rule
+    from streamlab.lab.gate.decision import decide_gate
     from streamlab.lab.gate.outcome import GateReport
     from streamlab.lab.gate.stored_baseline import (
         check_baseline,
-        fresh_run,
         machine_notes,
+        measure_run,
         pair_runs,
-        planted_notes,
+        planted_work_notes,
     )
     from streamlab.lab.gate.trials import check_cells
     from streamlab.results.store import read_run
 
-    if len(given["baseline"]) > 1:
-        raise click.UsageError("one --baseline RUN, please")
-    old = read_run(find_run(given["baseline"][0], BASELINES, given["out"]))
-    note = f"measured in another job than {old.path.name}: what differs between jobs counts, too"
-    if given["run_name"]:
-        criteria = _criteria(given, one_stage=True)
-        new = read_run(find_run(given["run_name"], given["out"], BASELINES))
+    if len(options["baseline"]) > 1:
+        raise click.UsageError("give one --baseline RUN only")
+    old = read_run(find_run(options["baseline"][0], BASELINES, options["out"]))
+    note = f"{old.path.name} was measured in another job; differences between jobs count, too"
+    if options["run_name"]:
+        criteria = _criteria(options, one_stage=True)
+        new = read_run(find_run(options["run_name"], options["out"], BASELINES))
         pairs = pair_runs(old, new)
-        lines = hold(pairs, None, criteria)
+        lines = decide_gate(pairs, None, criteria)
     else:
-        criteria = _criteria(given)
-        matrix, text, cells = _matrix(given, accepted)
+        criteria = _criteria(options)
+        matrix, text, cells = _matrix(options, accepted)
         check_cells(cells)
         check_baseline(old, cells)
 
-        def measured(names: Sequence[str]) -> Any:
-            wanted = [cell for cell in cells if cell.id in set(names)]
-            n, root = given["repetitions"], given["out"]
-            run = fresh_run(matrix, text, wanted, n, root=root, master=given["master"], say=_say)
-            found = pair_runs(old, run)
-            return run, {cell.id: found[cell.id] for cell in wanted if cell.id in found}
+        def measure(names: Sequence[str]) -> Any:
+            chosen = [cell for cell in cells if cell.id in set(names)]
+            n, root = options["repetitions"], options["out"]
+            run = measure_run(
+                matrix, text, chosen, n, root=root, master=options["master"], say=_say
+            )
+            by_cell = pair_runs(old, run)
+            return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
 
-        new, pairs = measured([cell.id for cell in cells])
-        lines = hold(pairs, lambda names: measured(names)[1], criteria)
+        new, pairs = measure([cell.id for cell in cells])
+        lines = decide_gate(pairs, lambda names: measure(names)[1], criteria)
     return GateReport(
         old=str(old.path),
         new=str(new.path),
-        rule=in_words(criteria.rule, two_stages=not given["run_name"]),
+        rule=describe_rule(criteria.rule, two_stages=not options["run_name"]),
         lines=lines,
-        notes=(note, *machine_notes(old, new), *checks(pairs), *planted_notes(old, new)),
+        notes=(
+            note,
+            *machine_notes(old, new),
+            *reference_notes(pairs),
+            *planted_work_notes(old, new),
+        ),
     )
 
 
-def _instructions(given: dict[str, Any]) -> "GateReport":
+def _instructions(options: dict[str, Any]) -> "GateReport":
     from streamlab.lab.gate.instructions import read_counts, report_counts
 
-    if len(given["baseline"]) > 1:
-        raise click.UsageError("one --baseline FILE, please")
-    baseline = Path(given["baseline"][0]) if given["baseline"] else COUNTS
-    names = (str(baseline), str(given["instructions"]))
-    return report_counts(read_counts(baseline), read_counts(given["instructions"]), names=names)
+    if len(options["baseline"]) > 1:
+        raise click.UsageError("give one --baseline FILE only")
+    baseline = Path(options["baseline"][0]) if options["baseline"] else COUNTS
+    names = (str(baseline), str(options["instructions"]))
+    return report_counts(read_counts(baseline), read_counts(options["instructions"]), names=names)
 
 
-def _benchmarks(given: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.against import in_words
-    from streamlab.lab.gate.decision import GateCriteria, hold
+def _benchmarks(options: dict[str, Any]) -> "GateReport":
+    from streamlab.lab.gate.against import describe_rule
+    from streamlab.lab.gate.decision import GateCriteria, decide_gate
     from streamlab.lab.gate.outcome import GateReport
     from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
     from streamlab.results.stats.decision import ONE_STAGE
 
-    old, new = _files(given["baseline"], "--baseline"), _files(given["benchmarks"], "NEW")
+    old, new = _files(options["baseline"], "--baseline"), _files(options["benchmarks"], "NEW")
     criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
         old=f"{len(old)} files",
         new=f"{len(new)} files",
-        rule=in_words(ONE_STAGE, two_stages=False),
-        lines=hold(read_sides(old, new), None, criteria),
-        notes=("a file is one process: run pytest several times, a file each",),
+        rule=describe_rule(ONE_STAGE, two_stages=False),
+        lines=decide_gate(read_sides(old, new), None, criteria),
+        notes=("each file is one process: run pytest several times, with one file each",),
     )
 
 
-def _files(patterns: Sequence[str], what: str) -> list[Path]:
-    """Return the files that the patterns match, each once."""
-    found = {
+def _files(patterns: Sequence[str], side: str) -> list[Path]:
+    """Return the files that match the patterns, each once."""
+    files = {
         Path(name): None
         for pattern in patterns
         for name in sorted(glob(pattern))  # noqa: PTH207 - patterns may be absolute
     }
-    if not found:
-        raise GateError(f"{what}: no file matches {', '.join(patterns) or 'nothing'}")
-    return list(found)
+    if not files:
+        raise GateError(f"{side}: no file matches {', '.join(patterns) or 'nothing'}")
+    return list(files)
 
 
 def _matrix(
-    given: dict[str, Any], accepted: Sequence["Acceptance"]
+    options: dict[str, Any], accepted: Sequence["Acceptance"]
 ) -> tuple[Any, str, tuple[Any, ...]]:
-    """Return the matrix, its text and the cells that are asked for."""
-    if given["matrix"] is None:
-        raise click.UsageError("give a MATRIX, whose cells are run")
+    """Return the matrix, its text and the selected cells."""
+    if options["matrix"] is None:
+        raise click.UsageError("give a MATRIX with the cells to run")
     from streamlab.lab.gate.accepted_list import check_accepted
     from streamlab.lab.matrix.cells import expand
     from streamlab.lab.matrix.matrix import parse_matrix
     from streamlab.lab.matrix.toml_table import read_text
     from streamlab.lab.runner.datasets import check_entries
 
-    text = read_text(given["matrix"], "the matrix")
-    matrix = parse_matrix(text, str(given["matrix"]), given["matrix"].parent)
+    text = read_text(options["matrix"], "the matrix")
+    matrix = parse_matrix(text, str(options["matrix"]), options["matrix"].parent)
     check_entries(matrix)
     check_accepted(accepted, [cell.id for cell in expand(matrix)])
-    return matrix, text, expand(matrix, given["only"])
+    return matrix, text, expand(matrix, options["only"])
 
 
 def _say(words: str) -> None:

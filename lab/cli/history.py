@@ -1,4 +1,4 @@
-"""`lab history`: each cell over all stored runs of a machine."""
+"""`lab history`: plots each cell over all stored runs of a machine."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ import click
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.completion import RUNS
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.lab.cli.stored_runs import find_run, runs_option, whole
+from streamlab.lab.cli.stored_runs import check_run, find_run, runs_option
 
 if TYPE_CHECKING:
     from streamlab.results.store import Run
@@ -23,20 +23,20 @@ METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "energy", "rss")
     type=click.Choice(METRIC_NAMES),
     default=METRIC_NAMES[0],
     show_default=True,
-    help="What to follow.",
+    help="Metric to plot.",
 )
 @click.option(
     "--out",
     type=AbsolutePath(dir_okay=False),
-    help="The file to write; history.html in the folder of runs by default.",
+    help="File to write; default: history.html in the folder of runs.",
 )
-@runs_option("--runs", "root", about="Where runs are")
+@runs_option("--runs", "root", about="Folder of runs")
 def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) -> int:
-    """Draw each cell over the stored runs of a machine, with steps, as one HTML file.
+    """Plot each cell over the stored runs of a machine, with steps, as one HTML file.
 
-    Without RUN all runs are taken that were made on the machine of the newest one; the page names
-    those left out. With RUN (a directory, or a name below the folder of runs) only these are, and
-    must be of one machine. Prints the path of the page.
+    Without RUN, uses all runs of the machine of the newest run; the page lists the others. With RUN
+    (a directory, or a name in the folder of runs), uses these runs, which must be of one machine.
+    Prints the path of the page.
     """
     from streamlab.lab.cli.compare import SEED
     from streamlab.lab.cli.write_errors import check_file, writing
@@ -45,17 +45,17 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     from streamlab.results.machines import exact_fields
 
     check_file(out, "the history")
-    found, left_out = _named(runs, root) if runs else _stored(root)
-    ordered = sort_by_time(found)
+    selected, left_out = _named(runs, root) if runs else _stored(root)
+    ordered = sort_by_time(selected)
     if runs:
         refuse_other_machines(ordered)
-    own, others = split_by_machine(ordered)
+    same_machine, others = split_by_machine(ordered)
     machine = exact_fields(ordered[-1].meta["host"])
-    left_out += [f"{run.path.name}: made on another machine ({said})" for run, said in others]
+    left_out += [f"{run.path.name}: made on another machine ({reason})" for run, reason in others]
     target = root / "history.html" if out is None else out
     with writing("the history", target):
         written = write_history(
-            own, target, metric=metric, seed=SEED, machine=machine, left_out=left_out
+            same_machine, target, metric=metric, seed=SEED, machine=machine, left_out=left_out
         )
     click.echo(written)
     return EXIT_OK
@@ -69,25 +69,25 @@ def _named(names: tuple[str, ...], root: Path) -> tuple[list["Run"], list[str]]:
 
 
 def _stored(root: Path) -> tuple[list["Run"], list[str]]:
-    """Return the runs below a folder that can be read, and what is wrong with the others.
+    """Return the readable runs of a folder, and the reason for each unreadable one.
 
     Raises:
-        LabError: there is none.
+        LabError: the folder has no readable run.
     """
     from streamlab.lab.errors import LabError
     from streamlab.results.errors import ResultsError
     from streamlab.results.store import list_runs, read_run
 
-    found, left_out = [], []
+    readable, left_out = [], []
     for path in list_runs(root):
         try:
-            found.append(read_run(whole(path)))
+            readable.append(read_run(check_run(path)))
         except ResultsError as error:
             left_out.append(f"{path.name}: {error}")
-    if not found:
-        said = f" that can be read ({'; '.join(left_out)})" if left_out else ""
+    if not readable:
+        reasons = f" ({'; '.join(left_out)})" if left_out else ""
         raise LabError(
-            f"no run in {root}{said}: a history needs at least one; `lab run` makes one, "
-            "--runs or LAB_RUNS names another place"
+            f"no readable run in {root}{reasons}; make one with `lab run`, or name another folder "
+            "with --runs or LAB_RUNS"
         )
-    return found, left_out
+    return readable, left_out

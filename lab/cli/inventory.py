@@ -1,6 +1,6 @@
-"""What there is, as the records that `lab list ... --json` prints: docs/json.md has their keys.
+"""Lists workloads, engines, figures and runs as records, for `lab list`; docs/json.md has the keys.
 
-What cannot be used is a record, too: its `error` says why, and what is not known is null or empty.
+A broken item has a record, too: `error` has the reason, and unknown values are None or empty.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 def workloads() -> list[Record]:
-    """Return the workloads that have a name, with their parameters."""
+    """Return the registered workloads, with their parameters."""
     from streamlab.workloads.registry import names
 
     return [_workload(name) for name in names()]
@@ -37,26 +37,28 @@ def _workload(name: str) -> Record:
         "error": None,
     }
     try:
-        found = workload(name)
+        loaded = workload(name)
     except ModelError as error:
         return {**empty, "error": str(error)}
-    program = found.program
+    program = loaded.program
     models = {DGSProgram: "dgs", Query: "query", Pipeline: "pipeline", Dataflow: "dataflow"}
     stages = program.stages if isinstance(program, Pipeline) else ()
     return {
         **empty,
-        "title": found.title,
-        "paper": found.paper or None,
+        "title": loaded.title,
+        "paper": loaded.paper or None,
         "model": models[type(program)],
-        "input": found.input_name,
+        "input": loaded.input_name,
         "stages": [{"name": stage.name, "kind": str(stage.kind)} for stage in stages],
-        "parameters": _parameters(found.parameters),
-        "query": _parameters(found.query),
+        "parameters": _parameters(loaded.parameters),
+        "query": _parameters(loaded.query),
     }
 
 
-def _parameters(given: "Mapping[str, Parameter]") -> list[Record]:
-    return [{"name": n, "default": spec.default, "help": spec.help} for n, spec in given.items()]
+def _parameters(parameters: "Mapping[str, Parameter]") -> list[Record]:
+    return [
+        {"name": n, "default": spec.default, "help": spec.help} for n, spec in parameters.items()
+    ]
 
 
 def engines() -> list[Record]:
@@ -80,41 +82,44 @@ def engines() -> list[Record]:
     return listed
 
 
-def _engine(found: "Engine", name: str) -> Record:
+def _engine(adapter: "Engine", name: str) -> Record:
     from streamlab.engines import environment
 
-    wanted = environment.declared_environment(found)
-    own = None
-    if wanted is not None:
+    required = environment.declared_environment(adapter)
+    environment_record = None
+    if required is not None:
         folder = str(environment.folder(name))
-        own = {"folder": folder, "lacking": environment.unusable_reason(name, wanted)}
-    variants = found.variants()
+        environment_record = {
+            "folder": folder,
+            "lacking": environment.unusable_reason(name, required),
+        }
+    variants = adapter.variants()
     return {
-        "version": found.version(),
-        "environment": own,
+        "version": adapter.version(),
+        "environment": environment_record,
         "variants": [_variant(variant, variants) for variant in variants],
     }
 
 
-def _variant(variant: "Variant", among: "Iterable[Variant]") -> Record:
+def _variant(variant: "Variant", variants: "Iterable[Variant]") -> Record:
     from streamlab.engines.protocol import MODELS, default_variant
 
     models = [model for model in MODELS if model in variant.models]
-    chosen = [MODELS[m] for m in models if default_variant(tuple(among), m) is variant]
+    defaults = [MODELS[m] for m in models if default_variant(tuple(variants), m) is variant]
     return {
         "name": variant.name,
         "summary": variant.summary,
         "uses_batch": variant.uses_batch,
         "models": [MODELS[model] for model in models],
-        "default_for": chosen,
+        "default_for": defaults,
         "lacking": dict(variant.lacking),
         "written_for": None if variant.written_for is None else sorted(variant.written_for),
     }
 
 
 def figures() -> list[Record]:
-    """Return the figures of papers that can be made again, and packages' that cannot be loaded."""
-    from streamlab.lab.figures.registry import figures as known
+    """Return the known figures of papers, and those whose package fails to load."""
+    from streamlab.lab.figures.registry import figures as registered
     from streamlab.lab.figures.registry import missing_needs, unusable
 
     broken: list[Record] = [
@@ -129,12 +134,12 @@ def figures() -> list[Record]:
             "lacking": list(missing_needs(figure)),
             "error": None,
         }
-        for figure in known()
+        for figure in registered()
     ]
 
 
 def runs(root: Path) -> list[Record]:
-    """Return the runs below a folder, oldest name first."""
+    """Return the runs in a folder, sorted by name."""
     from streamlab.results.errors import ResultsError
     from streamlab.results.store import list_runs, read_summary
 
@@ -149,10 +154,10 @@ def runs(root: Path) -> list[Record]:
             "error": None,
         }
         try:
-            told = read_summary(run_dir)
+            summary = read_summary(run_dir)
         except ResultsError as error:
             listed.append({**record, "error": str(error)})
             continue
-        known = {"cells": told.cells, "commit": told.commit, "complete": told.complete}
-        listed.append({**record, **known})
+        facts = {"cells": summary.cells, "commit": summary.commit, "complete": summary.complete}
+        listed.append({**record, **facts})
     return listed

@@ -1,4 +1,4 @@
-"""`lab list`: what there is."""
+"""`lab list`: lists workloads, engines, figures or runs."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,82 +13,86 @@ from streamlab.lab.cli.stored_runs import runs_option
 
 @click.command("list")
 @click.argument("what", type=click.Choice(["workloads", "engines", "figures", "runs"]))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/json.md has the keys.")
-@runs_option("--out", about="With runs: where they are")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; see docs/json.md.")
+@runs_option("--out", about="With runs: their folder")
 def list_things(what: str, as_json: bool, out: Path) -> int:
     """List workloads with their parameters, engines with their variants, figures, or runs."""
-    found = inventory.runs(out) if what == "runs" else _INVENTORIES[what]()
+    records = inventory.runs(out) if what == "runs" else _INVENTORIES[what]()
     if as_json:
-        click.echo(json.dumps(found, indent=2, default=str))
+        click.echo(json.dumps(records, indent=2, default=str))
         return EXIT_OK
-    if what == "runs" and not found:
+    if what == "runs" and not records:
         click.echo(f"no runs in {out}; `lab run --demo` makes one")
-    for line in _LINES[what](found):
+    for line in _LINES[what](records):
         click.echo(line)
     return EXIT_OK
 
 
-def _workloads(found: Iterable[Record]) -> Iterator[str]:
-    for one in found:
-        if one["error"] is not None:
-            yield f"{one['name']}  not usable: {one['error']}"
+def _workloads(records: Iterable[Record]) -> Iterator[str]:
+    for record in records:
+        if record["error"] is not None:
+            yield f"{record['name']}  not usable: {record['error']}"
             continue
-        yield f"{one['name']}  {one['title']}" + (f" ({one['paper']})" if one["paper"] else "")
-        if one["stages"]:
-            stages = [f"{stage['name']} ({stage['kind']})" for stage in one["stages"]]
+        yield f"{record['name']}  {record['title']}" + (
+            f" ({record['paper']})" if record["paper"] else ""
+        )
+        if record["stages"]:
+            stages = [f"{stage['name']} ({stage['kind']})" for stage in record["stages"]]
             yield f"    ordered pipeline: {' -> '.join(stages)}"
-        for prefix, specs in (("", one["parameters"]), ("query.", one["query"])):
+        for prefix, specs in (("", record["parameters"]), ("query.", record["query"])):
             for spec in specs:
                 yield f"    {prefix}{spec['name']} = {spec['default']!r}  {spec['help']}"
 
 
-def _engines(found: Iterable[Record]) -> Iterator[str]:
+def _engines(records: Iterable[Record]) -> Iterator[str]:
     from streamlab.engines.protocol import MODELS
 
-    if not found:
+    if not records:
         yield "no engine is installed; run `make setup`"
-    for one in found:
-        if one["error"] is not None:
-            yield f"{one['name']}  not usable: {one['error']}"
+    for record in records:
+        if record["error"] is not None:
+            yield f"{record['name']}  not usable: {record['error']}"
             continue
-        yield f"{one['name']}  {one['version']}"
-        own = one["environment"]
-        if own is not None:
-            made = f"its own environment is made: {own['folder']}"
-            yield f"    {own['lacking'] or made}"
-        for variant in one["variants"]:
-            of = variant["default_for"]
-            default = f", default for {' and '.join(', '.join(of).rsplit(', ', 1))}" if of else ""
+        yield f"{record['name']}  {record['version']}"
+        environment = record["environment"]
+        if environment is not None:
+            installed = f"environment installed: {environment['folder']}"
+            yield f"    {environment['lacking'] or installed}"
+        for variant in record["variants"]:
+            models = variant["default_for"]
+            default = (
+                f", default for {' and '.join(', '.join(models).rsplit(', ', 1))}" if models else ""
+            )
             batch = ", takes a batch size" if variant["uses_batch"] else ""
             yield f"    {variant['name']}  {variant['summary']}{batch}{default}"
             if variant["lacking"] or len(variant["models"]) < len(MODELS):
                 lacking = "".join(f"; not {name}" for name in variant["lacking"])
                 yield f"        runs {', '.join(variant['models'])}{lacking}"
             if variant["written_for"] is not None:
-                yield f"        only what is written for {', '.join(variant['written_for'])}"
+                yield f"        written only for {', '.join(variant['written_for'])}"
 
 
-def _figures(found: Iterable[Record]) -> Iterator[str]:
-    for one in found:
-        if one["error"] is not None:
-            yield f"not usable: {one['error']}"
+def _figures(records: Iterable[Record]) -> Iterator[str]:
+    for record in records:
+        if record["error"] is not None:
+            yield f"not usable: {record['error']}"
             continue
-        missing = one["lacking"]
-        state = f"not available: there is no {', no '.join(missing)}" if missing else "available"
-        yield f"{one['id']}  {one['title']}; {state}"
-        yield f"    {one['shows']}"
+        missing = record["lacking"]
+        state = f"not available: missing {', '.join(missing)}" if missing else "available"
+        yield f"{record['id']}  {record['title']}; {state}"
+        yield f"    {record['shows']}"
 
 
-def _runs(found: Iterable[Record]) -> Iterator[str]:
+def _runs(records: Iterable[Record]) -> Iterator[str]:
     from streamlab.reports.numbers import number_of
 
-    for one in found:
-        if one["error"] is not None:
-            yield f"{one['path']}  {one['error']}"
+    for record in records:
+        if record["error"] is not None:
+            yield f"{record['path']}  {record['error']}"
             continue
-        state = "complete" if one["complete"] else "incomplete, see lab run --resume"
-        commit = (one["commit"] or "no commit")[:12]
-        yield f"{one['path']}  {number_of(one['cells'], 'cell')}, {commit}, {state}"
+        state = "complete" if record["complete"] else "incomplete; lab run --resume"
+        commit = (record["commit"] or "no commit")[:12]
+        yield f"{record['path']}  {number_of(record['cells'], 'cell')}, {commit}, {state}"
 
 
 _INVENTORIES = {

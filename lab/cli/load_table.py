@@ -1,4 +1,4 @@
-"""Prints what came of offered loads and of searches as tables on standard output."""
+"""Prints the results of offered loads and of searches as tables on standard output."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -21,15 +21,15 @@ _SEARCHES_DROPPED = ("trials", "probes", "within")
 
 
 def print_loads(rows: Iterable[Row], console: Console) -> None:
-    """Print one line a cell with an offered load whose rate was given; nothing without any."""
-    found = [summary for summary in by_cell(rows) if summary.rows[0]["load"] is not None]
-    if not found:
+    """Print one line per cell with an offered load of a fixed rate; nothing without such cells."""
+    summaries = [summary for summary in by_cell(rows) if summary.rows[0]["load"] is not None]
+    if not summaries:
         return
-    _print(console, _LOADS, [_load(summary) for summary in found], _LOADS_DROPPED)
+    _print(console, _LOADS, [_load(summary) for summary in summaries], _LOADS_DROPPED)
 
 
 def print_searches(states: Mapping[str, State], console: Console) -> None:
-    """Print the bracket of every search, and below it what is to be said about it."""
+    """Print the bracket of each search, and the reasons below the table."""
     if not states:
         return
     lines = [_search(cell, state) for cell, state in states.items()]
@@ -81,7 +81,7 @@ def _print(
     def build(shown: tuple[str, ...]) -> Table:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in shown:
-            # A cell's id goes on in the next line before a number is cut off.
+            # A cell's id may wrap, so that no number is cut off.
             table.add_column(
                 name,
                 justify="left" if name in _LEFT else "right",
@@ -97,9 +97,9 @@ def _print(
     console.print()
 
 
-def _rate(found: Spread | None) -> str:
-    return "" if found is None else rate(found.median).text
+def _rate(spread: Spread | None) -> str:
+    return "" if spread is None else rate(spread.median).text
 
 
-def _duration(found: Spread | None) -> str:
-    return "" if found is None else duration(found.median).text
+def _duration(spread: Spread | None) -> str:
+    return "" if spread is None else duration(spread.median).text

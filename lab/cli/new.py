@@ -1,4 +1,4 @@
-"""`lab new`: a package for an engine, or a workload, of one's own."""
+"""`lab new`: creates a package for a new engine or workload."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -13,21 +13,23 @@ _in = click.option(
     "place",
     type=AbsolutePath(file_okay=False),
     default=Path(),
-    help="Where the folder is made; the current one by default.",
+    help="Parent folder of the package; default: the current folder.",
 )
 
 
 @click.group("new")
 def new() -> None:
-    """Write a package that passes its tests as it is, to be changed from there."""
+    """Create a package that passes its tests, as a starting point."""
 
 
 @new.command("engine")
 @click.argument("name")
-@click.option("--streaming", is_flag=True, help="Takes event after event; else the whole input.")
+@click.option(
+    "--streaming", is_flag=True, help="Take event after event; default: the whole input at once."
+)
 @_in
 def engine(name: str, streaming: bool, place: Path) -> int:
-    """Write an engine NAME: pyproject.toml, README, a class with one workload, and its test."""
+    """Create engine NAME: pyproject.toml, README, a class that runs one workload, and a test."""
     from streamlab.engines.protocol import INTERFACE
     from streamlab.engines.registry import names
     from streamlab.lab.new.package import BATCH, STREAMING, class_of, engine_files, write_package
@@ -36,7 +38,7 @@ def engine(name: str, streaming: bool, place: Path) -> int:
     kind = STREAMING if streaming else BATCH
     values = {"name": name, "module": module, "cls": class_of(module), "kind": kind}
     write_package(place / name, engine_files(module, kind), values | {"interface": INTERFACE})
-    _tell(place / name, f"lab conform {name}")
+    _print_next_steps(place / name, f"lab conform {name}")
     return EXIT_OK
 
 
@@ -44,27 +46,33 @@ def engine(name: str, streaming: bool, place: Path) -> int:
 @click.argument("name")
 @_in
 def workload(name: str, place: Path) -> int:
-    """Write a workload NAME: pyproject.toml, README, a program over a CSV, an oracle, a test."""
+    """Create workload NAME: pyproject.toml, README, a program on a CSV file, an oracle, a test."""
     from streamlab.lab.new.package import workload_files, write_package
     from streamlab.workloads.registry import names
 
     module = _module("workload", name, names())
     write_package(place / name, workload_files(module), {"name": name, "module": module})
-    _tell(place / name, f"lab run {name} --engine reference --engine multicore -w 1,2 --report")
+    _print_next_steps(
+        place / name, f"lab run {name} --engine reference --engine multicore -w 1,2 --report"
+    )
     return EXIT_OK
 
 
-def _module(what: str, name: str, known: Collection[str]) -> str:
-    """Return the module of a package, whose name is nobody's yet."""
+def _module(kind: str, name: str, taken: Collection[str]) -> str:
+    """Return the module name for a new package.
+
+    Raises:
+        LabError: the name is taken or not valid.
+    """
     from streamlab.lab.errors import LabError
     from streamlab.lab.new.package import module_of
 
-    if name in known:
-        raise LabError(f"{what} {name!r} is there already, see `lab list {what}s`: rename")
+    if name in taken:
+        raise LabError(f"{kind} {name!r} exists already (`lab list {kind}s`); use another name")
     return module_of(name)
 
 
-def _tell(folder: Path, then: str) -> None:
+def _print_next_steps(folder: Path, command: str) -> None:
     click.echo(
-        f"{folder} is written; now\n    pip install -e {folder}\n    pytest {folder}\n    {then}"
+        f"created {folder}; next\n    pip install -e {folder}\n    pytest {folder}\n    {command}"
     )

@@ -1,4 +1,4 @@
-"""Makes a command's paths absolute at its start: a workload may change the current folder."""
+"""Makes a command's paths absolute at its start, because a workload may change the current folder."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LISTS = ("PYTHONPATH",)
 
 
 class AbsolutePath(click.Path):
-    """The path of an option or argument, as a `pathlib.Path`; links are not followed."""
+    """An option or argument type that gives an absolute `pathlib.Path`, without following links."""
 
     def __init__(
         self, *, exists: bool = False, file_okay: bool = True, dir_okay: bool = True
@@ -34,17 +34,17 @@ class AbsolutePath(click.Path):
 
 @contextmanager
 def absolute_places() -> Iterator[None]:
-    """Make the environment's paths absolute; within the block, places start at this folder."""
+    """Make the paths in environment variables absolute; default places start at this folder."""
     try:
         folder = Path.cwd()
     except OSError:  # it was removed
         yield
         return
     for name in (*VARIABLES, *LISTS):
-        if given := os.environ.get(name):
-            parts = given.split(os.pathsep) if name in LISTS else [given]
+        if value := os.environ.get(name):
+            parts = value.split(os.pathsep) if name in LISTS else [value]
             absolute = os.pathsep.join(str(Path(part).absolute()) for part in parts)
-            if absolute != given:
+            if absolute != value:
                 os.environ[name] = absolute
     with resolve_from(folder):
         yield

@@ -1,4 +1,4 @@
-"""`lab plan`: how a workload is run in parallel, by its synchronization plan or its deployment."""
+"""`lab plan`: shows how a workload runs in parallel: its synchronization plan or deployment."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,40 +17,46 @@ if TYPE_CHECKING:
     from streamlab.workloads.optimizers import Choice, Costs
 
 MOST_SAMPLED = 2_000_000
-"""Events that are generated to measure costs with."""
+"""Most events to generate for the measurement of costs."""
 MOST_EVENTS = 10**15
-"""Frequencies of streams are added up in 64 bits, many times over."""
+"""Limit for `--events`: sums of stream frequencies must fit in 64 bits."""
 
 
 @click.command("plan")
 @click.argument("workload", **WORKLOADS)
-@click.option("--workers", "-w", type=click.IntRange(min=1), required=True, help="How many.")
+@click.option(
+    "--workers", "-w", type=click.IntRange(min=1), required=True, help="Number of workers."
+)
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
     "--events",
     type=click.IntRange(0, MOST_EVENTS),
     default=1_000_000,
     show_default=True,
-    help="Size of the input to plan for; its keys count as equally frequent.",
+    help="Size of the input to plan for; all keys count as equally frequent.",
 )
 @click.option(
-    "--dataset", metavar="ID", help="Plan for this dataset, with its own frequencies.", **DATASETS
+    "--dataset", metavar="ID", help="Plan for this dataset and its frequencies.", **DATASETS
 )
 @click.option(
     "--optimizer",
     metavar="NAME",
-    help="Who chooses: by-stream (the default), balanced, appendix-b, cost, or an installed one.",
+    help="Optimizer: by-stream (default), balanced, appendix-b, cost, or an installed one.",
 )
 @click.option(
     "--streams",
     multiple=True,
     metavar="[KIND=]N",
-    help="Of a graph: how many streams there are of each kind; otherwise those of the input.",
+    help="For a graph: number of streams per kind; default: those of the input.",
 )
-@click.option("--combine", type=click.Choice(("always", "never")), help="Of a graph: as for a run.")
-@click.option("--soundness", type=click.Choice(("typed", "none")), help="Of a graph: as for a run.")
-@click.option("--dot", type=AbsolutePath(dir_okay=False), help="Write Graphviz here.")
-@click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG here.")
+@click.option(
+    "--combine", type=click.Choice(("always", "never")), help="For a graph: as for a run."
+)
+@click.option(
+    "--soundness", type=click.Choice(("typed", "none")), help="For a graph: as for a run."
+)
+@click.option("--dot", type=AbsolutePath(dir_okay=False), help="Write Graphviz to this file.")
+@click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG to this file.")
 def plan(
     workload: str,
     workers: int,
@@ -64,14 +70,13 @@ def plan(
     dot: Path | None,
     svg: Path | None,
 ) -> int:
-    """Show how WORKLOAD is parallelized, as text and as a picture.
+    """Show how WORKLOAD runs in parallel, as text and as a picture.
 
-    Of a program with dependency-guided synchronization: the synchronization plan that is chosen. Of
-    a typed dataflow graph: the graph, and its deployment as variant dataflow of multicore runs it,
-    by rules that keep its meaning; of the input it minds how many streams there are of each kind.
+    For a DGS program, shows the chosen synchronization plan. For a typed dataflow graph, shows the
+    graph and its deployment on multicore/dataflow, which depends on the number of streams per kind.
 
-    The optimizer `cost` measures on this machine what the program's steps cost, for about a second,
-    and says in numbers why it chose; with other work on the machine it may choose otherwise.
+    The optimizer `cost` measures the program's steps on this machine, for about a second, and
+    prints the numbers behind its choice. Other load on the machine may change the choice.
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
@@ -79,35 +84,35 @@ def plan(
     from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
     from streamlab.workloads.model.program_type import dgs_program
 
-    found, flow = _meant(workload)
-    if flow is not None:
+    target, graph = _load_workload(workload)
+    if graph is not None:
         if optimizer is not None:
             raise click.UsageError(
-                f"--optimizer is of synchronization plans; {workload} is a typed dataflow graph, "
-                "whose deployment depends on no costs"
+                f"--optimizer is for synchronization plans; {workload} is a typed dataflow graph, "
+                "whose deployment needs no optimizer"
             )
         deployed = deploy(
-            flow,
+            graph,
             workers,
-            streams=_streams(flow, found, dataset, params, events, streams),
+            streams=_streams(graph, target, dataset, params, events, streams),
             partials=combine != "never",
             sound=soundness != "none",
         )
         return _show_deployment(deployed, dot, svg)
-    assert found is not None, "a graph alone is a graph"
-    for option, given in (
+    assert target is not None, "only a graph can come without a workload"
+    for option, value in (
         ("--streams", streams),
         ("--combine", combine),
         ("--soundness", soundness),
     ):
-        if given:
-            raise click.UsageError(f"{option} is of typed dataflow graphs, which {workload} is not")
-    if dataset is None and found.source is None:
-        choice = plan_for_parameters(found, pairs(params), events, workers, optimizer)
+        if value:
+            raise click.UsageError(f"{option} is for typed dataflow graphs; {workload} is not one")
+    if dataset is None and target.source is None:
+        choice = plan_for_parameters(target, pairs(params), events, workers, optimizer)
     else:
-        dgs_program(found)  # refused before its input is made
-        read = _input_of(found, dataset, params, events)
-        choice = plan_for_dataset(found, read, workers, optimizer)
+        dgs_program(target)  # raises for other models before the input is made
+        data = _input_of(target, dataset, params, events)
+        choice = plan_for_dataset(target, data, workers, optimizer)
     chosen = choice.plan
     click.echo("\n".join([plan_text(chosen), *choice.reasons]))
     if dot is not None:
@@ -119,8 +124,8 @@ def plan(
     return EXIT_OK
 
 
-def _meant(reference: str) -> "tuple[Workload | None, Dataflow | None]":
-    """Return the workload that is meant, and its typed dataflow graph; a graph may be by itself."""
+def _load_workload(reference: str) -> "tuple[Workload | None, Dataflow | None]":
+    """Return a workload and its typed dataflow graph, each None if missing."""
     from streamlab.workloads import references
     from streamlab.workloads.model import Dataflow
     from streamlab.workloads.registry import workload
@@ -129,21 +134,21 @@ def _meant(reference: str) -> "tuple[Workload | None, Dataflow | None]":
         loaded = references.load(reference)
         if isinstance(loaded, Dataflow):
             return None, loaded
-    found = workload(reference)
-    return found, found.program if isinstance(found.program, Dataflow) else None
+    target = workload(reference)
+    return target, target.program if isinstance(target.program, Dataflow) else None
 
 
 def _streams(
-    flow: "Dataflow",
+    graph: "Dataflow",
     workload: "Workload | None",
     dataset: str | None,
     params: Sequence[str],
     events: int,
-    given: Sequence[str],
+    overrides: Sequence[str],
 ) -> list[int]:
-    """Return how many streams a graph has of each kind: those of its input, or as they are given.
+    """Return the number of streams of each kind: those of `overrides`, else those of the input.
 
-    A graph without a workload, which has no input, has one of each.
+    A graph without a workload has no input, and defaults to one stream per kind.
     """
     from streamlab.workloads.model.dataflow.plan import streams_of
 
@@ -151,24 +156,24 @@ def _streams(
         for option, value in (("--param", params), ("--dataset", dataset)):
             if value:
                 raise click.UsageError(
-                    f"{option} is of a workload's input; this is a graph alone. Give --streams"
+                    f"{option} is for a workload's input, and a graph alone has none; use --streams"
                 )
-        counts = [1] * len(flow.kinds)
+        counts = [1] * len(graph.kinds)
     elif dataset is None and workload.source is None:
         specs = workload.streams(workload.params(pairs(params)), events)
-        counts = streams_of(flow, (flow.kind_indices(spec.kinds) for spec in specs))
+        counts = streams_of(graph, (graph.kind_indices(spec.kinds) for spec in specs))
     else:
-        read = _input_of(workload, dataset, params, events)
-        counts = streams_of(flow, (stream.kinds for stream in read.streams))
-    for text in given:
+        data = _input_of(workload, dataset, params, events)
+        counts = streams_of(graph, (stream.kinds for stream in data.streams))
+    for text in overrides:
         kind, equals, count = text.rpartition("=")
-        if not count.isdecimal() or int(count) < 1 or (equals and kind not in flow.kinds):
+        if not count.isdecimal() or int(count) < 1 or (equals and kind not in graph.kinds):
             raise click.BadParameter(
-                f"{text!r} is not a number of streams, at least 1, nor KIND=N with a kind of "
-                f"{flow.name}: {', '.join(flow.kinds)}",
+                f"{text!r} is neither N nor KIND=N, with N at least 1 and a kind of "
+                f"{graph.name}: {', '.join(graph.kinds)}",
                 param_hint="--streams",
             )
-        for index, name in enumerate(flow.kinds):
+        for index, name in enumerate(graph.kinds):
             counts[index] = int(count) if kind in ("", name) else counts[index]
     return counts
 
@@ -176,7 +181,7 @@ def _streams(
 def _input_of(
     workload: "Workload", dataset: str | None, params: Sequence[str], events: int
 ) -> "Dataset":
-    """Return the dataset that is meant; None: the one that a workload's own source makes."""
+    """Return the dataset with an id; None: the dataset that the workload's own source makes."""
     from streamlab.lab.cli.progress import announce
     from streamlab.workloads.datasets.builder import ensure
     from streamlab.workloads.datasets.catalog import Catalog
@@ -185,40 +190,40 @@ def _input_of(
         with announce(f"dataset of {workload.name}") as progress:
             return ensure(workload, pairs(params), events, 1, progress=progress)
     if params:
-        raise click.UsageError("--param belongs to generated input; a dataset has its own")
-    found = Catalog.default().get(dataset)
-    if found.workload != workload.input_name:
+        raise click.UsageError("--param is for generated input; a dataset has its own parameters")
+    stored = Catalog.default().get(dataset)
+    if stored.workload != workload.input_name:
         raise click.UsageError(
-            f"dataset {dataset} is input of {found.workload}, not of {workload.input_name}; "
+            f"dataset {dataset} is input of {stored.workload}, not of {workload.input_name}; "
             "see `lab data list`"
         )
-    return found
+    return stored
 
 
-def _show_deployment(deployed: "Deployment", dot: Path | None, svg: Path | None) -> int:
+def _show_deployment(deployment: "Deployment", dot: Path | None, svg: Path | None) -> int:
     from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
 
-    click.echo(deployment_text(deployed))
+    click.echo(deployment_text(deployment))
     if dot is not None:
-        _write(dot, deployment_dot(deployed))
+        _write(dot, deployment_dot(deployment))
     if svg is not None:
         from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
 
-        _write(svg, deployment_svg(deployed))
+        _write(svg, deployment_svg(deployment))
     return EXIT_OK
 
 
 def plan_for_parameters(
     workload: "Workload",
-    given: dict[str, object],
+    values: dict[str, object],
     events: int,
     workers: int,
     optimizer: str | None = None,
 ) -> "Choice":
-    """Return the choice for generated input, from the sizes of its streams alone.
+    """Return the choice for generated input, from the sizes of its streams.
 
-    Of a program with events across keys, from its beginning: sizes do not say which keys a stream
-    has, nor how many groups there are.
+    For a program with events across keys, from a sample of the input, because the sizes do not
+    show the keys of a stream.
     """
     from streamlab.workloads.datasets.generated_input import generate_input
     from streamlab.workloads.model import Alphabet
@@ -227,7 +232,7 @@ def plan_for_parameters(
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
-    params = workload.params(given)
+    params = workload.params(values)
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
 
     def sample() -> "Input":
@@ -248,7 +253,7 @@ def plan_for_parameters(
 def plan_for_dataset(
     workload: "Workload", dataset: "Dataset", workers: int, optimizer: str | None = None
 ) -> "Choice":
-    """Return the choice for a dataset, whose tags are counted."""
+    """Return the choice for a dataset, from the counts of its tags."""
     from streamlab.workloads.model.dgs.stream_profile import profile
     from streamlab.workloads.model.program_type import dgs_program
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
@@ -266,24 +271,22 @@ def plan_for_dataset(
 
 
 def _costs(program: "DGSProgram", data: "Input", workers: int) -> "Costs":
-    from streamlab.engines.multicore.dgs.run import (
-        plan_costs,  # heavy, and not what most plans need
-    )
+    from streamlab.engines.multicore.dgs.run import plan_costs  # slow to import, rarely needed
 
     return plan_costs(program, data, workers)
 
 
 def pairs(params: Sequence[str]) -> dict[str, object]:
-    """Return parameters by name; those given last count."""
-    found: dict[str, object] = {}
+    """Return parameters by name, from texts K=V; the last one of a name wins."""
+    values: dict[str, object] = {}
     for text in params:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(
                 f"{text!r} is not of the form name=value", param_hint="--param"
             )
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Shows on standard error how a run gets on."""
+"""Shows the progress of a run on standard error."""
 
 import json
 import time
@@ -27,14 +27,14 @@ from streamlab.workloads.datasets import progress as datasets
 from streamlab.workloads.datasets.dataset import Dataset
 
 LINES_SHOWN = 4
-"""Of why a trial has no number, here; a difference has up to twenty rows."""
+"""Most lines of a reason to show; a difference has up to twenty rows."""
 
-# Drawing takes time from the cores that are being measured.
+# Low, because drawing takes CPU time from the measurement.
 REFRESHES_PER_S = 2
 
 
 class Verbosity(Enum):
-    """How much of a run is told: what went wrong, a line a trial, or all that a trial said."""
+    """How much of a run to show: problems only, one line per trial, or each trial's details."""
 
     QUIET = "quiet"
     USUAL = "usual"
@@ -42,11 +42,10 @@ class Verbosity(Enum):
 
 
 @contextmanager
-def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[datasets.Progress]:
-    """Show a step that may take long; what is given is to be called with step, done and total.
+def announce(title: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[datasets.Progress]:
+    """Show a bar for a long step; yields a function to call with step, done and total.
 
-    Steps that take less than a second leave no trace where there is no terminal; none does where
-    only problems are told.
+    Without a terminal, only steps of more than a second leave a line; with `QUIET`, none does.
     """
     quiet = verbosity is Verbosity.QUIET
     console = Console(stderr=True)
@@ -61,42 +60,42 @@ def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[data
         transient=True,
         disable=quiet or not console.is_terminal,
     ) as progress:
-        task = progress.add_task(escape(what), total=None)
+        task = progress.add_task(escape(title), total=None)
 
         def show(step: str, done: int, total: int) -> None:
-            said = escape(f"{what}: {step}")
-            progress.update(task, description=said, completed=done, total=total or None)
+            description = escape(f"{title}: {step}")
+            progress.update(task, description=description, completed=done, total=total or None)
 
         yield show
     took = time.monotonic() - began
     if took > 1 and not quiet:
-        console.print(escape(f"{what}: {took:.1f} s"), highlight=False)
+        console.print(escape(f"{title}: {took:.1f} s"), highlight=False)
 
 
 class Terminal:
-    """Shows a run on a terminal, or in a log: a `streamlab.lab.runner.execution.Audience`."""
+    """Shows a run on a terminal or in a log; a `streamlab.lab.runner.execution.Audience`."""
 
     def __init__(self, verbosity: Verbosity) -> None:
         self._verbosity = verbosity
 
     def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
-        """Show a bar; leave a line when it took long."""
+        """Show a bar, and leave a line if the step took long."""
         return announce(what, self._verbosity)
 
     def warn(self, text: str) -> None:
-        """Leave a line."""
+        """Print a warning."""
         Console(stderr=True).print(escape(f"lab: {text}"), highlight=False, soft_wrap=True)
 
     def trials(self, total: int | None) -> "TerminalWatcher":
-        """Show a bar, and a line a trial."""
+        """Show a bar, and one line per trial."""
         return TerminalWatcher(total, self._verbosity)
 
 
 class TerminalWatcher:
-    """A progress bar on a terminal, one line a trial everywhere: a `streamlab.lab.runner.trials.Watcher`."""
+    """Shows a bar on a terminal and one line per trial; a `streamlab.lab.runner.trials.Watcher`."""
 
     def __init__(self, trials: int | None, verbosity: Verbosity = Verbosity.USUAL) -> None:
-        """Prepare the bar; `trials` is None where searches decide how many there are."""
+        """Prepare the bar; `trials` is None if searches determine the number of trials."""
         self._verbosity = verbosity
         self._console = Console(stderr=True)
         self._progress = Progress(
@@ -128,23 +127,23 @@ class TerminalWatcher:
         self._progress.stop()
 
     def advised(self, text: str) -> None:
-        """Leave a line with the advice."""
+        """Print a line of advice."""
         self._console.print(escape(f"lab: {text}"), highlight=False)
 
     def oracle(self, key: str, dataset: Dataset) -> None:
-        """Say that the expected answer is looked up or made."""
+        """Show that the expected answer is being looked up or computed."""
         self._progress.update(self._task, description=escape(f"expected answer of {key}"))
 
     def started(self, trial: Trial) -> None:
         """Show the trial as the current one."""
         if not self._begun:
-            # A resumed run begins with the trials that it has.
+            # A resumed run starts with the trials that are already done.
             self._begun = True
             self._progress.update(self._task, completed=trial.order_index)
         self._progress.update(self._task, description=escape(_title(trial)))
 
     def finished(self, trial: Trial, row: Row) -> None:
-        """Leave a line for the trial; a wrong answer's difference is shown at once."""
+        """Print a line for the trial, with the difference if the answer is wrong."""
         self._progress.update(self._task, advance=1)
         if self._verbosity is Verbosity.QUIET and row["status"] in (*VERIFIED, UNSUPPORTED):
             return
@@ -160,12 +159,12 @@ class TerminalWatcher:
 def _title(trial: Trial) -> str:
     if trial.rate_eps is None:
         return f"{trial.cell.id} #{trial.repetition}"
-    asked = f"{trial.purpose} {trial.probe}.{trial.vote} at {rate(trial.rate_eps).text}"
-    return f"{trial.cell.id} {asked}"
+    purpose = f"{trial.purpose} {trial.probe}.{trial.vote} at {rate(trial.rate_eps).text}"
+    return f"{trial.cell.id} {purpose}"
 
 
 def outcome_of(row: Row) -> str:
-    """Return status, numbers, and what is doubtful about them, in a line."""
+    """Return a trial's status, numbers and doubts as one line, or the reason of a failure."""
     if row["status"] not in VERIFIED:
         why = str(row.get("difference") or row.get("reason") or "no reason").splitlines()
         more = len(why) - LINES_SHOWN
@@ -186,11 +185,11 @@ def outcome_of(row: Row) -> str:
 
 
 def details_of(row: Row) -> Iterator[str]:
-    """Return what else a trial told: its plan, what it cost, its counters, and its log."""
+    """Yield a trial's details: its plan, costs, counters and log."""
     if row.get("plan"):
         yield from f"plan: {row['plan']}".splitlines()
     seconds = {"timed part": row.get("duration_s"), "CPU": row.get("cpu_s")}
-    costs = [f"{what} {duration(s * 1e9).text}" for what, s in seconds.items() if s is not None]
+    costs = [f"{title} {duration(s * 1e9).text}" for title, s in seconds.items() if s is not None]
     if row.get("peak_rss_bytes") is not None:
         costs.append(f"RSS {memory(row['peak_rss_bytes']).text}")
     if costs:

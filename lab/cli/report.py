@@ -1,4 +1,4 @@
-"""`lab report RUN...`: writes the HTML report of a run, or several runs side by side."""
+"""`lab report RUN...`: writes the HTML report of a run, or of several runs side by side."""
 
 from pathlib import Path
 
@@ -14,36 +14,40 @@ from streamlab.lab.cli.stored_runs import find_run, runs_root
 @click.option(
     "--out",
     type=AbsolutePath(dir_okay=False),
-    help="The file to write; by default report.html in the run's directory, of several runs "
-    "comparison.html in that of the last.",
+    help="File to write; default: report.html in the run's directory, or comparison.html in the "
+    "last run's directory for several runs.",
 )
 def report(runs: tuple[str, ...], out: Path | None) -> None:
-    """Write the report of RUN as one HTML file and print its path; of several, side by side.
+    """Write the report of RUN as one HTML file and print its path.
 
-    RUN is a run's directory, or the name of a stored run or a part of it (`lab list runs`), or
-    `latest`. The figures of one run are also written as SVG and PNG, into
-    `figures` in its directory. Of several runs, the others are compared with the first: ratios with
-    intervals as `lab compare` has them, and what differs between the runs.
+    RUN is a run's directory, the name of a stored run or a part of it (`lab list runs`), or
+    `latest`. For one run, the figures are also written as SVG and PNG into `figures` in its
+    directory. Several runs are shown side by side and compared with the first: ratios with
+    intervals as in `lab compare`, and the differences between the runs.
     """
     write_pages([find_run(run, runs_root()) for run in runs], out)
 
 
-def write_pages(found: list[Path], out: Path | None = None) -> None:
-    """Write the report of a run, or of several, and print its path; None: into a run's directory.
+def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
+    """Write the report of one or several runs and print its path.
+
+    Args:
+        run_dirs: directories of the runs.
+        out: file to write; None: into the directory of the last run.
 
     Raises:
-        LabError: it cannot be written there.
+        LabError: the file cannot be written.
     """
     from streamlab.lab.cli.write_errors import check_file, writing
 
     check_file(out, "the report")
-    with writing("the report or a figure of it", found[-1] if out is None else out):
-        written = _one(found[0], out) if len(found) == 1 else _several(found, out)
+    with writing("the report or one of its figures", run_dirs[-1] if out is None else out):
+        written = _one(run_dirs[0], out) if len(run_dirs) == 1 else _several(run_dirs, out)
     click.echo(written)
 
 
 def _one(run_dir: Path, out: Path | None) -> Path:
-    from streamlab.reports.page import write_report  # matplotlib is heavy
+    from streamlab.reports.page import write_report  # matplotlib is slow to import
 
     return write_report(run_dir, out)
 
@@ -57,13 +61,11 @@ def _several(run_dirs: list[Path], out: Path | None) -> Path:
     places = [path.resolve() for path in run_dirs]
     twice = [path.name for place, path in enumerate(places) if path in places[:place]]
     if twice:
-        raise click.UsageError(
-            f"run {twice[0]} is named twice; a comparison wants different runs: leave one out"
-        )
+        raise click.UsageError(f"run {twice[0]} is given twice; a comparison needs different runs")
     if len(run_dirs) > len(LETTERS):
         raise click.UsageError(
-            f"{len(run_dirs)} runs are too many side by side, at most {len(LETTERS)} fit; "
-            "`lab history` draws any number"
+            f"{len(run_dirs)} runs are too many for one page (at most {len(LETTERS)}); use "
+            "`lab history`"
         )
     runs = [read_run(path) for path in run_dirs]
     target = run_dirs[-1] / "comparison.html" if out is None else out

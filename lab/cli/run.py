@@ -1,4 +1,4 @@
-"""`lab run`: runs a matrix, or one workload without one."""
+"""`lab run`: runs the cells of a matrix, or one workload without a matrix."""
 
 import time
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from streamlab.lab.cli.completion import RUNS, WORKLOADS
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.run_workload import (
     is_workload,
-    one_workload,
     refuse_options,
     workload_options,
+    workload_request,
 )
 from streamlab.lab.cli.stored_runs import find_run, runs_option
 from streamlab.workloads.name_suggestions import suggest_names
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Executed:
-    """What came of a run: its directory, and the exit code, EXIT_INTERRUPTED if not finished."""
+class RunOutcome:
+    """The directory and exit code of a run; EXIT_INTERRUPTED if it is unfinished."""
 
     run_dir: Path
     exit_code: int
@@ -40,24 +40,26 @@ class Executed:
 @click.option(
     "--real-data",
     type=AbsolutePath(exists=True, file_okay=False),
-    help="With --demo: also run on the imported page views and edits found in this folder.",
+    help="With --demo: also run on the real page views and edits in this folder.",
 )
-@click.option("--only", multiple=True, help="Run only cells whose id matches; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Print the cells and run nothing.")
+@click.option(
+    "--only", multiple=True, help="Run only cells whose id matches this pattern; repeatable."
+)
+@click.option("--dry-run", is_flag=True, help="Print the cells; run nothing.")
 @click.option(
     "--resume",
     **RUNS,
     metavar="RUN",
-    help="Go on with an interrupted run: its directory, its name below --out, or `latest`. MATRIX "
-    "may be left out.",
+    help="Resume an interrupted run: its directory, its name in --out, or `latest`. Needs no "
+    "MATRIX.",
 )
-@runs_option("--out", about="Where run directories are made")
-@click.option("--quiet", "-q", is_flag=True, help="Tell only problems, and the run directory.")
+@runs_option("--out", about="Folder of runs")
+@click.option("--quiet", "-q", is_flag=True, help="Print only problems, and the run directory.")
 @click.option(
-    "--verbose", "-v", is_flag=True, help="Tell each trial's plan, costs, counters and log, too."
+    "--verbose", "-v", is_flag=True, help="Print each trial's plan, costs, counters and log, too."
 )
-@click.option("--report", is_flag=True, help="Write the run's report, and print its path, too.")
-@click.option("--keep-outputs", is_flag=True, help="Keep every cell's answer in outputs/.")
+@click.option("--report", is_flag=True, help="Write the run's report, too, and print its path.")
+@click.option("--keep-outputs", is_flag=True, help="Store each cell's answer in outputs/.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
 def run(
     what: str | None,
@@ -72,18 +74,18 @@ def run(
     report: bool,
     keep_outputs: bool,
     master: str,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process.
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
 
-    Every answer is compared with the oracle's after the timed part. The last line printed is the
-    run directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine
-    failed, 4 an answer was wrong, 130 interrupted.
+    Each answer is compared with the oracle's after the timed part. The last line printed is the run
+    directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed,
+    4 an answer was wrong, 130 interrupted.
     """
     if real_data is not None and not demo:
-        raise click.UsageError("--real-data goes with --demo")
+        raise click.UsageError("--real-data requires --demo")
     if quiet and verbose:
         raise click.UsageError("give either --quiet or --verbose")
     from streamlab.lab.cli.progress import Verbosity
@@ -91,22 +93,22 @@ def run(
     from streamlab.lab.runner.execution import RunRequest
 
     resumed = None if resume is None else find_run(resume, out)
-    is_one = what is not None and is_workload(what, asked)
-    matrix = None if what is None or is_one else Path(what)
-    if not is_one:
-        refuse_options(asked)
+    has_workload = what is not None and is_workload(what, options)
+    matrix = None if what is None or has_workload else Path(what)
+    if not has_workload:
+        refuse_options(options)
     if resumed is not None and what is None and not demo:
         request = _stored(resumed)
-    elif is_one and what is not None:
+    elif has_workload and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
         from streamlab.lab.matrix.one_workload import left_undone, matrix_text
 
-        one = one_workload(what, asked)
-        text = matrix_text(one)
-        undone = left_undone(one)
-        if undone and not quiet:
-            click.echo(f"lab: {undone}", err=True)
+        workload = workload_request(what, options)
+        text = matrix_text(workload)
+        note = left_undone(workload)
+        if note and not quiet:
+            click.echo(f"lab: {note}", err=True)
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
@@ -127,43 +129,45 @@ def run(
         show_cells(cells)
         show_time(cells, parsed.settings, out)
         return EXIT_OK
-    told = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
-    done = execute(parsed, request, cells, resume=resumed, out=out, master=master, verbosity=told)
-    if report and done.exit_code != EXIT_INTERRUPTED:
-        write_pages([done.run_dir])
-    click.echo(str(done.run_dir))
-    return done.exit_code
+    verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
+    result = execute(
+        parsed, request, cells, resume=resumed, out=out, master=master, verbosity=verbosity
+    )
+    if report and result.exit_code != EXIT_INTERRUPTED:
+        write_pages([result.run_dir])
+    click.echo(str(result.run_dir))
+    return result.exit_code
 
 
 def show_cells(cells: Sequence[Any]) -> None:
-    """Print what a run would do."""
+    """Print the cells that a run would execute."""
     for cell in cells:
-        often = f"x{cell.repetitions}" if cell.search is None else "search"
+        trials = f"x{cell.repetitions}" if cell.search is None else "search"
         query = "".join(f"  {name}={value}" for name, value in cell.query.items())
-        click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}{query}")
+        click.echo(f"{cell.id}  {'unsupported' if cell.refusal else trials}{query}")
     from streamlab.reports.numbers import number_of
 
     click.echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
 
 
 def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
-    """Print about how long a run would take, and what of that is not known."""
+    """Print the estimated time of a run, and what the estimate leaves out."""
     from streamlab.lab.runner.estimate import estimate
     from streamlab.reports.numbers import number_of
 
-    found = estimate(cells, settings, out)
-    known = len(cells) - len(found.unknown)
-    said = f"about {_long(found.seconds)}" if known else "time: not known"
-    if known:
-        said += f" for the trials of {number_of(known, 'cell')}, as {found.source} took on this"
-        said += " machine"
-    for what in found.notes:
-        said += f"; {what}"
-    click.echo(said, err=True)
+    estimated = estimate(cells, settings, out)
+    count = len(cells) - len(estimated.unknown)
+    text = f"about {_time_text(estimated.seconds)}" if count else "time: unknown"
+    if count:
+        text += f" for the trials of {number_of(count, 'cell')}, from {estimated.source} on this"
+        text += " machine"
+    for note in estimated.notes:
+        text += f"; {note}"
+    click.echo(text, err=True)
 
 
-def _long(seconds: float) -> str:
-    """Return a time in the unit that people say it in."""
+def _time_text(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours."""
     if seconds < 2 * 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
@@ -172,10 +176,10 @@ def _long(seconds: float) -> str:
 def _trials(cells: Sequence[Any]) -> str:
     from streamlab.reports.numbers import number_of
 
-    given = sum(cell.repetitions for cell in cells if cell.search is None)
+    count = sum(cell.repetitions for cell in cells if cell.search is None)
     searches = sum(cell.search is not None for cell in cells)
-    said = number_of(given, "trial")
-    return f"{said} and {number_of(searches, 'search', 'searches')}" if searches else said
+    text = number_of(count, "trial")
+    return f"{text} and {number_of(searches, 'search', 'searches')}" if searches else text
 
 
 def execute(
@@ -187,8 +191,8 @@ def execute(
     out: Path,
     master: str,
     verbosity: "Verbosity | None" = None,
-) -> Executed:
-    """Find or make the datasets, run all cells, and print their results.
+) -> RunOutcome:
+    """Find or make the datasets, run all cells, and print the results.
 
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
@@ -214,8 +218,8 @@ def execute(
         print_results(result.rows, result.searches)
         click.echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
     if result.interrupted:
-        click.echo(f"lab: interrupted; go on with: lab run --resume {run_dir}", err=True)
-    return Executed(
+        click.echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
+    return RunOutcome(
         run_dir=run_dir,
         exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
     )
@@ -224,8 +228,8 @@ def execute(
 def _exit_code(result: Any) -> int:
     """Return the exit code of a finished run.
 
-    A search asks for rates that engines cannot bear, so a failed trial of a search is an answer; a
-    search that found no rate at all is a failure, unless the engine had refused.
+    A search tries rates that overload engines, so a failed trial of a search is no failure. A
+    search that finds no rate is one, unless the engine refused the cell.
     """
     from streamlab.results import schema
 
@@ -279,24 +283,22 @@ def _matrix_text(
         from streamlab.workloads.registry import names
 
         remedy = suggest_names(str(matrix), names(), "lab list workloads")
-        raise click.UsageError(
-            f"there is neither a matrix file nor a workload {str(matrix)!r}; {remedy}"
-        )
+        raise click.UsageError(f"{str(matrix)!r} is neither a matrix file nor a workload; {remedy}")
     return read_text(matrix, "the matrix"), str(matrix)
 
 
 def _real_workloads(folder: Path, master: str) -> str:
-    """Return the matrix tables of the real input in a folder, imported now if need be."""
+    """Return the matrix tables for the real input in a folder; imports it if needed."""
     from streamlab.lab.cli.progress import announce
     from streamlab.lab.runner.real_data import KNOWN, as_tables, find_real_input, import_real_input
 
-    found = find_real_input(folder)
-    if not found:
-        files = ", ".join(known.file for known in KNOWN)
-        raise click.UsageError(f"--real-data {folder} has none of {files}")
+    inputs = find_real_input(folder)
+    if not inputs:
+        files = ", ".join(source.file for source in KNOWN)
+        raise click.UsageError(f"--real-data {folder} has none of the files {files}")
     tables = ""
-    for known in found:
-        with announce(f"import of {known.file}") as progress:
-            dataset = import_real_input(known, folder, master=master, progress=progress)
-        tables += as_tables(known, dataset)
+    for source in inputs:
+        with announce(f"import of {source.file}") as progress:
+            dataset = import_real_input(source, folder, master=master, progress=progress)
+        tables += as_tables(source, dataset)
     return tables

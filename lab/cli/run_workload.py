@@ -1,4 +1,4 @@
-"""What `lab run` takes for a workload instead of a matrix: options, and the matrix they make."""
+"""Defines the options with which `lab run` runs one workload without a matrix."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -20,102 +20,105 @@ _OPTIONS = (
         **ENGINES,
         multiple=True,
         metavar="NAME[/VARIANT]",
-        help="With a WORKLOAD: run it on this engine; may be repeated.",
+        help="With a WORKLOAD: run it on this engine; repeatable.",
     ),
     click.option(
-        "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines have one."
+        "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines use one."
     ),
-    click.option("--batch", metavar="N,...", help="Batch sizes, where a variant takes one."),
+    click.option("--batch", metavar="N,...", help="Batch sizes, for variants that use one."),
     click.option(
         "--repetitions",
         "-n",
         type=click.IntRange(min=1),
-        help="Fresh processes a cell; default 1.",
+        help="Fresh processes per cell; default 1.",
     ),
     click.option(
-        "--events", type=click.IntRange(min=0), help="Events of generated input, about; default 1M."
+        "--events",
+        type=click.IntRange(min=0),
+        help="Approximate number of generated events; default 1M.",
     ),
-    click.option("--seed", type=click.IntRange(min=0), help="Of generated input; default 1."),
+    click.option("--seed", type=click.IntRange(min=0), help="Seed of the generator; default 1."),
     click.option(
         "--dataset",
         metavar="ID",
-        help="Input of the catalogue, by the start of its id.",
+        help="Use this dataset; the start of its id.",
         **DATASETS,
     ),
-    click.option("--param", "params", multiple=True, metavar="K=V", help="Of the generator."),
-    click.option("--query", "query", multiple=True, metavar="K=V", help="Of what is computed."),
+    click.option(
+        "--param", "params", multiple=True, metavar="K=V", help="A parameter of the generator."
+    ),
+    click.option("--query", "query", multiple=True, metavar="K=V", help="A query parameter."),
     click.option(
         "--option",
         "options",
         multiple=True,
         metavar="[ENGINE.]K=V",
-        help="Of the engines, or of one of them.",
+        help="An option of all engines, or of one.",
     ),
 )
 
 
 def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how a workload is run without a matrix."""
+    """Add the options for a workload without a matrix to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def is_workload(given: str, asked: Mapping[str, Any]) -> bool:
-    """Tell whether what is to be run is a workload, and no matrix.
+def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
+    """Return whether the argument of `lab run` is a workload, not a matrix.
 
     Args:
-        given: the argument.
-        asked: the options of `workload_options`.
+        argument: MATRIX or WORKLOAD.
+        options: values of the options of `workload_options`, by name.
     """
-    if references.is_file(given):
+    if references.is_file(argument):
         return True
-    if given.endswith(".toml") or Path(given).is_file():
+    if argument.endswith(".toml") or Path(argument).is_file():
         return False
     from streamlab.workloads.registry import names
 
-    return ":" in given or given in names() or bool(asked["engines"])
+    return ":" in argument or argument in names() or bool(options["engines"])
 
 
-def refuse_options(asked: Mapping[str, Any]) -> None:
-    """Refuse the options of `workload_options`, where there is a matrix.
+def refuse_options(options: Mapping[str, Any]) -> None:
+    """Refuse the options of `workload_options` together with a matrix.
 
     Raises:
-        click.UsageError: one is given.
+        click.UsageError: an option is set.
     """
     for parameter in click.get_current_context().command.params:
-        if asked.get(parameter.name or "") not in (None, ()):
+        if options.get(parameter.name or "") not in (None, ()):
             raise click.UsageError(
-                f"{parameter.opts[0]} goes with a WORKLOAD, not with a matrix, which says that "
-                "itself"
+                f"{parameter.opts[0]} requires a WORKLOAD; with a matrix, set it in the file"
             )
 
 
-def one_workload(reference: str, asked: Mapping[str, Any]) -> "OneWorkload":
-    """Return what is asked of a workload by options.
+def workload_request(reference: str, options: Mapping[str, Any]) -> "OneWorkload":
+    """Return the request for one workload.
 
     Raises:
         click.UsageError: no engine is given, or an option is malformed.
     """
     from streamlab.lab.matrix.one_workload import OneWorkload
 
-    if not asked["engines"]:
+    if not options["engines"]:
         raise click.UsageError(
-            f"say on which engines {reference} is to run, e.g. --engine reference --engine "
-            "multicore; `lab list engines` shows all"
+            f"no engine for {reference}; use e.g. --engine reference --engine multicore; "
+            "`lab list engines` shows all"
         )
     return OneWorkload(
         reference=reference,
-        engines=asked["engines"],
-        workers=_numbers("--workers", asked["workers"]),
-        batch=_numbers("--batch", asked["batch"]),
-        repetitions=asked["repetitions"],
-        options=_pairs("--option", asked["options"]),
-        events=asked["events"],
-        params=_pairs("--param", asked["params"]),
-        seed=asked["seed"],
-        dataset=asked["dataset"],
-        query=_pairs("--query", asked["query"]),
+        engines=options["engines"],
+        workers=_numbers("--workers", options["workers"]),
+        batch=_numbers("--batch", options["batch"]),
+        repetitions=options["repetitions"],
+        options=_pairs("--option", options["options"]),
+        events=options["events"],
+        params=_pairs("--param", options["params"]),
+        seed=options["seed"],
+        dataset=options["dataset"],
+        query=_pairs("--query", options["query"]),
     )
 
 
@@ -126,14 +129,14 @@ def _numbers(option: str, text: str | None) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is no list of whole numbers such as 1,2", param_hint=option
+            f"{text!r} is not a list of whole numbers such as 1,2", param_hint=option
         ) from None
 
 
-def _pairs(option: str, given: Sequence[str]) -> dict[str, Any]:
-    """Return values by name; what reads as one of TOML's is that, all else is text."""
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Return values by name, from texts K=V; values are read as TOML, else kept as text."""
     pairs: dict[str, Any] = {}
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"{text!r} is not of the form K=V", param_hint=option)

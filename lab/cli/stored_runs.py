@@ -1,4 +1,4 @@
-"""Runs that are stored: the option that says where, and how one is found by its name."""
+"""Finds stored runs by name, and provides the option for the folder of runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,16 +11,16 @@ from streamlab.workloads.default_folders import RUNS_VARIABLE, runs
 from streamlab.workloads.name_suggestions import suggest_names
 
 LATEST = "latest"
-_SHOWN = "$LAB_RUNS, else as docs/running.md says"
+_SHOWN = "$LAB_RUNS, else see docs/running.md"
 
 
 def runs_root() -> Path:
-    """Return the folder of runs: LAB_RUNS, the checkout's that one stands in, else the user's."""
+    """Return the folder of runs: LAB_RUNS, else that of the current checkout, else the user's."""
     return runs().path.absolute()
 
 
 def runs_option(*names: str, about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option of a command that names the folder of runs."""
+    """Return a command's option for the folder of runs."""
     return click.option(
         *names,
         type=AbsolutePath(file_okay=False),
@@ -32,41 +32,45 @@ def runs_option(*names: str, about: str) -> Callable[[Callable[..., Any]], Calla
 
 
 def find_run(name: str, *roots: Path) -> Path:
-    """Return a run's directory, given by path, by its name or a part of it in a root, or `latest`.
+    """Return a run's directory.
+
+    Args:
+        name: a run's path, its name in a root or a part of it, or `latest`.
+        roots: folders of runs.
 
     Raises:
-        click.UsageError: there is none, or several match.
-        ResultsError: its run.json is damaged.
+        click.UsageError: no run or several runs match.
+        ResultsError: the run's run.json is damaged.
     """
     from streamlab.results.store import list_runs
 
     if (Path(name) / "run.json").is_file():
-        return whole(Path(name).absolute())
-    known = [path for root in roots for path in list_runs(root)]
-    if name == LATEST and known:
-        return whole(max(known, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
-    matching = [path for path in known if path.name == name] or [
-        path for path in known if name in path.name and name.strip(".")
+        return check_run(Path(name).absolute())
+    stored = [path for root in roots for path in list_runs(root)]
+    if name == LATEST and stored:
+        return check_run(max(stored, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
+    matching = [path for path in stored if path.name == name] or [
+        path for path in stored if name in path.name and name.strip(".")
     ]
     if len(matching) > 1:
         some = ", ".join(path.name for path in matching[-5:])
-        raise click.UsageError(f"{name!r} is ambiguous: {some}; say more of it")
+        raise click.UsageError(f"{name!r} matches several runs: {some}; give more of the name")
     if not matching:
         places = ", ".join(map(str, roots))
-        names = [*(path.name for path in known), *([LATEST] if known else [])]
+        names = [*(path.name for path in stored), *([LATEST] if stored else [])]
         raise click.UsageError(
-            f"{name!r} is neither a run's directory (it would hold run.json) nor a run below "
-            f"{places}; {suggest_names(name, names, 'lab list runs')}, and "
-            f"{RUNS_VARIABLE} names another place"
+            f"{name!r} is neither a run's directory (with a run.json) nor a run in "
+            f"{places}; {suggest_names(name, names, 'lab list runs')}, or set "
+            f"{RUNS_VARIABLE} to another folder"
         )
-    return whole(matching[0])
+    return check_run(matching[0])
 
 
-def whole(run_dir: Path) -> Path:
-    """Return a run's directory when its run.json says all that commands ask of it.
+def check_run(run_dir: Path) -> Path:
+    """Return a run's directory after a check of its run.json.
 
     Raises:
-        ResultsError: it is damaged.
+        ResultsError: run.json is damaged.
     """
     from streamlab.results.meta import check_meta
     from streamlab.results.store import read_meta

@@ -17,7 +17,7 @@ from streamlab.reports.summary import BY_REFERENCE, REFERENCE, rounded_answers
 from streamlab.reports.table import HeadlineRow, headline_table
 from streamlab.results.store import Row
 
-# A reason in a table is a hint; the log and the report have all of it.
+# Longest reason in characters; the log and the report have the full text.
 LONGEST_REASON = 400
 
 _TEXTS = ("workload", "engine", "workers", "unit", "from", "also timed", "status")
@@ -28,18 +28,18 @@ _DROPPED = (
     *("not timed", "also timed", "from", "unit"),
 )
 _MARKS = {
-    ALONE: "no ratio, since no other row has its unit, its origin of input and what else is timed",
-    UNDECLARED: "no ratio, since its engine does not say what its rate includes",
-    SHORT: f"no ratio, since the timed part took less than {SHORTEST_S * 1e3:g} ms",
+    ALONE: "no ratio: no other row has the same unit, origin of input and timed steps",
+    UNDECLARED: "no ratio: the engine does not declare what its rate includes",
+    SHORT: f"no ratio: the timed part took less than {SHORTEST_S * 1e3:g} ms",
 }
 
 
 def print_results(
     rows: Iterable[Row], searches: Mapping[str, State], console: Console | None = None
 ) -> None:
-    """Print a table each for catch-up, offered loads and searches, those that there are.
+    """Print a table each for catch-up, offered loads and searches, if there are such cells.
 
-    Below stand the warnings of the trials, each kind once.
+    The warnings of the trials follow, each kind once.
     """
     console = console or Console()
     rows = tuple(rows)
@@ -60,28 +60,28 @@ def print_results(
 
 
 def print_table(rows: Iterable[Row], console: Console) -> None:
-    """Print one line a catch-up cell; below the table, why cells have no number or a doubtful one.
+    """Print one line per catch-up cell, and below the table the reasons for missing or doubtful numbers.
 
-    A terminal that is too narrow loses the columns of `_DROPPED`. The report has them all.
+    A narrow terminal drops the columns of `_DROPPED`. The report has all columns.
     """
-    shown = headline_table(rows)
-    if not shown:
+    headline_rows = headline_table(rows)
+    if not headline_rows:
         return
-    print_fitting(console, lambda columns: _table(shown, columns), _COLUMNS, _DROPPED)
-    for row in shown:
+    print_fitting(console, lambda columns: _table(headline_rows, columns), _COLUMNS, _DROPPED)
+    for row in headline_rows:
         if row.reason:
             short = _short(row.reason.splitlines()[0])
             console.print(escape(f"{row.cell}: {row.status}: {short}"), highlight=False)
     for mark, meaning in _MARKS.items():
-        if any(row.no_ratio == mark for row in shown):
+        if any(row.no_ratio == mark for row in headline_rows):
             console.print(f"{mark}: {meaning}", highlight=False)
-    if any(row.base for row in shown):
+    if any(row.base for row in headline_rows):
         console.print(
-            "ratios refer to the base of the same letter, within a workload: same unit, same "
-            "origin, same things timed",
+            "ratios refer to the base of the same letter within a workload: same unit, origin of "
+            "input and timed steps",
             highlight=False,
         )
-    if any(row.oversubscribed for row in shown):
+    if any(row.oversubscribed for row in headline_rows):
         console.print("* more workers than cores", highlight=False)
 
 
@@ -89,11 +89,11 @@ def _short(words: str) -> str:
     return words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 3] + "..."
 
 
-def _table(shown: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
+def _table(rows: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         table.add_column(name, justify="left" if name in _TEXTS else "right", no_wrap=True)
-    for _, group in groupby(shown, key=lambda row: (row.workload, row.label)):
+    for _, group in groupby(rows, key=lambda row: (row.workload, row.label)):
         for index, row in enumerate(group):
             cells = _cells(row, first=index == 0)
             table.add_row(*(escape(cells[name]) for name in columns))
@@ -103,7 +103,7 @@ def _table(shown: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
 
 def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
     name = f"{row.workload}@{row.label}" if row.label else row.workload
-    both = f"{row.low.text} - {row.high.text}" if row.low and row.high and row.n > 1 else ""
+    spread = f"{row.low.text} - {row.high.text}" if row.low and row.high and row.n > 1 else ""
     return {
         "workload": name if first else "",
         "engine": _engine(row),
@@ -114,7 +114,7 @@ def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
         "not timed": _text(row.untimed),
         "status": row.status,
         "events/s": _text(row.throughput),
-        "min - max": both,
+        "min - max": spread,
         "ratio": _ratio(row),
         "p50": _text(row.p50),
         "p99": _text(row.p99),
@@ -125,7 +125,7 @@ def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
 
 
 def _engine(row: HeadlineRow) -> str:
-    """Return engine, variant, and the label of its matrix table, which ends the cell's id."""
+    """Return engine and variant, and the label of the matrix table, which ends the cell's id."""
     rest = row.cell.split("/")[4 if row.batch is None else 5 :]
     return f"{row.engine}/{row.variant}" + (f" ({rest[0]})" if rest else "")
 

@@ -1,4 +1,4 @@
-"""Prints a table so that no value of it is cut off."""
+"""Prints a table without cutting off values."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,16 +13,15 @@ def print_fitting(
     columns: Sequence[str],
     dropped: Sequence[str],
 ) -> None:
-    """Print a table with as many of its columns as fit.
+    """Print a table with as many columns as fit on the terminal.
 
-    Where the output is no terminal the table is as wide as it needs to be, and what is printed
-    after it may be as wide; a terminal that is too narrow loses columns.
+    Without a terminal, all columns are printed, and the console becomes as wide as the table.
 
     Args:
         console: where to print.
         build: returns the table with the given columns.
         columns: all columns.
-        dropped: the columns that may be lost, first one first.
+        dropped: the columns that may be dropped, first one first.
     """
     shown = tuple(columns)
     table = build(shown)

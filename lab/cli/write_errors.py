@@ -1,4 +1,4 @@
-"""Turns what a file system refuses into errors that name the place, before work is begun."""
+"""Reports files that cannot be written, with their place, before work starts."""
 
 import tempfile
 from collections.abc import Iterator
@@ -11,51 +11,51 @@ _BLOCK = bytes(4096)
 
 
 @contextmanager
-def writing(what: str, place: Path) -> Iterator[None]:
-    """Name what was being written, and where, when the file system refuses it.
+def writing(output: str, place: Path) -> Iterator[None]:
+    """Turn an OSError in the block into a LabError that names the output and the file.
 
     Raises:
-        LabError: it did.
+        LabError: a file cannot be written.
     """
     try:
         yield
     except OSError as error:
-        raise _refused(what, error.filename or place, error) from error
+        raise _write_error(output, error.filename or place, error) from error
 
 
-def _refused(what: str, where: str | Path, error: OSError) -> LabError:
+def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
     return LabError(
-        f"{where}: {what} cannot be written: {error.strerror or error}; "
-        "make room there, or name a folder that can be written"
+        f"{where}: {output} cannot be written: {error.strerror or error}; "
+        "free space there, or use a writable folder"
     )
 
 
-def check_file(path: Path | None, what: str) -> None:
-    """Check that a file can be written, so that no work is lost for it; None is no file.
+def check_file(path: Path | None, output: str) -> None:
+    """Check before the work that a file can be written; None: no file.
 
     Raises:
-        LabError: it is a folder, or `check_folder` would refuse its folder.
+        LabError: the path is a folder, or its folder is not writable.
     """
     if path is None:
         return
     if path.is_dir():
-        raise LabError(f"{path}: {what} cannot be written: it is a folder; name a file")
-    check_folder(path.parent, what)
+        raise LabError(f"{path}: {output} cannot be written: it is a folder; give a file")
+    check_folder(path.parent, output)
 
 
-def check_folder(folder: Path, what: str) -> None:
-    """Check that files can be written into a folder, or into what it would be made in.
+def check_folder(folder: Path, output: str) -> None:
+    """Check that files can be written into a folder, or into its nearest existing parent.
 
-    Nothing is made but a file that has no name and is gone at once.
+    The check writes only a temporary file without a name.
 
     Raises:
-        LabError: they cannot: it is a file, read-only or full.
+        LabError: the folder is a file, read-only or full.
     """
-    there = folder.absolute()
+    existing = folder.absolute()
     try:
-        while not there.exists():
-            there = there.parent
-        with tempfile.TemporaryFile(dir=there) as file:
+        while not existing.exists():
+            existing = existing.parent
+        with tempfile.TemporaryFile(dir=existing) as file:
             file.write(_BLOCK)
-    except OSError as error:  # which names the file that was tried
-        raise _refused(what, there, error) from error
+    except OSError as error:  # its file name is that of the temporary file
+        raise _write_error(output, existing, error) from error

@@ -1,1 +1,1 @@
-"""Runs the conformance suite on an engine, in processes that the engine may bring down."""
+"""Runs the conformance suite on an engine, in separate processes that the engine may crash."""

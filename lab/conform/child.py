@@ -1,7 +1,7 @@
-"""The process in which one variant of an engine is tried on one workload.
+"""Runs conformance cases of one variant on one workload, in a child process.
 
-`python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT` appends a JSON line to REPORT
-when a case begins and one when it has ended, so that a case that ends the process is known.
+`python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT` appends a JSON line to
+REPORT when a case starts and when it ends, so that the parent knows which case crashed the process.
 """
 
 import json
@@ -21,33 +21,33 @@ from streamlab.workloads.registry import workload as find_workload
 
 USUAL, MORE_WORKERS = "usual", "more-workers"
 GROUPS = (USUAL, MORE_WORKERS)
-"""Cases by number of workers: some libraries fix that for a whole process."""
+"""Groups of cases by number of workers, because some libraries fix it for a process."""
 
 WORKERS = (2, 1)
-"""The first that an engine accepts is taken."""
+"""Numbers of workers to try; the first one that the engine accepts is used."""
 
 
 def main(arguments: list[str]) -> None:
-    """Try the cases of a group, one after the other."""
+    """Run the cases of a group one by one."""
     name, variant, reference, group, report = arguments
     activate(name)
     engine, workload = find_engine(name), find_workload(reference)
     with Path(report).open("a", encoding="utf-8") as file, tempfile.TemporaryDirectory() as scratch:
 
-        def tell(**what: object) -> None:
-            file.write(json.dumps(what) + "\n")
+        def report_line(**fields: object) -> None:
+            file.write(json.dumps(fields) + "\n")
             file.flush()
 
-        _try_group(engine, workload, variant, group, Path(scratch), tell)
+        _run_group(engine, workload, variant, group, Path(scratch), report_line)
 
 
-def _try_group(
+def _run_group(
     engine: Engine,
     workload: Workload,
     variant: str,
     group: str,
     folder: Path,
-    tell: Callable[..., None],
+    report_line: Callable[..., None],
 ) -> None:
     takes_load = any(v.name == variant and v.takes_load for v in engine.variants())
     cases: list[Case | LoadCase] = [
@@ -57,18 +57,18 @@ def _try_group(
         cases += LOAD_CASES
     workers: tuple[int, ...] = WORKERS
     for number, case in enumerate(cases):
-        tell(case=case.name, begun=True)
+        report_line(case=case.name, begun=True)
         try:
-            for tried in workers:
-                setting = Setting(variant=variant, workers=tried)
-                found = _run(engine, workload, case, setting, folder / f"{number}-{tried}")
-                if found.unsupported is None:
-                    workers = (tried,)
+            for count in workers:
+                setting = Setting(variant=variant, workers=count)
+                result = _run(engine, workload, case, setting, folder / f"{number}-{count}")
+                if result.unsupported is None:
+                    workers = (count,)
                     break
-            tell(case=case.name, unsupported=found.unsupported, problems=found.problems)
+            report_line(case=case.name, unsupported=result.unsupported, problems=result.problems)
         except Exception as error:
             traceback.print_exc()
-            tell(case=case.name, crash=f"{type(error).__name__}: {error}")
+            report_line(case=case.name, crash=f"{type(error).__name__}: {error}")
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""The conformance suite as pytest has it: items of an option, and a fixture's function."""
+"""Offers the conformance suite to pytest: items for `--lab-engine`, and the fixture `lab_conform`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,24 +8,24 @@ import pytest
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Variant
-from streamlab.lab.conform.suite import TIMEOUT_S, Conformance, conform, variants_of
+from streamlab.lab.conform.suite import TIMEOUT_S, Conformance, conform, find_variants
 from streamlab.lab.errors import LabError
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import names
 from streamlab.workloads.registry import workload as find_workload
 
 
-def collected(
+def collect_items(
     session: pytest.Session, engines: Sequence[str], workloads: Sequence[str]
 ) -> Iterator[pytest.Item]:
-    """Yield an item for every variant of some engines on every workload, or on those named.
+    """Yield one item per variant of the engines and workload; without names, all workloads.
 
     Raises:
-        UsageError: a name is not known.
+        UsageError: a name is unknown.
     """
     for engine in engines:
         try:
-            variants = variants_of(engine, ())
+            variants = find_variants(engine, ())
             for reference in workloads:
                 find_workload(reference)
         except (EngineError, ModelError) as error:
@@ -42,26 +42,26 @@ def collected(
 
 
 class ConformItem(pytest.Item):
-    """One variant of an engine on one workload, for `--lab-engine`."""
+    """A test of one variant on one workload, for `--lab-engine`."""
 
-    def __init__(self, engine: str, variant: Variant, workload: str, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, engine: str, variant: Variant, workload: str, **arguments: Any) -> None:
+        super().__init__(**arguments)
         self._engine, self._variant, self._workload = engine, variant, workload
 
     def runtest(self) -> None:
-        """Run the suite; skip what is not supported."""
-        found = conform(self._engine, self._variant, self._workload)
-        if found.unsupported is not None:
-            pytest.skip(found.unsupported)
-        _fail_if_wrong(self._engine, found)
+        """Run the suite; skip an unsupported workload."""
+        result = conform(self._engine, self._variant, self._workload)
+        if result.unsupported is not None:
+            pytest.skip(result.unsupported)
+        _fail_if_wrong(self._engine, result)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return where it is from, and its name."""
+        """Return path, line and name of the item."""
         return self.path, None, self.name
 
 
 class LabConform:
-    """What the fixture `lab_conform` is: a function that runs the conformance suite."""
+    """The fixture `lab_conform`: a function that runs the conformance suite."""
 
     def __call__(
         self,
@@ -71,34 +71,36 @@ class LabConform:
         variant: str | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> tuple[Conformance, ...]:
-        """Run it on one workload; fail the test where the engine is wrong or has no answer.
+        """Run the suite on one workload; fail the test if an answer is wrong or missing.
 
         Args:
-            engine: its name.
-            workload: its name.
-            variant: of the engine; None: all that support the workload, at least one.
-            timeout_s: for all cases.
+            engine: name of the engine.
+            workload: name of the workload.
+            variant: variant of the engine; None: all variants, of which one must support the
+                workload.
+            timeout_s: limit for all cases of a variant.
 
         Returns:
-            What was seen of the variants that support the workload.
+            The results of the variants that support the workload.
         """
         try:
-            variants = variants_of(engine, () if variant is None else (variant,))
-            found = [conform(engine, one, workload, timeout_s=timeout_s) for one in variants]
+            variants = find_variants(engine, () if variant is None else (variant,))
+            results = [conform(engine, each, workload, timeout_s=timeout_s) for each in variants]
         except (EngineError, LabError, ModelError) as error:
             pytest.fail(str(error), pytrace=False)
-        supported = [one for one in found if one.unsupported is None]
+        supported = [result for result in results if result.unsupported is None]
         if not supported:
-            pytest.fail(f"{engine} on {workload}: {found[0].unsupported}", pytrace=False)
-        for one in supported:
-            _fail_if_wrong(engine, one)
+            pytest.fail(f"{engine} on {workload}: {results[0].unsupported}", pytrace=False)
+        for result in supported:
+            _fail_if_wrong(engine, result)
         return tuple(supported)
 
 
-def _fail_if_wrong(engine: str, found: Conformance) -> None:
-    said = [
-        f"{engine}/{found.variant} on {found.workload}, {seen.case}: {seen.state}: {seen.why}"
-        for seen in found.failures
+def _fail_if_wrong(engine: str, result: Conformance) -> None:
+    failures = [
+        f"{engine}/{result.variant} on {result.workload}, {outcome.case}: {outcome.state}: "
+        f"{outcome.why}"
+        for outcome in result.failures
     ]
-    if said:
-        pytest.fail("\n".join(said), pytrace=False)
+    if failures:
+        pytest.fail("\n".join(failures), pytrace=False)

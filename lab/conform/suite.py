@@ -1,4 +1,4 @@
-"""Tries an engine's variants on workloads, each in a process of its own, and says what was seen."""
+"""Runs the conformance suite on variants and workloads, each in a separate process."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0
-"""For all cases of one workload; a Spark session alone takes ten of them."""
+"""Limit for all cases of one workload; a Spark session alone takes ten seconds."""
 
 
 class State(StrEnum):
@@ -31,8 +31,8 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One case: how it ended, and why; `why` is empty for `right`."""
+class CaseOutcome:
+    """The outcome of one case; `why` is empty for `right`."""
 
     case: str
     state: State
@@ -41,72 +41,76 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conformance:
-    """One variant on one workload.
+    """The outcomes of one variant on one workload.
 
     Attributes:
-        variant, workload: which.
-        cases: what was tried; of an unsupported workload, the refusals.
+        variant, workload: their names.
+        cases: outcomes of the cases; for an unsupported workload, the refusals.
     """
 
     variant: str
     workload: str
-    cases: tuple[Seen, ...]
+    cases: tuple[CaseOutcome, ...]
 
     @property
     def unsupported(self) -> str | None:
-        """Why the workload is not run at all; None: it is, in some case at least."""
-        if all(seen.state is State.REFUSED for seen in self.cases):
-            return self.cases[0].why if self.cases else "no case was tried"
+        """Why the workload is unsupported; None if any case ran."""
+        if all(outcome.state is State.REFUSED for outcome in self.cases):
+            return self.cases[0].why if self.cases else "no case ran"
         return None
 
-    def of(self, state: State) -> tuple[Seen, ...]:
-        """Return the cases that ended so."""
-        return tuple(seen for seen in self.cases if seen.state is state)
+    def with_state(self, state: State) -> tuple[CaseOutcome, ...]:
+        """Return the outcomes with a state."""
+        return tuple(outcome for outcome in self.cases if outcome.state is state)
 
     @property
-    def failures(self) -> tuple[Seen, ...]:
-        """The cases that are wrong, or ended without an answer."""
-        return self.of(State.WRONG) + self.of(State.CRASH)
+    def failures(self) -> tuple[CaseOutcome, ...]:
+        """The outcomes that are wrong or without an answer."""
+        return self.with_state(State.WRONG) + self.with_state(State.CRASH)
 
 
-def variants_of(name: str, wanted: Sequence[str]) -> tuple[Variant, ...]:
-    """Return an engine's variants of these names; of no names, all.
+def find_variants(name: str, selected: Sequence[str]) -> tuple[Variant, ...]:
+    """Return an engine's variants with these names; without names, all.
 
     Raises:
-        EngineError: there is no such engine, or it cannot be loaded.
-        LabError: it has no such variant.
+        EngineError: the engine is unknown or cannot be loaded.
+        LabError: the engine has no such variant.
     """
-    known = {variant.name: variant for variant in find_engine(name).variants()}
-    unknown = [variant for variant in wanted if variant not in known]
+    by_name = {variant.name: variant for variant in find_engine(name).variants()}
+    unknown = [variant for variant in selected if variant not in by_name]
     if unknown:
-        remedy = suggest_names(unknown[0], known, "lab list engines")
+        remedy = suggest_names(unknown[0], by_name, "lab list engines")
         raise LabError(f"engine {name} has no variant {unknown[0]!r}; {remedy}")
-    return tuple(known[variant] for variant in wanted or known)
+    return tuple(by_name[variant] for variant in selected or by_name)
 
 
 def conform(
     name: str, variant: Variant, reference: str, *, timeout_s: float = TIMEOUT_S
 ) -> Conformance:
-    """Try a variant of an engine on a workload: every case of the suite that concerns it.
+    """Run the suite for a variant of an engine on a workload.
 
-    A case that takes its process down, or does not end, is a crash, and so are those that it kept
-    from being tried.
+    A case that ends its process or exceeds the time limit is a crash; the later cases of its group
+    do not run.
     """
     workload = find_workload(reference)
     lacking = variant.lacks(workload)
     if lacking is not None:
-        seen = [Seen(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")]
+        outcomes = [
+            CaseOutcome(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")
+        ]
     else:
-        seen = []
+        outcomes = []
         for group in GROUPS:
-            seen += _group(name, variant.name, reference, group, timeout_s)
-            if all(one.state is State.REFUSED for one in seen):
-                break  # not run at all: more workers do not change that
-    return Conformance(variant=variant.name, workload=workload.name, cases=tuple(seen))
+            outcomes += _group(name, variant.name, reference, group, timeout_s)
+            if all(outcome.state is State.REFUSED for outcome in outcomes):
+                break  # unsupported: more workers do not change that
+    return Conformance(variant=variant.name, workload=workload.name, cases=tuple(outcomes))
 
 
-def _group(name: str, variant: str, reference: str, group: str, timeout_s: float) -> Iterator[Seen]:
-    """Yield what was seen of a group of cases."""
+def _group(
+    name: str, variant: str, reference: str, group: str, timeout_s: float
+) -> Iterator[CaseOutcome]:
+    """Run a group of cases in a child process and yield their outcomes."""
     with tempfile.TemporaryDirectory(prefix="lab-conform-") as folder:
         report, log = Path(folder) / "report", Path(folder) / "log"
         child = [
@@ -125,27 +129,27 @@ def _group(name: str, variant: str, reference: str, group: str, timeout_s: float
             env={"PYTHONPATH": python_path(), "TMPDIR": folder},
         )
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
-        begun: str | None = "start"
+        running: str | None = "start"
         for line in map(json.loads, lines):
-            begun = line["case"] if "begun" in line else None
-            if begun is None:
-                yield _seen(line)
+            running = line["case"] if "begun" in line else None
+            if running is None:
+                yield _parse_outcome(line)
         if outcome.returncode or outcome.timed_out:
-            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+            last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
             how = f"its process ended with code {outcome.returncode}"
             how = f"not done after {timeout_s:g} s" if outcome.timed_out else how
-            why = f"{how}: {' | '.join(said) or 'it wrote nothing'}"
-            yield Seen(case=begun or "the end", state=State.CRASH, why=why)
+            why = f"{how}: {' | '.join(last) or 'no output'}"
+            yield CaseOutcome(case=running or "the end", state=State.CRASH, why=why)
 
 
-def _seen(line: dict[str, object]) -> Seen:
+def _parse_outcome(line: dict[str, object]) -> CaseOutcome:
     case = str(line["case"])
     if "crash" in line:
-        return Seen(case=case, state=State.CRASH, why=str(line["crash"]))
+        return CaseOutcome(case=case, state=State.CRASH, why=str(line["crash"]))
     if line["unsupported"] is not None:
-        return Seen(case=case, state=State.REFUSED, why=str(line["unsupported"]))
+        return CaseOutcome(case=case, state=State.REFUSED, why=str(line["unsupported"]))
     problems = line["problems"]
     assert isinstance(problems, list)
     if problems:
-        return Seen(case=case, state=State.WRONG, why="; ".join(problems))
-    return Seen(case=case, state=State.RIGHT)
+        return CaseOutcome(case=case, state=State.WRONG, why="; ".join(problems))
+    return CaseOutcome(case=case, state=State.RIGHT)

@@ -1,1 +1,1 @@
-"""What this machine offers to measurements, and what to do about what it lacks."""
+"""Checks whether a machine is fit for measurements, and suggests remedies."""

@@ -1,4 +1,4 @@
-"""Runs every probe and never fails itself."""
+"""Runs all probes of the doctor; a probe that raises becomes a finding."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -39,19 +39,19 @@ def examine(
 ) -> list[Finding]:
     """Return one finding per probe, in the order of `probes`.
 
-    A probe that fails becomes a `warn` that carries its error: strange machines are what the
-    doctor is for.
+    A probe that raises becomes a `warn` with its error, because the doctor must work on unusual
+    machines.
     """
     machine = machine or Machine()
 
-    def examined(name: str, probe: Probe) -> Finding:
+    def run(name: str, probe: Probe) -> Finding:
         try:
             return probe(machine)
         except Exception as error:
             return warn(
-                name, f"the probe failed: {error!r}", "report this line as a defect of the lab"
+                name, f"the probe failed: {error!r}", "report this line as a bug of the lab"
             )
 
-    # Probes mostly wait for a child process each, so they wait together.
+    # Probes mostly wait for child processes, so threads shorten the wait.
     with ThreadPoolExecutor(max_workers=4) as pool:
-        return list(pool.map(lambda probe: examined(*probe), probes))
+        return list(pool.map(lambda probe: run(*probe), probes))

@@ -1,4 +1,4 @@
-"""Probes of the processor: cores, quota, SMT, governor, turbo, clock source, load."""
+"""Probes the processor: cores, quota, SMT, governor, turbo, clock source, load."""
 
 import math
 
@@ -9,11 +9,11 @@ from streamlab.lab.host.processor import CPU
 from streamlab.workloads import control_group
 
 FAR_NS = 100.0
-"""Between clusters of one socket 70 to 150 ns are usual, within a cluster 20 to 50."""
+"""Usual latency of a cache line: 20 to 50 ns within a cluster, 70 to 150 ns between clusters."""
 
 
 def model(machine: Machine) -> str:
-    """Return the processor's name as the kernel gives it, or `unknown processor`."""
+    """Return the processor's name from the kernel, or `unknown processor`."""
     for line in (machine.text("/proc/cpuinfo") or "").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model") and value.strip():
@@ -22,7 +22,7 @@ def model(machine: Machine) -> str:
 
 
 def cores(machine: Machine) -> Finding:
-    """Report how many cores this process may use, and what holds it to fewer than there are."""
+    """Report how many cores this process may use, and what limits them."""
     usable = machine.affinity()
     present = processor.present(machine) or usable
     quota = control_group.cores(machine.text)
@@ -39,7 +39,7 @@ def cores(machine: Machine) -> Finding:
 
 
 def core_to_core(machine: Machine) -> Finding:
-    """Report how long a cache line takes between cores, which workers pay for all they share."""
+    """Report the latency of a cache line between cores, the price of shared data."""
     ns = machine.core_to_core()
     if ns is None:
         return ok("core to core", "one usable core: nothing to measure")
@@ -47,21 +47,21 @@ def core_to_core(machine: Machine) -> Finding:
         return warn(
             "core to core",
             "not measured: the cores did not both run for 20 ms",
-            "end what else runs on this machine, or on its host",
+            "stop other programs on this machine, or on its host",
         )
     seen = f"{ns:.0f} ns for a cache line"
     if ns > FAR_NS:
         return warn(
             "core to core",
             f"{seen}: the cores are in different clusters or sockets",
-            "use the cores of one cluster (lscpu -e; taskset -c); under a hypervisor that "
-            "moves them, cores_within_ns in [run] lets trials wait",
+            "use the cores of one cluster (lscpu -e; taskset -c); if a hypervisor moves them, set "
+            "cores_within_ns in [run] to delay trials",
         )
     return ok("core to core", seen)
 
 
 def smt(machine: Machine) -> Finding:
-    """Report whether two hardware threads share a core: worker counts then mean less."""
+    """Report whether two hardware threads share a core, so that workers are slower than with a core each."""
     if processor.smt_by_switch(machine):
         return warn(
             "smt",
@@ -72,14 +72,14 @@ def smt(machine: Machine) -> Finding:
     if processor.smt_by_topology(machine):
         return warn(
             "smt",
-            "on, as the topology says: neighbouring threads share a core's units",
+            "on, by the topology: neighbouring threads share a core's units",
             "use one thread of each core, e.g. taskset -c 0,2,4,6 lab run ...",
         )
     return ok("smt", f"off ({control})" if control else "off (no sibling threads in the topology)")
 
 
 def governor(machine: Machine) -> Finding:
-    """Report whether the clock frequency is held up or follows the load."""
+    """Report whether the clock frequency is fixed or follows the load."""
     seen = processor.governors(machine)
     if not seen:
         return warn(
@@ -97,22 +97,22 @@ def governor(machine: Machine) -> Finding:
 
 
 def turbo(machine: Machine) -> Finding:
-    """Report whether the frequency may exceed the nominal one, as heat and neighbours allow."""
-    found = processor.turbo(machine)
-    if found is not None and found.on:
-        remedy = f"echo {found.off_text} | sudo tee {found.path}"
+    """Report whether the frequency may exceed the nominal one, depending on heat."""
+    switch = processor.turbo(machine)
+    if switch is not None and switch.on:
+        remedy = f"echo {switch.off_text} | sudo tee {switch.path}"
         return warn("turbo", "on: speed varies with heat", remedy)
-    if found is not None:
+    if switch is not None:
         return ok("turbo", "off")
     return warn(
         "turbo",
-        "not visible: neither intel_pstate/no_turbo nor cpufreq/boost is there",
+        "not visible: neither intel_pstate/no_turbo nor cpufreq/boost exists",
         "switch it off in the firmware, or trust only ratios within one run",
     )
 
 
 def clock(machine: Machine) -> Finding:
-    """Report the kernel's clock source; a slow one costs a system call for each time stamp."""
+    """Report the kernel's clock source; a slow one needs a system call per timestamp."""
     base = "/sys/devices/system/clocksource/clocksource0"
     seen = machine.text(f"{base}/current_clocksource")
     if seen is None:
@@ -124,18 +124,18 @@ def clock(machine: Machine) -> Finding:
     if seen in ("kvm-clock", "hyperv_clocksource_tsc_page"):
         return ok("clock", f"{seen} (read without a system call, as tsc is)")
     return warn(
-        "clock", f"{seen}: slow to read", "boot with tsc=reliable, if the processor's tsc is stable"
+        "clock", f"{seen}: slow to read", "boot with tsc=reliable if the processor's tsc is stable"
     )
 
 
 def load(machine: Machine) -> Finding:
-    """Report what else runs: the load average of the last minute."""
+    """Report the load average of the last minute, which shows other programs."""
     average = processor.load_average(machine)
     if average is None:
         return warn("load", "not visible", "close other programs before measuring")
     usable = machine.affinity()
     seen = f"{average:.2f} over the last minute, on {usable} cores"
-    # A quarter of a core is what an idle desktop shows; beyond that something else is at work.
+    # An idle desktop stays below a quarter of a core.
     if average > 0.25 * usable:
-        return warn("load", seen, "find what runs with `top` and stop it, then wait a minute")
+        return warn("load", seen, "find the programs with `top`, stop them, and wait a minute")
     return ok("load", seen)

@@ -1,4 +1,4 @@
-"""Probes of the energy counters: what the providers of the measurement say about this machine."""
+"""Probes the energy counters of this machine, by the providers that measurements use."""
 
 from streamlab.lab.doctor.finding import Finding, ok, warn
 from streamlab.lab.host.machine import Machine
@@ -13,12 +13,12 @@ from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 
 def powercap(machine: Machine) -> Finding:
-    """Report the powercap (RAPL) zones: absent, denied, standing still, or counting."""
+    """Report the powercap (RAPL) zones: absent, denied, not changing, or counting."""
     return _finding("powercap", probe(_powercap(machine), pause=machine.pause))
 
 
 def pyrapl(machine: Machine) -> Finding:
-    """Report whether pyRAPL can use a counter; it always looks at this machine."""
+    """Report whether pyRAPL can use a counter; it ignores `machine`'s root."""
     return _finding("pyRAPL", probe(PyRapl(), pause=machine.pause))
 
 
@@ -28,7 +28,7 @@ def perf(machine: Machine) -> Finding:
 
 
 def chosen(machine: Machine) -> Finding:
-    """Report which provider a run would use."""
+    """Report the provider that a run would use."""
     providers = {
         "pyrapl": PyRapl,
         "powercap": lambda: _powercap(machine),
@@ -41,7 +41,7 @@ def chosen(machine: Machine) -> Finding:
         return ok("energy", f"{choice.name}: {', '.join(report.counting)}")
     remedies = [report.remedy for report in choice.reports if report.remedy not in ("", BARE_METAL)]
     names = ", ".join(report.name for report in choice.reports)
-    seen = f"no provider can be used ({names}): the columns stay empty, with the reasons"
+    seen = f"no usable provider ({names}): the columns stay empty, with the reasons"
     return warn("energy", seen, remedies[0] if remedies else BARE_METAL)
 
 
@@ -50,12 +50,12 @@ def _powercap(machine: Machine) -> Provider:
 
 
 def _perf(machine: Machine) -> Provider:
-    # As long as any program may hold up the doctor.
+    # The doctor allows each program one second.
     return Perf(root=machine.root, which=machine.which, start_timeout_s=1.0)
 
 
 def _finding(name: str, report: ProviderStatus) -> Finding:
     if report.reason is not None:
         return warn(name, report.reason, report.remedy or BARE_METAL)
-    still = f" (standing still: {', '.join(report.still)})" if report.still else ""
+    still = f" (not changing: {', '.join(report.still)})" if report.still else ""
     return ok(name, f"counting: {', '.join(report.counting)}{still}")

@@ -1,14 +1,13 @@
-"""One line of the doctor's answer."""
+"""Defines a finding, one line of the doctor's output."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """How a finding stands.
+    """How serious a finding is.
 
-    `WARN`: the lab works, but numbers suffer or a column stays empty. `MISSING`: something does
-    not work.
+    `WARN`: numbers are less reliable, or a column stays empty. `MISSING`: something does not work.
     """
 
     OK = "ok"
@@ -18,13 +17,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found about one thing.
+    """The result of one probe.
 
     Attributes:
-        name: the thing, e.g. `governor`.
-        state: how it stands.
-        seen: what is there, in words, with units.
-        remedy: the command or step that improves it; empty when `state` is ok.
+        name: the probed item, e.g. `governor`.
+        state: how serious it is.
+        seen: the observation, with units.
+        remedy: the command or step that improves it; empty if `state` is ok.
     """
 
     name: str
@@ -34,15 +33,15 @@ class Finding:
 
 
 def ok(name: str, seen: str) -> Finding:
-    """Return a finding that needs nothing."""
+    """Return a finding that needs no action."""
     return Finding(name=name, state=State.OK, seen=seen)
 
 
 def warn(name: str, seen: str, remedy: str) -> Finding:
-    """Return a finding that makes numbers worse."""
+    """Return a finding that makes numbers less reliable."""
     return Finding(name=name, state=State.WARN, seen=seen, remedy=remedy)
 
 
 def missing(name: str, seen: str, remedy: str) -> Finding:
-    """Return a finding without which something does not work."""
+    """Return a finding about a missing item that the lab needs."""
     return Finding(name=name, state=State.MISSING, seen=seen, remedy=remedy)

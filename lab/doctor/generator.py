@@ -1,7 +1,7 @@
-"""What the sources of offered loads can hand over on this machine: the doctor's certificate.
+"""Measures the highest rate of each load source on this machine.
 
-A null engine, which takes events and does nothing with them, shows how fast a source is. A rate may
-be claimed for an engine up to half of that; above, the source may be what was measured.
+A null engine, which discards events, shows the ceiling of a source.
+An engine's rate can be claimed up to half the ceiling; above it, the source may be the bottleneck.
 """
 
 import tempfile
@@ -17,21 +17,21 @@ from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)
-"""From tuple-at-a-time to where the cost of a hand-over no longer shows."""
+"""Batch sizes, from one event to where the cost of a hand-over is negligible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCeiling:
-    """What one source can do.
+    """The ceiling of one source.
 
     Attributes:
-        engine: whose source.
-        variants: of the engine, that share it.
-        batch: events per unit of hand-over; None where the variant uses no batch.
+        engine: name of the engine that has the source.
+        variants: the engine's variants that share the source.
+        batch: events per hand-over; None if the variant uses no batch.
         ceiling_eps: events/s into a null engine; None: see `virtual` and `reason`.
-        claimable_eps: the highest rate that can be claimed with it.
-        virtual: whether events need no source to arrive, so that there is no ceiling.
-        reason: why the ceiling is unknown; None otherwise.
+        claimable_eps: highest rate, in events/s, that can be claimed with the source.
+        virtual: whether events arrive without a source, so that no ceiling exists.
+        reason: why the ceiling is unknown; None if it is known.
     """
 
     engine: str
@@ -44,10 +44,10 @@ class SourceCeiling:
 
 
 def ceilings(only: tuple[str, ...] | None = None) -> Iterator[SourceCeiling]:
-    """Measure the different sources of all engines, each in a fresh process, one after the other.
+    """Measure the sources of engines one by one, each in a fresh process.
 
     Args:
-        only: names of engines; None: all that are installed.
+        only: names of engines; None: all installed ones.
     """
     for name in names() if only is None else only:
         try:
@@ -55,10 +55,10 @@ def ceilings(only: tuple[str, ...] | None = None) -> Iterator[SourceCeiling]:
         except EngineError as error:
             yield SourceCeiling(engine=name, variants=(), batch=None, reason=str(error))
             continue
-        yield from _of_engine(adapter)
+        yield from _engine_ceilings(adapter)
 
 
-def _of_engine(adapter: Engine) -> Iterator[SourceCeiling]:
+def _engine_ceilings(adapter: Engine) -> Iterator[SourceCeiling]:
     sources: dict[str, list[Variant]] = {}
     for variant in adapter.variants():
         if variant.takes_load:
@@ -70,14 +70,14 @@ def _of_engine(adapter: Engine) -> Iterator[SourceCeiling]:
 
 
 def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceCeiling:
-    """Measure the source that these variants share, by the first of them."""
+    """Measure the source that variants share, with the first variant."""
     job = CeilingJob(engine=name, variant=variants[0], batch=batch or 1)
     with tempfile.TemporaryDirectory(prefix="lab-doctor-") as folder:
-        ended = run_trial(job, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
-    if ended.result.get("status") is not None:
-        reason = str(ended.result.get("reason"))
+        outcome = run_trial(job, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
+    if outcome.result.get("status") is not None:
+        reason = str(outcome.result.get("reason"))
         return SourceCeiling(engine=name, variants=variants, batch=batch, reason=reason)
-    eps = ended.result.get("generator_ceiling_eps")
+    eps = outcome.result.get("generator_ceiling_eps")
     return SourceCeiling(
         engine=name,
         variants=variants,

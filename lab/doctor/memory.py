@@ -1,16 +1,16 @@
-"""Probe of the memory that is there, and that a control group leaves."""
+"""Probes the memory of the machine and the limit of a control group."""
 
 from streamlab.lab.doctor.finding import Finding, ok, warn
 from streamlab.lab.host.machine import Machine
 from streamlab.workloads import control_group
 
-# Spark's driver, its Python workers and a 40 M event dataset (16 bytes an event) fit in this.
-WANTED_BYTES = 4 << 30
+# Enough for Spark's driver, its Python workers and a dataset of 40 M events, at 16 bytes each.
+REQUIRED_BYTES = 4 << 30
 _GIB = float(1 << 30)
 
 
 def memory(machine: Machine) -> Finding:
-    """Report total and available memory, held to the control group's limit."""
+    """Report total and available memory, within the control group's limit."""
     fields: dict[str, int] = {}
     for line in (machine.text("/proc/meminfo") or "").splitlines():
         words = line.replace(":", " ").split()
@@ -26,10 +26,10 @@ def memory(machine: Machine) -> Finding:
         seen += f", limited to {limit / _GIB:.1f} GiB by a control group"
         left = control_group.memory_left_bytes(machine.text)
         available = min(available, limit if left is None else left)
-    if available < WANTED_BYTES:
+    if available < REQUIRED_BYTES:
         return warn(
             "memory",
             seen,
-            f"free {WANTED_BYTES / _GIB:.0f} GiB, or run fewer events (`events` in the matrix)",
+            f"free {REQUIRED_BYTES / _GIB:.0f} GiB, or run fewer events (`events` in the matrix)",
         )
     return ok("memory", seen)

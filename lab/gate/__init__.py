@@ -1,1 +1,1 @@
-"""Gates on regressions: two arms, built alike, measured in turn, decided in two stages."""
+"""Gates on regressions: builds two arms alike, measures them in turn, and decides in two stages."""

@@ -1,11 +1,11 @@
-"""The list of accepted regressions.
+"""Reads the list of accepted regressions and applies it to a gate's report.
 
 [[accept]]
 cell = "event_window/multicore/*"   # pattern on cell ids or benchmark names
 metric = "wall"                     # or "*"
 until_ratio = 1.15                  # accepted up to this cost of new over old
 reason = "ordered output costs a merge (decision 0007)"
-expires = 2027-03-31                # optional; after that day the entry no longer counts
+expires = 2027-03-31                # optional; the last day on which the entry counts
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class Acceptance:
     place: str
 
     def covers(self, line: Line) -> bool:
-        """Return whether the entry speaks of this line, whatever its ratio."""
+        """Return whether the entry matches the line's cell and metric."""
         return fnmatchcase(line.cell, self.cell) and fnmatchcase(line.metric, self.metric)
 
 
@@ -39,7 +39,7 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
     """Read a list.
 
     Raises:
-        MatrixError: it cannot be read, is no TOML, or a key or value is not good.
+        MatrixError: the file cannot be read, is not TOML, or has a wrong key or value.
     """
     content = parse_toml(read_text(path, "the accepted regressions"), str(path))
     top = TomlTable(str(path), "top level", content)
@@ -54,47 +54,46 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
 
 
 def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None:
-    """Check, before anything is measured, that every entry is for some cell of a matrix.
+    """Check before measuring that each entry matches a cell of the matrix.
 
     Raises:
-        GateError: one is for none.
+        GateError: an entry matches no cell.
     """
-    for unused in _for_none(accepted, cells):
-        known = ", ".join(dict.fromkeys(cells))
-        raise GateError(f"{unused}, and the matrix has {known}; remove the entry")
+    for unused in _unused_entries(accepted, cells):
+        names = ", ".join(dict.fromkeys(cells))
+        raise GateError(f"{unused}; the matrix has {names}; remove the entry")
 
 
-def _for_none(accepted: Sequence[Acceptance], cells: Sequence[str]) -> Iterator[str]:
+def _unused_entries(accepted: Sequence[Acceptance], cells: Sequence[str]) -> Iterator[str]:
     for entry in accepted:
         if not any(fnmatchcase(cell, entry.cell) for cell in cells):
-            yield f"{entry.place}: it is for {entry.cell!r}"
+            yield f"{entry.place}: no cell matches {entry.cell!r}"
 
 
 def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: date) -> GateReport:
-    """Return the report with accepted regressions marked, and a note for every entry used.
+    """Return the report with accepted regressions marked, and a note for each used or unused entry.
 
-    An entry that is for none of its lines is noted as well. A wrong answer is never accepted.
+    A wrong answer is never accepted.
     """
     notes = list(report.notes)
-    seen = [line.cell for line in report.lines]
-    notes += (f"{unused}, of which this gate has none" for unused in _for_none(accepted, seen))
-    lines = [_applied(line, accepted, today, notes) for line in report.lines]
+    notes += _unused_entries(accepted, [line.cell for line in report.lines])
+    lines = [_apply(line, accepted, today, notes) for line in report.lines]
     return replace(report, lines=lines, notes=notes)
 
 
-def _applied(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]) -> Line:
+def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]) -> Line:
     if line.word is not Word.REGRESSION or line.ratio is None:
         return line
     for entry in accepted:
         if not entry.covers(line):
             continue
-        what = f"{line.cell} {line.metric}: {line.ratio:.3f}, {entry.place} ({entry.reason})"
+        summary = f"{line.cell} {line.metric}: {line.ratio:.3f}, {entry.place} ({entry.reason})"
         if entry.expires is not None and today > entry.expires:
-            notes.append(f"acceptance expired on {entry.expires}: {what}")
+            notes.append(f"acceptance expired on {entry.expires}: {summary}")
         elif line.ratio > entry.until_ratio:
-            notes.append(f"worse than accepted, {entry.until_ratio:g}: {what}")
+            notes.append(f"worse than accepted, {entry.until_ratio:g}: {summary}")
         else:
-            notes.append(f"accepted up to {entry.until_ratio:g}: {what}")
+            notes.append(f"accepted up to {entry.until_ratio:g}: {summary}")
             return replace(line, word=Word.ACCEPTED, note=entry.reason)
     return line
 

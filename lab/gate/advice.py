@@ -1,4 +1,4 @@
-"""What is to be said beside a gate's lines: of doubt, and of how answers were checked."""
+"""Writes a gate's notes: why it is inconclusive, and how answers were checked."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,8 +10,8 @@ from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.stats.methods import INDEPENDENT, PAIRED
 
 
-def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """Yield which cells' answers no independent oracle has judged; nothing where all were."""
+def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
+    """Yield a note with the cells whose answers no independent oracle checked, if any."""
     cells = [
         cell
         for cell, pair in pairs.items()
@@ -21,12 +21,12 @@ def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
         yield f"{BY_REFERENCE}: {', '.join(cells)}"
 
 
-def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
-    """Yield why a gate is inconclusive, a sentence each with its remedy; nothing where it is not.
+def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
+    """Yield the reasons why a gate is inconclusive, each with its remedy.
 
     Args:
         report: the outcome.
-        one_stage: what is compared is stored, so that nothing can be measured again.
+        one_stage: whether stored values are compared, so that nothing can be measured again.
     """
     if report.headline is not Headline.INCONCLUSIVE:
         return
@@ -41,29 +41,28 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         method = PAIRED if in_pairs else INDEPENDENT
         needed = values_needed(tests, rule, method)
         remedy = (
-            f"store at least {needed} a cell"
+            f"store at least {needed} per cell"
             if one_stage
-            else f"give --repetitions {needed} or more, and a baseline, if one is used, of as many"
+            else f"give --repetitions {needed} or more, and use a baseline with as many, if any"
         )
         yield (
-            f"{few} of {tests} gated comparisons could not have failed: they have too few "
-            f"processes; {tests} of them need {needed} a side (one alone "
+            f"{few} of {tests} gated comparisons have too few processes to fail: {tests} "
+            f"comparisons need {needed} processes per arm (a single one "
             f"{values_needed(1, rule, method)}): {remedy}"
         )
     if unstable:
         remedy = "" if one_stage else "give more --repetitions, "
         yield (
-            f"{unstable} of {report.tests} gated comparisons do not exclude a change of 5 %, as "
-            f"their noise hides it: use a quieter machine or larger inputs, {remedy}or make "
-            "that metric --advisory"
+            f"{unstable} of {report.tests} gated comparisons are too noisy to exclude a change of "
+            f"5 %: use a quieter machine or larger inputs, {remedy}or make the metric --advisory"
         )
     if statuses:
         remedy = "" if one_stage else ": give more --repetitions"
         yield (
-            f"{statuses} cells: some trials of the new arm have a worse status, too few to call "
-            f"and too many to pass{remedy}"
+            f"{statuses} cells: some trials of the new arm have a worse status, too few for a "
+            f"regression and too many to pass{remedy}"
         )
     if none:
         yield f"{none} of {len(report.lines)} lines have no number; their notes say why"
     if not doubts and not statuses:
-        yield "nothing was compared; name cells that both arms can run"
+        yield "nothing was compared; select cells that both arms can run"

@@ -1,14 +1,14 @@
-"""The gate against another revision: both built alike, trials in turn, one job."""
+"""Gates the working tree against another revision: builds both alike and measures them in turn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamlab.lab.gate.advice import checks
+from streamlab.lab.gate.advice import reference_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
-from streamlab.lab.gate.code_location import check_inside
-from streamlab.lab.gate.decision import GateCriteria, Pair, hold
+from streamlab.lab.gate.code_location import check_built_packages
+from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import GateReport
@@ -21,15 +21,15 @@ from streamlab.lab.gate.trials import (
     check_cells,
     find_inputs,
     is_measurable,
+    make_works,
     measure,
     warm_up,
-    works,
 )
 from streamlab.lab.matrix.cells import Cell
 from streamlab.results.stats.decision import Rule
 
 
-def against(
+def gate_revisions(
     checkout: Path,
     revisions: tuple[Revision, Revision],
     cells: Sequence[Cell],
@@ -40,52 +40,54 @@ def against(
     logs: Path,
     say: Say,
 ) -> GateReport:
-    """Return the outcome for the cells, measured in both revisions of this lab.
+    """Measure cells in two revisions of this lab and return the report.
 
     Args:
-        checkout: where the revisions are from.
+        checkout: root of the lab's repository.
         revisions: old and new.
-        cells: what to run; of one matrix.
-        criteria: what is gated.
-        plant: share of busy work added to the new arm, to try the gate; 0 otherwise.
+        cells: cells of one matrix.
+        criteria: metrics and rule of the gate.
+        plant: share of busy work added to the new arm, to test the gate; 0 otherwise.
         master: Spark master for generating datasets.
-        logs: a folder for the trials' logs.
-        say: is told how it gets on.
+        logs: folder for the trials' logs.
+        say: called with progress messages.
 
     Raises:
         GateError: a revision does not build, or a cell cannot be gated.
     """
     check_cells(cells)
-    check_inside(cells)
-    compiler_version()  # that there is one, before inputs are made
+    check_built_packages(cells)
+    compiler_version()  # raises without a compiler, before inputs are made
     datasets = find_inputs(cells, master=master, say=say)
     old, new = build_both(checkout, revisions, say)
-    bench = bench_of(works(cells, datasets), criteria, plant=plant, logs=logs)
+    bench = make_bench(make_works(cells, datasets), criteria, plant=plant, logs=logs)
     report = gate_arms(bench, old, new, criteria, say)
-    return replace(report, notes=(*report.notes, *notes_of(revisions, plant=plant, logs=logs)))
+    return replace(
+        report, notes=(*report.notes, *revision_notes(revisions, plant=plant, logs=logs))
+    )
 
 
-def bench_of(
-    found: Mapping[str, Work], criteria: GateCriteria | None, *, plant: float, logs: Path
+def make_bench(
+    cells: Mapping[str, Work], criteria: GateCriteria | None, *, plant: float, logs: Path
 ) -> Bench:
-    """Return what runs cells; arguments as for `against`."""
+    """Return the bench that runs the cells; other arguments as for `gate_revisions`."""
     return Bench(
-        works=found,
+        works=cells,
         logs=logs,
         planted={"new": {"planted_slowdown": plant}} if plant else {},
         energy="none" if criteria is None else _energy(criteria),
     )
 
 
-def notes_of(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) -> list[str]:
-    """Return what is to be said of revisions, planted work and logs."""
+def revision_notes(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) -> list[str]:
+    """Return notes on the revisions, planted work and logs."""
     notes = [f"logs: {logs}"]
     new = revisions[1]
     if new.changed:
         notes.insert(
             0,
-            "what is measured are commits: of the working tree's changes one was made for this "
-            f"gate, {new.commit[:12]}, without the files that git ignores",
+            "the gate measures commits: it made one of the working tree's changes, "
+            f"{new.commit[:12]}, without the files that git ignores",
         )
     notes[:0] = new.left_out
     if plant:
@@ -94,10 +96,10 @@ def notes_of(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) 
 
 
 def build_both(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> tuple[Arm, Arm]:
-    """Return both revisions as arms.
+    """Build both revisions and return them as arms.
 
     Raises:
-        GateError: one does not build.
+        GateError: a revision does not build.
     """
     old, new = (
         build_arm(checkout, revision, name, say)
@@ -107,7 +109,7 @@ def build_both(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -
 
 
 def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say) -> GateReport:
-    """Return the outcome for a bench's cells in two arms that are built."""
+    """Measure a bench's cells in two built arms and return the report."""
     for arm in (old, new):
         bench.make_oracles(arm, say)
     first: dict[str, Pair] = warm_up(bench, old, new, say)
@@ -117,25 +119,23 @@ def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say
         say(words)
     first |= measure(bench, old, new, sound, criteria.rule.n, say)
 
-    def again(suspected: Sequence[str]) -> Mapping[str, Pair]:
-        say(f"second stage: {', '.join(suspected)}")
-        return measure(bench, old, new, suspected, criteria.rule.n, say)
+    def measure_again(suspects: Sequence[str]) -> Mapping[str, Pair]:
+        say(f"second stage: {', '.join(suspects)}")
+        return measure(bench, old, new, suspects, criteria.rule.n, say)
 
     return GateReport(
         old=old.revision,
         new=new.revision,
-        rule=in_words(
+        rule=describe_rule(
             criteria.rule, two_stages=True, paired=any(map(bench.is_loaded, bench.works))
         ),
-        lines=hold(first, again, criteria),
-        notes=(*checks(first), *outputs),
+        lines=decide_gate(first, measure_again, criteria),
+        notes=(*reference_notes(first), *outputs),
     )
 
 
-def instructions_against(
-    checkout: Path, revisions: tuple[Revision, Revision], say: Say
-) -> GateReport:
-    """Return the outcome for instruction counts of both revisions, counted in this job.
+def gate_instructions(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> GateReport:
+    """Count the instructions of both revisions and return the report.
 
     Raises:
         GateError: a revision cannot be counted.
@@ -150,11 +150,11 @@ def instructions_against(
     return report_counts(counts[0], counts[1], names=names)
 
 
-def in_words(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
-    """Return a rule as a phrase for the output.
+def describe_rule(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
+    """Return a rule as text for the output.
 
     Args:
-        rule: the numbers.
+        rule: the numbers of the decision.
         two_stages: whether suspects are measured again.
         paired: whether latencies under a load are compared in pairs.
     """
@@ -168,7 +168,7 @@ def in_words(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
 
 
 def _energy(criteria: GateCriteria) -> str:
-    """Return the provider for the trials: counters are left alone unless energy is gated."""
+    """Return the energy provider for the trials: `none` unless energy is gated."""
     if not any(metric is METRICS["energy"] for metric in criteria.metrics):
         return "none"
     from streamlab.lab.measure.energy.choose import choose

@@ -1,20 +1,20 @@
-"""The gate for a repository that is not this lab's: its engines, its workloads, both revisions."""
+"""Gates the engines and workloads of another repository, in two of its revisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from streamlab.lab.gate.against import bench_of, gate_arms, notes_of
+from streamlab.lab.gate.against import gate_arms, make_bench, revision_notes
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, ask
+from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, inspect_arm
 from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
 from streamlab.lab.gate.code_location import check_arm
 from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.installed_code import check_different, check_installed
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.outcome import GateReport, Line, Word
-from streamlab.lab.gate.projects import projects
-from streamlab.lab.gate.repository import Recipe, built
+from streamlab.lab.gate.projects import find_projects
+from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import Say, Work
 from streamlab.lab.host.git import git
@@ -22,12 +22,12 @@ from streamlab.lab.host.git import git
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is compared.
+    """The repository to gate.
 
     Attributes:
-        root: of the repository.
+        root: root folder of the repository.
         revisions: old and new.
-        recipe: how they are built.
+        recipe: how to build a revision.
     """
 
     root: Path
@@ -35,7 +35,7 @@ class Subject:
     recipe: Recipe
 
 
-def against_repository(
+def gate_repository(
     subject: Subject,
     matrix: PlanRequest,
     criteria: GateCriteria | None,
@@ -44,56 +44,59 @@ def against_repository(
     logs: Path,
     say: Say,
 ) -> GateReport:
-    """Return the outcome for cells whose code is in a repository, measured in both revisions.
+    """Measure cells in two revisions of a repository and return the report.
 
     Args:
         subject: the repository.
-        matrix: what to run; a cell that only the new revision has is told and not measured.
-        criteria: what is gated; None: instructions, which are counted.
-        plant: share of busy work added to the new arm, to try the gate; 0 otherwise.
-        logs: a folder for the logs of builds and trials.
-        say: is told how it gets on.
+        matrix: the cells to run; a cell that only the new revision has is reported, not measured.
+        criteria: metrics and rule of the gate; None: count instructions.
+        plant: share of busy work added to the new arm, to test the gate; 0 otherwise.
+        logs: folder for the logs of builds and trials.
+        say: called with progress messages.
 
     Raises:
         GateError: a revision does not build, a cell cannot be gated, or its code does not come
-            from what was built.
+            from the build.
     """
     if criteria is None:
         check_valgrind()
-    with built(subject.root, subject.revisions, subject.recipe, logs=logs, say=say) as (old, new):
-        say("reading the matrix, and finding or making its input, in the new arm")
-        plan: Plan = ask(new, matrix, log=logs / "plan.log")
-        for words in plan.said:
+    with build_arms(subject.root, subject.revisions, subject.recipe, logs=logs, say=say) as (
+        old,
+        new,
+    ):
+        say("reading the matrix and preparing its inputs in the new arm")
+        plan: Plan = inspect_arm(new, matrix, log=logs / "plan.log")
+        for words in plan.messages:
             say(words)
-        codes = [_checked(arm, plan.works, subject.root, logs) for arm in (new, old)]
-        changed = _changed(subject)
+        codes = [_check_code(arm, plan.works, subject.root, logs) for arm in (new, old)]
+        changed = _changed_files(subject)
         same = check_different(codes[1].loaded, codes[0].loaded, (old, new), changed)
         absent = {
-            cell: _absent(cell, why, codes[0].absent.get(cell))
+            cell: _absent_line(cell, why, codes[0].absent.get(cell))
             for cell, why in codes[1].absent.items()
         }
-        found = {cell: work for cell, work in plan.works.items() if cell not in absent}
-        bench = bench_of(found, criteria, plant=plant, logs=logs)
+        works = {cell: work for cell, work in plan.works.items() if cell not in absent}
+        bench = make_bench(works, criteria, plant=plant, logs=logs)
         if criteria is None:
             report = count_arms(bench, old, new, say)
         else:
             report = gate_arms(bench, old, new, criteria, say)
         lines = (*report.lines, *absent.values())
         gaps = _gaps(lines, (old, new))
-    notes = notes_of(subject.revisions, plant=plant, logs=logs)
-    said = (*([same] if same else ()), *gaps, *report.notes, *notes)
-    return replace(report, lines=lines, notes=tuple(dict.fromkeys(said)))
+    notes = revision_notes(subject.revisions, plant=plant, logs=logs)
+    all_notes = (*([same] if same else ()), *gaps, *report.notes, *notes)
+    return replace(report, lines=lines, notes=tuple(dict.fromkeys(all_notes)))
 
 
-def _absent(cell: str, old: str, new: str | None) -> Line:
-    """Return the line of a cell that the old arm, and possibly the new one, cannot load."""
+def _absent_line(cell: str, old: str, new: str | None) -> Line:
+    """Return the line of a cell that the old arm, and perhaps also the new one, cannot load."""
     if new is None:
         return Line(cell=cell, metric="", word=Word.ADDED, note=f"old: {old}")
     return Line(cell=cell, metric="", word=Word.NO_NUMBER, note=f"neither arm has it; new: {new}")
 
 
 def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
-    """Return what the arms lack if a cell has no answer: it may be the reason."""
+    """Return the files that the arms lack, if a cell has no answer: they may be the reason."""
     if all(line.metric for line in lines):
         return ()
     old, new = (find_gaps(arm.tree, arm.checkout) for arm in arms)
@@ -104,29 +107,29 @@ def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
     )
 
 
-def _changed(subject: Subject) -> Sequence[str]:
+def _changed_files(subject: Subject) -> Sequence[str]:
     """Return the names of the files that differ between the revisions."""
     commits = (revision.commit for revision in subject.revisions)
     words = ("diff-tree", "-r", "-z", "--name-only", *commits)
     return [name for name in git(subject.root, *words).split("\0") if name]
 
 
-def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Code:
-    """Return the code that an arm's cells import, after a check that it is its revision's."""
+def _check_code(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Code:
+    """Return the code that an arm's cells import, and check that it is from the arm's revision."""
     parts = {
         cell: (
             work.job.engine,
-            arm.localised(work.job.workload) or work.job.dataset.workload,
+            arm.localise(work.job.workload) or work.job.dataset.workload,
         )
         for cell, work in works.items()
     }
     request = CodeRequest(
         parts=parts,
         checkout=root,
-        projects=projects(arm.tree) | projects(root),
+        projects=find_projects(arm.tree) | find_projects(root),
         folder=arm.tree.parent,
     )
-    code: Code = ask(arm, request, log=logs / f"code-{arm.name}.log")
+    code: Code = inspect_arm(arm, request, log=logs / f"code-{arm.name}.log")
     check_arm(arm, code.places)
     check_installed(arm, code.loaded)
     return code

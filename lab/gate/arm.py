@@ -1,10 +1,9 @@
-"""Runs trials in one arm: with its own copy of the lab, in a fresh process each.
+"""Runs trials in one arm of a gate: each in a fresh process with the arm's copy of the lab.
 
-An editable install is found by an import hook that a .pth file puts before all paths, so a path in
-PYTHONPATH cannot win over it. Arms therefore run on the interpreter that the environment is made
-from, which processes no .pth file of the environment, with the arm's copy and then the packages of
-the environment in PYTHONPATH, and the current folder (perhaps a checkout) is not searched. What a
-trial starts inherits all this.
+An editable install adds an import hook through a .pth file, and the hook wins over PYTHONPATH.
+Arms therefore run on the base interpreter, which reads no .pth file of the environment.
+PYTHONPATH has the arm's copy, then the environment's packages; the current folder is not searched.
+Child processes of a trial inherit this.
 """
 
 import json
@@ -35,14 +34,14 @@ from streamlab.workloads.references import file_of
 
 Result = dict[str, Any]
 
-OWN_MODULES = (
+LAB_MODULES = (
     "streamlab.engines.multicore._core",
     "streamlab",
     "streamlab.lab.trial",
     "streamlab.results.schema",
     "streamlab.workloads",
 )
-"""Of this lab: one of each package, and what is compiled."""
+"""Modules of this lab to check: one of each package, and the compiled core."""
 
 _PROBE = """
 import importlib, json, sys
@@ -54,17 +53,17 @@ BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A copy of the lab that can run trials.
+    """One side of a gate: a copy of the lab that can run trials.
 
     Attributes:
         name: `old` or `new`.
-        revision: what it was built from, in words.
-        python: its interpreter.
+        revision: name of the revision that it was built from.
+        python: the interpreter.
         path: PYTHONPATH.
         tree: the checkout that it was built from.
-        cache: where its processes keep what they compile: a cache that both arms share would give
-            one the other's code wherever its keys see no difference. None: where this one's does.
-        checkout: where people work on what it was built from; None: of no matter.
+        cache: folder for compiled code, separate for each arm, as a shared one could give an arm
+            the other's code. None: the cache of this process.
+        checkout: the user's checkout of the repository; None if it does not matter.
     """
 
     name: str
@@ -76,40 +75,37 @@ class Arm:
     checkout: Path | None = None
 
     def environment(self) -> dict[str, str]:
-        """Return what its processes have in their environment beside this one's."""
-        found = {"PYTHONPATH": os.pathsep.join(map(str, self.path)), "PYTHONSAFEPATH": "1"}
-        if not site.ENABLE_USER_SITE:  # nor has a base interpreter's process what this one lacks
-            found["PYTHONNOUSERSITE"] = "1"
+        """Return the environment variables that its processes need in addition to this process's."""
+        variables = {"PYTHONPATH": os.pathsep.join(map(str, self.path)), "PYTHONSAFEPATH": "1"}
+        if not site.ENABLE_USER_SITE:  # as in this process
+            variables["PYTHONNOUSERSITE"] = "1"
         if self.cache is None:
-            return found
+            return variables
         folders = ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
-        return found | {name: str(self.cache / name.lower()) for name in folders}
+        return variables | {name: str(self.cache / name.lower()) for name in folders}
 
-    def localised(self, reference: str | None) -> str | None:
-        """Return a workload's reference as it holds in this arm.
-
-        A file of the checkout stands for that of the tree.
-        """
+    def localise(self, reference: str | None) -> str | None:
+        """Return a workload's reference for this arm: a file of the checkout becomes that of the tree."""
         file = None if reference is None else file_of(reference)
         if reference is None or file is None or self.checkout is None:
             return reference
-        found = file.resolve()
-        if not found.is_relative_to(self.checkout):
+        path = file.resolve()
+        if not path.is_relative_to(self.checkout):
             return reference
-        own = self.tree / found.relative_to(self.checkout)
-        return f"{own}{reference.removeprefix(str(file))}"
+        copy = self.tree / path.relative_to(self.checkout)
+        return f"{copy}{reference.removeprefix(str(file))}"
 
 
 def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
-    """Return the arm of a folder made by `pip install --target`; checks that it runs from there.
+    """Return the arm of a folder made by `pip install --target`, after a check of its imports.
 
     Raises:
-        GateError: it does not import, or something else is imported in its place.
+        GateError: the lab does not import, or is imported from another place.
     """
     if not (folder / "streamlab").is_dir():
         raise GateError(
-            f"{revision} has no package `streamlab`: it is older than this gate can measure; run the gate of "
-            f"that revision, or give a newer one"
+            f"{revision} has no package `streamlab`: it is too old for this gate; run that "
+            "revision's own gate, or give a newer revision"
         )
     python = Path(getattr(sys, "_base_executable", None) or sys.executable)
     packages = dict.fromkeys(Path(sysconfig.get_path(key)) for key in ("purelib", "platlib"))
@@ -121,20 +117,20 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
         tree=tree,
         cache=folder.parent / "cache",
     )
-    for file in imported(arm, OWN_MODULES):
+    for file in find_module_files(arm, LAB_MODULES):
         if not file.is_relative_to(folder):
             raise GateError(
-                f"{revision}: trials would import {file} instead of what is in {folder}; make an "
-                "environment of its own for the lab (`make setup`) and run the gate from that"
+                f"{revision}: trials would import {file}, which is not in {folder}; install the lab "
+                "in its own environment (`make setup`) and run the gate there"
             )
     return arm
 
 
-def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
-    """Return the files of modules as an arm's processes import them.
+def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
+    """Return the files from which an arm's processes import modules.
 
     Raises:
-        GateError: one cannot be imported.
+        GateError: a module cannot be imported.
     """
     where = f"{arm.revision}: its build in {arm.path[0]}"
     try:
@@ -148,25 +144,25 @@ def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
             env=environment() | arm.environment(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise GateError(f"{where} cannot be tried: {error}") from error
+        raise GateError(f"{where} cannot be tested: {error}") from error
     if probe.returncode != 0:
-        last = (probe.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (probe.stderr.strip().splitlines() or ["no output"])[-1]
         raise GateError(f"{where} does not import: {last}")
     return tuple(map(Path, json.loads(probe.stdout)))
 
 
-def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
+def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
     """Run one trial, or its oracle, in a fresh process of an arm and return its columns.
 
-    A job with a field that the arm's revision lacks ends as a crash that names the field.
+    If the arm's revision lacks a field of the job, the trial is a crash that names the field.
     """
     with log.open("a", encoding="utf-8") as file:
         file.write(f"# arm {arm.name}\n")
-    begin = log.stat().st_size
+    offset = log.stat().st_size
     environ = environment() | arm.environment()
     judge = judge_of(str(arm.python), arm.environment())
     with trial_folder() as folder:
-        own = own_places(folder)
+        variables = own_places(folder)
         access: FileAccess | None = None
         if isinstance(job, EngineTrial):
             size = judge.expected_rows(job, log=log, environ=environ)
@@ -183,7 +179,7 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
                 [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path)],
                 log=log,
                 timeout_s=timeout_s,
-                env={**own, **arm.environment()},
+                env={**variables, **arm.environment()},
                 folder=folder,
                 access=access,
             )
@@ -191,6 +187,6 @@ def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: floa
         if not outcome.timed_out and (folder / EVIDENCE).exists():
             result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
     with log.open("rb") as text:
-        text.seek(begin)
-        said = text.read().decode("utf-8", errors="replace")
-    return classify(outcome, result, said, phase=witness.phase, timeout_s=timeout_s)
+        text.seek(offset)
+        output = text.read().decode("utf-8", errors="replace")
+    return classify(outcome, result, output, phase=witness.phase, timeout_s=timeout_s)

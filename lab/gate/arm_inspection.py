@@ -1,9 +1,9 @@
-"""What only an arm's own process can tell of a repository: its cells, their input, where code lies.
+"""Inspects a repository from a process of an arm: its cells, their inputs, and its code's location.
 
     python -m streamlab.lab.gate.arm_inspection REQUEST ANSWER
 
-The engines and workloads that a matrix names are importable there and nowhere else. The lab is the
-same in parent and child, so what they tell each other is pickled.
+Only the arm's processes can import the engines and workloads of a matrix.
+Parent and child run the same lab, so they exchange pickles.
 """
 
 import os
@@ -18,10 +18,10 @@ from typing import Any
 from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import LabError
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.code_location import Place, loaded_below, places, strays
+from streamlab.lab.gate.code_location import Place, find_loaded_files, find_places, find_strays
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, works
+from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
 from streamlab.lab.isolate.process import run_isolated
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ModelError
@@ -31,26 +31,26 @@ _LAST_LINES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a gate is to run.
+    """The cells that a gate runs.
 
     Attributes:
-        works: by cell's id, with their input, which is made where it was not there.
-        said: of making it.
+        works: cells by id, with their inputs, which exist.
+        messages: progress messages from making the inputs.
     """
 
     works: Mapping[str, Work]
-    said: Sequence[str]
+    messages: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """Asks for the plan of a matrix; attributes as in `lab gate`."""
+    """Requests the plan of a matrix; attributes as in `lab gate`."""
 
     matrix: Path
     only: Sequence[str]
     master: str
 
-    def answered(self) -> Plan:
+    def answer(self) -> Plan:
         """Expand the matrix and make its inputs."""
         from streamlab.lab.matrix.cells import expand
         from streamlab.lab.matrix.matrix import read_matrix
@@ -60,19 +60,19 @@ class PlanRequest:
         check_entries(matrix)
         cells = expand(matrix, self.only)
         check_cells(cells)
-        said: list[str] = []
-        datasets = find_inputs(cells, master=self.master, say=said.append)
-        return Plan(works=works(cells, datasets), said=said)
+        messages: list[str] = []
+        datasets = find_inputs(cells, master=self.master, say=messages.append)
+        return Plan(works=make_works(cells, datasets), messages=messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Where the code of cells lies.
+    """The location of cells' code.
 
     Attributes:
-        places: by cell's id.
-        absent: why a cell cannot be run, by its id.
-        loaded: the files of the arm's own modules that were imported for them.
+        places: places of the code, by cell id.
+        absent: why a cell cannot run, by cell id.
+        loaded: files of the arm's modules that were imported for the cells.
     """
 
     places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
@@ -82,12 +82,12 @@ class Code:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeRequest:
-    """Asks where the code of cells lies.
+    """Requests the location of cells' code.
 
     Attributes:
-        parts: engine and workload by cell's id.
-        checkout: where people work on the repository.
-        projects: that have their source there (`streamlab.lab.gate.projects`).
+        parts: engine and workload, by cell id.
+        checkout: the user's checkout of the repository.
+        projects: names of the projects in it (`streamlab.lab.gate.projects`).
         folder: the arm's folder.
     """
 
@@ -96,75 +96,81 @@ class CodeRequest:
     projects: frozenset[str]
     folder: Path
 
-    def answered(self) -> Code:
-        """Import all of them."""
-        found: dict[str, Sequence[Place]] = {}
+    def answer(self) -> Code:
+        """Import engines and workloads and return the location of their code."""
+        located: dict[str, Sequence[Place]] = {}
         absent: dict[str, str] = {}
         for cell, (engine, workload) in self.parts.items():
             try:
-                found[cell] = places(engine, workload)
+                located[cell] = find_places(engine, workload)
             except (EngineError, ModelError) as error:
                 absent[cell] = str(error)
-        stray = strays(self.checkout, self.projects)
+        stray = find_strays(self.checkout, self.projects)
         return Code(
-            places={cell: (*own, *stray) for cell, own in found.items()},
+            places={cell: (*parts, *stray) for cell, parts in located.items()},
             absent=absent,
-            loaded=loaded_below(self.folder),
+            loaded=find_loaded_files(self.folder),
         )
 
 
-def ask(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
-    """Return an arm's answer to a request.
+def inspect_arm(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
+    """Run a request in an arm's process and return the answer.
 
     Raises:
-        GateError: it has none; the message says why.
+        GateError: the process gives no answer; the message has the reason.
     """
     with tempfile.TemporaryDirectory(prefix="lab-gate-") as name:
         folder = Path(name)
-        asked, answer = folder / "request", folder / "answer"
-        asked.write_bytes(pickle.dumps(request))
+        question, answer = folder / "request", folder / "answer"
+        question.write_bytes(pickle.dumps(request))
         outcome = run_isolated(
             [
                 str(word)
-                for word in (arm.python, "-m", "streamlab.lab.gate.arm_inspection", asked, answer)
+                for word in (
+                    arm.python,
+                    "-m",
+                    "streamlab.lab.gate.arm_inspection",
+                    question,
+                    answer,
+                )
             ],
             log=log,
             timeout_s=ORACLE_TIMEOUT_S,
             env=arm.environment(),
             folder=folder,
         )
-        found = pickle.loads(answer.read_bytes()) if answer.exists() else None
-    if isinstance(found, str):
+        result = pickle.loads(answer.read_bytes()) if answer.exists() else None
+    if isinstance(result, str):
         lacks = "; ".join(["", *find_gaps(arm.tree, arm.checkout)])
-        raise GateError(f"{arm.name} arm, {arm.revision}: {found}{lacks}")
-    if found is None:
+        raise GateError(f"{arm.name} arm, {arm.revision}: {result}{lacks}")
+    if result is None:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last = " | ".join(line.strip() for line in lines[-_LAST_LINES:])
         raise GateError(
-            f"{arm.name} arm, {arm.revision}: looking at its cells ended with code "
+            f"{arm.name} arm, {arm.revision}: the inspection of its cells ended with code "
             f"{outcome.returncode}: {last} ({log})"
         )
-    return found
+    return result
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Answer a request; what a person has done wrong is answered in words."""
+    """Answer a request; a user's error is answered with its message."""
     request, answer = map(Path, arguments)
-    asked: PlanRequest | CodeRequest = pickle.loads(request.read_bytes())
+    question: PlanRequest | CodeRequest = pickle.loads(request.read_bytes())
     try:
-        found: object = asked.answered()
+        result: object = question.answer()
     except (LabError, ModelError, DatasetError, EngineError) as error:
-        found = str(error)
+        result = str(error)
     partial = answer.with_suffix(".partial")
-    partial.write_bytes(pickle.dumps(found))
+    partial.write_bytes(pickle.dumps(result))
     partial.replace(answer)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # whatever threads an engine has left
+    os._exit(0)  # does not wait for threads that an engine left running
 
 
 if __name__ == "__main__":
-    # Not as __main__: the answer's types are those that the parent knows.
+    # Imported, not run as __main__, so that the parent can unpickle the answer's types.
     from streamlab.lab.gate.arm_inspection import main as run
 
     run(sys.argv[1:])

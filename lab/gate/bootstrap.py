@@ -1,10 +1,10 @@
-"""Runs one trial from a request, with the lab of the revision that it is started in: a file, not a module.
+"""Runs one trial from a request, with the lab of the arm's revision; started as a file, not as a module.
 
     python bootstrap.py REQUEST.json SPEC.json
 
-The form of a trial's specification changes between revisions; its fields change less. The request has fields by
-name, and the arm writes the specification that its own `streamlab.lab.trial` reads. The trial leaves its evidence
-in the folder of SPEC.json.
+A trial's specification changes its format between revisions, but its fields change less.
+So the request has the fields by name, and the arm writes the specification for its own `streamlab.lab.trial`.
+The trial leaves its evidence in the folder of SPEC.json.
 """
 
 import json
@@ -21,7 +21,7 @@ from streamlab.workloads.model import Alphabet
 
 
 def main(request_path: str, spec_path: str) -> None:
-    """Write the specification and run the trial; this process ends with it."""
+    """Write the specification and run the trial, which ends this process."""
     fields: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
     if fields.pop("type") == "OracleJob":
         del fields["spawned_ns"]
@@ -33,18 +33,18 @@ def main(request_path: str, spec_path: str) -> None:
         fields["load"] = LoadSpec(**fields["load"])
     unknown = sorted(set(fields) - set(signature(kind).parameters))
     if unknown:
-        raise SystemExit(f"this revision does not know {', '.join(unknown)} of a trial")
+        raise SystemExit(f"this revision has no field {', '.join(unknown)} of a trial")
     write_job(kind(**fields), Path(spec_path))
     process.main([spec_path, str(Path(spec_path).parent)])
 
 
 def _dataset(content: dict[str, Any]) -> Dataset:
-    """Return the input, without the fields of a stream that this revision lacks."""
-    known = set(signature(DatasetStream).parameters)
+    """Return the dataset, without stream fields that this revision lacks."""
+    names = set(signature(DatasetStream).parameters)
     streams = tuple(
         DatasetStream(
             **{
-                **{name: value for name, value in stream.items() if name in known},
+                **{name: value for name, value in stream.items() if name in names},
                 "kinds": tuple(stream["kinds"]),
                 "path": Path(stream["path"]),
                 "columns": tuple((name, dtype) for name, dtype in stream["columns"]),

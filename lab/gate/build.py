@@ -1,13 +1,13 @@
-"""Builds a revision as an arm: a checkout and a wheel of it, unpacked, below build/gate/<commit>.
+"""Builds a revision as an arm, with a checkout and an unpacked wheel, in build/gate/<commit>.
 
-    tree/        the checkout; instruction counts are made in it
-    site/        `pip install --target` of it: what trials import
+    tree/        the checkout; instructions are counted in it
+    site/        `pip install --target` of the checkout, for trials to import
     cmake/       CMake's build folder
-    cache/       what its trials compile
-    built.json   what it was built with; another compiler or Python builds it again
+    cache/       code that the trials compile
+    built.json   the toolchain; another compiler or Python causes a new build
 
-Both arms are built this way, also the working tree: an editable install would differ from a wheel
-in its paths and in its import machinery.
+The working tree is built the same way, because an editable install differs from a wheel in its
+paths and imports.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ from streamlab.lab.isolate.process import run_isolated
 
 Say = Callable[[str], None]
 
-# The core takes half a minute on two cores.
+# The core builds in half a minute on two cores.
 BUILD_TIMEOUT_S = 1800
 _FLAGS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_ARGS")
 _FLAG_PREFIX = "SKBUILD_"
@@ -40,16 +40,16 @@ _TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
 
 
 def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
-    """Return a revision as an arm, built now unless it was built before with the same tools.
+    """Return a revision as an arm; builds it unless an earlier build used the same tools.
 
     Args:
-        repository: the checkout; everything is made below its `build/gate`.
-        revision: what to build.
-        name: of the arm.
-        say: is told what takes long.
+        repository: the checkout; the build is made in its `build/gate`.
+        revision: the revision to build.
+        name: name of the arm.
+        say: called with progress messages.
 
     Raises:
-        GateError: it does not build; the message names the log.
+        GateError: the revision does not build; the message names the log.
     """
     with lock_revision(repository, revision):
         tree = source_tree(repository, revision)
@@ -58,7 +58,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
         stamp = root / "built.json"
         if _read(stamp) != tools:
             say(f"building {revision.shown} in {root}")
-            stamp.unlink(missing_ok=True)  # it would vouch for what a stopped build leaves
+            stamp.unlink(missing_ok=True)  # or an interrupted build would look complete
             _build(revision, root)
             stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
     return site_arm(name=name, revision=revision.shown, folder=root / "site", tree=tree)
@@ -66,7 +66,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
 
 @contextmanager
 def lock_revision(repository: Path, revision: Revision) -> Iterator[None]:
-    """Make other gates that build this revision here wait until the block ends."""
+    """Lock a revision's build folder against other gates, within the block."""
     folder = repository / "build" / "gate"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{revision.commit}.lock").open("w") as lock:
@@ -75,21 +75,21 @@ def lock_revision(repository: Path, revision: Revision) -> Iterator[None]:
 
 
 def source_tree(repository: Path, revision: Revision) -> Path:
-    """Return the checkout of a revision, made now unless it is there.
+    """Return the checkout of a revision; makes it if it is missing or incomplete.
 
     Raises:
-        GateError: git cannot make it.
+        GateError: git cannot make the checkout.
     """
     tree = repository / "build" / "gate" / revision.commit / "tree"
-    if not _is_whole(tree):
+    if not _is_complete(tree):
         if tree.parent.exists():
             shutil.rmtree(tree.parent)
         check_out(repository, revision.commit, tree)
     return tree
 
 
-def _is_whole(tree: Path) -> bool:
-    """Return whether a checkout has all files of its commit: git may have been stopped half-way."""
+def _is_complete(tree: Path) -> bool:
+    """Return whether a checkout has all files of its commit; an interrupted git leaves fewer."""
     if not (tree / ".git").exists():
         return False
     try:
@@ -99,7 +99,7 @@ def _is_whole(tree: Path) -> bool:
 
 
 def toolchain() -> dict[str, Any]:
-    """Return what must be equal for two builds to be comparable."""
+    """Return the versions and flags that must be equal for comparable builds."""
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "compiler": compiler_version(),
@@ -113,28 +113,28 @@ def toolchain() -> dict[str, Any]:
 
 
 def compiler_version() -> str:
-    """Return the first line that the C++ compiler says of itself.
+    """Return the first line of the C++ compiler's --version.
 
     Raises:
-        GateError: there is none.
+        GateError: no compiler was found.
     """
     compiler = os.environ.get("CXX") or "c++"
-    # `CXX="ccache g++"` is two words to CMake as well.
+    # Split as CMake does: `CXX="ccache g++"` is two words.
     command = [*shlex.split(compiler), "--version"]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=60
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise GateError(
-            f"no C++ compiler to build revisions with: {compiler} --version: {error}; install one "
-            "(apt-get install g++), or name it with CXX"
+            f"no C++ compiler to build revisions: {compiler} --version: {error}; install one "
+            "(apt-get install g++), or set CXX"
         ) from error
-    return (done.stdout.splitlines() or [compiler])[0]
+    return (process.stdout.splitlines() or [compiler])[0]
 
 
 def build_path() -> str:
-    """Return PATH with this environment's own cmake and ninja first."""
+    """Return PATH with this environment's cmake and ninja first."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
@@ -149,7 +149,7 @@ def _build(revision: Revision, root: Path) -> None:
         *("--config-settings", f"build-dir={root / 'cmake'}", str(root / "tree")),
     ]
     log.write_text("", encoding="utf-8")
-    # Compilers are started by others, which do not pass an interrupt on: all of it is one tree.
+    # Isolated, so that an interrupt also ends the compilers, to which build tools do not pass it.
     outcome = run_isolated(
         command,
         log=log,
@@ -161,8 +161,8 @@ def _build(revision: Revision, root: Path) -> None:
     if outcome.returncode != 0:
         last = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()][-3:]
         raise GateError(
-            f"{revision.shown} does not build (the whole log: {log}): {' | '.join(last)}; the gate "
-            "needs what `make setup` installs, and a compiler"
+            f"{revision.shown} does not build (log: {log}): {' | '.join(last)}; the gate needs a "
+            "compiler and the packages of `make setup`"
         )
 
 

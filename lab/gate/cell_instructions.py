@@ -1,7 +1,7 @@
-"""Gates a matrix's cells on the instructions of their timed part, counted by valgrind.
+"""Gates cells on the instructions of their timed part, counted by valgrind.
 
-Counts repeat where times do not, so that 5 % are seen on a machine that others use. They are no
-times: a cache miss, a stall or a wait counts nothing.
+Counts repeat better than times, so a shared machine can detect a change of 5 %.
+Counts are not times: cache misses, stalls and waits count nothing.
 """
 
 import platform
@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from streamlab.lab.gate.advice import checks
+from streamlab.lab.gate.advice import reference_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.counted_run import MACHINE
 from streamlab.lab.gate.errors import GateError
@@ -24,7 +24,7 @@ from streamlab.lab.isolate.process import run_isolated
 from streamlab.lab.trial.spec import EngineTrial, write_job
 
 COUNTS = 2
-"""Of each arm, in turn: how far they differ says whether an engine's instructions repeat."""
+"""Counts per arm, in turn; their difference shows whether an engine's instructions repeat."""
 
 _TOTALS = re.compile(r"^totals: (\d+)", re.MULTILINE)
 
@@ -33,36 +33,36 @@ def check_valgrind() -> None:
     """Check that this machine can count instructions.
 
     Raises:
-        GateError: it cannot; the message has the remedy.
+        GateError: the architecture is wrong, or valgrind is missing.
     """
     if platform.machine() != MACHINE:
         raise GateError(
-            f"instructions of a repository are counted on {MACHINE} alone, and this machine is "
-            f"{platform.machine()}: gate cpu here (--metric cpu)"
+            f"instructions of a repository can be counted on {MACHINE} only, and this machine is "
+            f"{platform.machine()}; use --metric cpu"
         )
     if shutil.which("valgrind") is None:
         raise GateError(
-            "missing: valgrind, which counts instructions; install it: apt-get install -y valgrind "
-            "(Debian, Ubuntu) or dnf install -y valgrind (Fedora)"
+            "valgrind is missing, which counts instructions; install it: apt-get install -y "
+            "valgrind (Debian, Ubuntu) or dnf install -y valgrind (Fedora)"
         )
 
 
 def check_catch_up(works: Mapping[str, Work]) -> None:
-    """Refuse cells with an offered load: what they do depends on the clock.
+    """Refuse cells with an offered load, because their instructions depend on the clock.
 
     Raises:
-        GateError: a cell has one.
+        GateError: a cell has an offered load.
     """
     for cell, work in works.items():
         if work.job.load is not None:
             raise GateError(
-                f"{cell} has an offered load, whose waiting under valgrind is no work: count "
-                "catch-up cells (--only), and gate this one on p99"
+                f"{cell} has an offered load, which cannot be counted: count catch-up cells "
+                "(--only), and gate this cell with --metric p99"
             )
 
 
 def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
-    """Return the outcome for the instructions of a bench's cells in two arms that are built.
+    """Count the instructions of a bench's cells in two built arms and return the report.
 
     Raises:
         GateError: a cell has an offered load, or an oracle failed.
@@ -77,9 +77,12 @@ def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
     return GateReport(
         old=old.revision,
         new=new.revision,
-        rule=f"instructions of the timed part, {COUNTS} counts an arm, effect above {FLOOR:.0%}",
+        rule=f"instructions of the timed part, {COUNTS} counts per arm, effect above {FLOOR:.0%}",
         lines=lines,
-        notes=(*checks(first), "answers were compared in a trial of their own, not under valgrind"),
+        notes=(
+            *reference_notes(first),
+            "answers were compared in a separate trial, not under valgrind",
+        ),
     )
 
 
@@ -88,17 +91,17 @@ def _line(bench: Bench, old: Arm, new: Arm, cell: str, say: Say) -> Line:
     for number in range(COUNTS):
         for side, arm in (("old", old), ("new", new)):
             log = bench.log(arm, cell)
-            found = count(bench.trial(arm, cell), arm, log=log)
-            if isinstance(found, str):
-                note = f"{side}: {found} ({log})"
+            result = count(bench.trial(arm, cell), arm, log=log)
+            if isinstance(result, str):
+                note = f"{side}: {result} ({log})"
                 return Line(cell=cell, metric=INSTRUCTIONS, word=Word.NO_NUMBER, note=note)
-            counts[side].append(found)
-            say(f"{cell}: {side}, count {number + 1} of {COUNTS}: {found:,} instructions")
+            counts[side].append(result)
+            say(f"{cell}: {side}, count {number + 1} of {COUNTS}: {result:,} instructions")
     return count_line(cell, counts["old"], counts["new"])
 
 
 def count(job: EngineTrial, arm: Arm, *, log: Path) -> int | str:
-    """Return the instructions of a trial's timed part, or why they cannot be counted."""
+    """Return the instructions of a trial's timed part, or the reason why the count failed."""
     with tempfile.TemporaryDirectory(prefix="lab-gate-") as name:
         folder = Path(name)
         scratch, spec = folder / "tmp", folder / "spec.json"
@@ -112,17 +115,17 @@ def count(job: EngineTrial, arm: Arm, *, log: Path) -> int | str:
             ],
             log=log,
             timeout_s=COUNT_TIMEOUT_S,
-            # The order of sets of texts, and so the work on them, is the same in both arms.
+            # A fixed hash seed gives sets of strings the same order in both arms.
             env={**arm.environment(), "TMPDIR": str(scratch), "PYTHONHASHSEED": "0"},
             folder=folder,
         )
         texts = [path.read_text(encoding="utf-8") for path in folder.glob("counts.*")]
     if outcome.timed_out:
         return (
-            f"stopped after {COUNT_TIMEOUT_S:.0f} s under valgrind, where it is some fifty times "
+            f"stopped after {COUNT_TIMEOUT_S:.0f} s under valgrind, which is about fifty times "
             "slower; use fewer events"
         )
-    total = sum(int(found) for text in texts for found in _TOTALS.findall(text))
+    total = sum(int(number) for text in texts for number in _TOTALS.findall(text))
     if outcome.returncode != 0 or total == 0:
         last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
         return f"it ended with code {outcome.returncode} under valgrind: {' | '.join(last)}"

@@ -1,4 +1,4 @@
-"""Finds where cells' code lies, and refuses what both arms would import from one place."""
+"""Locates the code of cells, and refuses code that both arms would import from the same place."""
 
 import sys
 import tomllib
@@ -24,61 +24,60 @@ OWN_PACKAGES = ("lab", "workloads", "engines", "results", "reports")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where something that a cell runs is imported from.
+    """The place from which a part of a cell is imported.
 
     Attributes:
-        what: in words.
-        file: None: the module has none.
+        part: description of the part.
+        file: its file; None if the module has no file.
     """
 
-    what: str
+    part: str
     file: Path | None
 
     @property
-    def own(self) -> bool:
-        """Whether it is a part of the lab that runs here."""
+    def is_lab(self) -> bool:
+        """Whether the part belongs to the running lab."""
         return self.below(SOURCE / name for name in OWN_PACKAGES)
 
     def below(self, folders: Iterable[Path]) -> bool:
-        """Return whether it lies in any of these folders."""
+        """Return whether the file is in any of these folders."""
         return self.file is not None and any(self.file.is_relative_to(each) for each in folders)
 
 
-def places(engine: str, workload: str) -> tuple[Place, ...]:
-    """Return where an engine and a workload are imported from, by this process.
+def find_places(engine: str, workload: str) -> tuple[Place, ...]:
+    """Return the places from which this process imports an engine and a workload.
 
     Raises:
-        EngineError: there is no such engine, or it cannot be loaded.
-        ModelError: there is no such workload.
+        EngineError: the engine is unknown or cannot be loaded.
+        ModelError: the workload is unknown.
     """
     return tuple(
-        Place(what=what, file=_file(module))
-        for what, module in dict.fromkeys(_modules(engine, workload))
+        Place(part=part, file=_file(module))
+        for part, module in dict.fromkeys(_modules(engine, workload))
     )
 
 
-def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
-    """Return the modules of a repository that this process has imported, from outside its arm too.
+def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
+    """Return the modules and libraries of a repository that this process loaded from outside its arm.
 
-    Libraries that they have loaded (ctypes, the linker) count. Such modules come from the user's
-    checkout, where both arms find an installation in editable mode, or from an installed package
-    that was built from it.
+    They come from the user's checkout, through an editable install, or from an installed package
+    that was built from the checkout.
 
     Args:
         checkout: the user's checkout of the repository.
-        projects: that have their source there (`streamlab.lab.gate.projects`).
+        projects: names of the projects in it (`streamlab.lab.gate.projects`).
     """
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
     copies = installed_files(projects, checkout)
     modules = [
-        Place(what=f"module {name!r}", file=_file_of(module))
+        Place(part=f"module {name!r}", file=_file_of(module))
         for name, module in sorted(sys.modules.copy().items())
     ]
-    known = {place.file for place in modules}
+    module_files = {place.file for place in modules}
     libraries = [
-        Place(what=f"library {file.name!r}", file=file)
+        Place(part=f"library {file.name!r}", file=file)
         for file in _mapped_code()
-        if file not in known
+        if file not in module_files
     ]
     return tuple(
         place
@@ -87,82 +86,82 @@ def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     )
 
 
-def loaded_below(folder: Path) -> tuple[Path, ...]:
-    """Return the files below a folder of modules and libraries that this process has loaded."""
+def find_loaded_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files in a folder that this process loaded as modules or libraries."""
     files = {*map(_file_of, sys.modules.copy().values()), *_mapped_code()}
     return tuple(sorted(file for file in files if file and file.is_relative_to(folder)))
 
 
-def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
-    """Check that engines and workloads of cells lie in the packages that are built of this lab.
+def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
+    """Check that the engines and workloads of cells are in the packages that this lab builds.
 
     Args:
-        cells: of one matrix.
+        cells: cells of one matrix.
         source: the source tree, with its pyproject.toml.
 
     Raises:
-        GateError: one does not; the message has its name, where it lies, and the remedy.
+        GateError: an engine or workload is elsewhere.
     """
-    packages = [source.resolve() / name for name in _built(source)]
+    packages = [source.resolve() / name for name in _built_packages(source)]
     for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
-        for place in places(engine, workload):
+        for place in find_places(engine, workload):
             if not place.below(packages):
                 raise GateError(
-                    f"{place.what} lies in {place.file}, outside what is built of {source}: both "
-                    "arms would import this one copy, and a change of it would go unseen; gate "
-                    "the repository that it is in (--repo DIR, with --build COMMAND), or run the "
-                    "matrix with each version of it installed (`lab run`) and compare the runs: "
-                    "lab compare RUN_A RUN_B, or lab gate --baseline RUN_A --run RUN_B"
+                    f"{place.part} is in {place.file}, outside the packages built from {source}: "
+                    "both arms would import the same copy and miss its changes; gate the "
+                    "repository of that file (--repo DIR, with --build COMMAND), or run the matrix "
+                    "with each version installed (`lab run`) and compare the runs: lab compare "
+                    "RUN_A RUN_B, or lab gate --baseline RUN_A --run RUN_B"
                 )
 
 
-def check_arm(arm: Arm, found: Mapping[str, Sequence[Place]]) -> None:
-    """Check that each cell runs something of an arm, and nothing else that is not the lab's.
+def check_arm(arm: Arm, located: Mapping[str, Sequence[Place]]) -> None:
+    """Check that each cell runs code of an arm, and other code only from the lab.
 
     Args:
-        arm: of a repository.
-        found: by cell's id, where its parts are imported from in that arm.
+        arm: arm of a repository.
+        located: places of each cell's parts in that arm, by cell id.
 
     Raises:
-        GateError: a part comes from elsewhere, or all of a cell's are the lab's own.
+        GateError: a part comes from elsewhere, or all parts of a cell are the lab's.
     """
     folder = arm.tree.parent
-    for cell, parts in found.items():
+    for cell, parts in located.items():
         for place in parts:
-            if not place.own and not place.below([folder]):
+            if not place.is_lab and not place.below([folder]):
                 raise GateError(
-                    f"{cell}: {place.what} is imported from {place.file} in the {arm.name} arm, "
-                    f"and not from what was built of it, in {folder}: both arms would run this "
-                    "one copy, and a change of it would go unseen; have --build put it into "
-                    "{site}, and uninstall the other copy (pip uninstall)"
+                    f"{cell}: the {arm.name} arm imports {place.part} from {place.file}, not from "
+                    f"its build in {folder}: both arms would run the same copy and miss its "
+                    "changes; let --build install it into {site}, and uninstall the other copy "
+                    "(pip uninstall)"
                 )
-        if all(place.own for place in parts):
+        if all(place.is_lab for place in parts):
             raise GateError(
-                f"{cell}: engine and workload are the lab's own, and the same in both arms; leave "
-                "this cell out with --only, or gate the lab's source itself, without --repo"
+                f"{cell}: engine and workload are the lab's, and the same in both arms; exclude "
+                "this cell with --only, or gate the lab's source, without --repo"
             )
 
 
 def _mapped_code() -> Sequence[Path]:
-    """Return the files whose machine code is mapped into this process; none without Linux."""
+    """Return the files whose machine code is mapped into this process; empty except on Linux."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return ()
     fields = (line.split(maxsplit=5) for line in lines.splitlines())
-    found = {each[5] for each in fields if "x" in each[1] and each[5:] and each[5][0] == "/"}
-    return [Path(name) for name in sorted(found)]
+    names = {each[5] for each in fields if "x" in each[1] and each[5:] and each[5][0] == "/"}
+    return [Path(name) for name in sorted(names)]
 
 
-def _built(source: Path) -> list[str]:
+def _built_packages(source: Path) -> list[str]:
     with (source / "pyproject.toml").open("rb") as file:
         packages: list[str] = tomllib.load(file)["tool"]["scikit-build"]["wheel"]["packages"]
     return packages
 
 
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
-    """Yield what a cell runs, in words, and the modules or files in which that is."""
-    # All of that name: which of them is found first may differ in an arm.
+    """Yield the description and the module or file of each part of a cell."""
+    # All entry points of that name, because arms may find another one first.
     for point in find_entry_points(GROUP):
         if point.name == engine:
             yield f"engine {engine!r}", point.module
@@ -173,7 +172,7 @@ def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
 
 
 def _file(module: str) -> Path | None:
-    """Return the file of a module, which may be a file itself."""
+    """Return the file of a module, given by its name or as a file."""
     if module.endswith(".py"):
         return Path(module).resolve()
     return _file_of(import_module(module))

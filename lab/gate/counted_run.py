@@ -1,9 +1,9 @@
-"""Runs an engine once under valgrind, which counts the instructions of the timed part alone.
+"""Runs an engine once under valgrind and counts only the instructions of the timed part.
 
     valgrind --tool=callgrind --instr-atstart=no ... python -m streamlab.lab.gate.counted_run SPEC
 
-No clock is read and no answer is compared: a trial of its own has done both. All threads count, and
-the processes that the engine forks; programs that it starts do not.
+The run reads no clock and compares no answer; a separate trial does.
+The count includes all threads and forked processes, but no other programs that the engine starts.
 """
 
 import ctypes
@@ -26,25 +26,27 @@ MACHINE = "x86_64"
 """The request below is machine code of this architecture."""
 
 # VALGRIND_DO_CLIENT_REQUEST for amd64 (valgrind's public header), as a C function of the request's
-# address: four rotations that add up to 128 bits and an exchange of a register with itself do
-# nothing, and mark a request to valgrind, whose answer is in rdx.
+# address. Four rotations by 128 bits in total and an exchange of a register with itself do nothing
+# on a CPU, and mark a request to valgrind. The answer is in rdx.
 _REQUEST = bytes.fromhex("4889f8 31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db 4889d0 c3")
 _RUNNING_ON_VALGRIND = 0x1001
 _CALLGRIND = ord("C") << 24 | ord("T") << 16
 _START, _STOP = _CALLGRIND + 4, _CALLGRIND + 5
 """CALLGRIND_START_INSTRUMENTATION and CALLGRIND_STOP_INSTRUMENTATION."""
 _WORDS = 6
-"""Of a request: its number and five arguments."""
+"""Words of a request: its number and five arguments."""
 
 
 def main(arguments: list[str]) -> None:
-    """Run the trial of a specification and end the process."""
+    """Run the trial of a specification and exit."""
     (path,) = arguments
     job = read_job(Path(path))
     assert isinstance(job, EngineTrial)
     valgrind = Valgrind()
     if valgrind.request(_RUNNING_ON_VALGRIND) == 0:
-        raise GateError("this process does not run under valgrind, which is to count it")
+        raise GateError(
+            "this process does not run under valgrind; start it with `valgrind --tool=callgrind`"
+        )
     workload = workload_of(job)
     activate(job.engine)
     engine = find_engine(job.engine)
@@ -69,14 +71,14 @@ def main(arguments: list[str]) -> None:
         prepared.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # whatever threads an engine has left
+    os._exit(0)  # does not wait for threads that an engine left running
 
 
 class Valgrind:
-    """Makes requests to the valgrind that this process runs under; elsewhere they do nothing."""
+    """Sends requests to valgrind; without valgrind they do nothing."""
 
     def __init__(self) -> None:
-        """Load the code of a request."""
+        """Map the machine code of a request into memory."""
         access = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
         memory = mmap.mmap(-1, len(_REQUEST), prot=access)
         memory.write(_REQUEST)
@@ -85,7 +87,7 @@ class Valgrind:
         self._call = prototype(ctypes.addressof(self._code))
 
     def request(self, number: int) -> int:
-        """Make a request without arguments and return the answer; 0 outside of valgrind."""
+        """Send a request without arguments and return the answer; 0 without valgrind."""
         words = (ctypes.c_uint64 * _WORDS)(number)
         answer: int = self._call(ctypes.addressof(words))
         return answer

@@ -1,4 +1,4 @@
-"""Holds a gate over cells: statuses first, then the two-stage decision on each metric."""
+"""Decides a gate on cells: statuses first, then each metric in two stages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,67 +32,67 @@ from streamlab.results.stats.pairs import pair_difference, pair_difference_inter
 NS_PER_MS = 1e6
 
 SEED = 1
-"""Of the resampling; a gate on the same values always says the same."""
+"""Seed of the resampling, so that equal values give the same decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """The trials of one cell in both arms, each a row of the schema (columns may be missing).
+    """The trials of one cell in both arms.
 
     Attributes:
-        old, new: the trials.
-        like_loads: trials at the same place ran one after the other, under a load with equal due
-            times: their latencies are compared in pairs.
+        old, new: the trials, rows of the schema in which columns may be missing.
+        same_load: whether trials at the same index ran one after the other under a load with equal
+            due times, so that latencies are compared in pairs.
     """
 
     old: Sequence[Result]
     new: Sequence[Result]
-    like_loads: bool = False
+    same_load: bool = False
 
 
 Measure = Callable[[Sequence[str]], Mapping[str, Pair]]
-"""Measures the named cells anew in both arms, interleaved."""
+"""Measures cells again in both arms, interleaved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCriteria:
-    """What is gated.
+    """The metrics of a gate and its rule.
 
     Attributes:
-        metrics: the costs.
-        advisory: names of those that are shown and never fail.
-        where_repeated: names of those that fail a gate, and cast no doubt where they do not repeat.
+        metrics: the costs to compare.
+        advisory: names of metrics that are shown but never fail.
+        if_repeatable: names of metrics that can fail a gate, but never make it inconclusive.
         rule: the numbers of the decision.
     """
 
     metrics: Sequence[Metric]
     advisory: frozenset[str]
-    where_repeated: frozenset[str] = frozenset()
+    if_repeatable: frozenset[str] = frozenset()
     rule: Rule
 
     def families(self) -> list[list[Metric]]:
-        """Return the metrics that share a correction for many tests.
+        """Return the groups of metrics that share a correction for multiple tests.
 
-        What may cast no doubt must not dilute what does.
+        They are separate, so that optional and advisory metrics do not weaken the test of gated ones.
         """
-        gated = [m for m in self.metrics if m.name not in self.advisory | self.where_repeated]
+        gated = [m for m in self.metrics if m.name not in self.advisory | self.if_repeatable]
         return [
             gated,
-            [m for m in self.metrics if m.name in self.where_repeated - self.advisory],
+            [m for m in self.metrics if m.name in self.if_repeatable - self.advisory],
             [m for m in self.metrics if m.name in self.advisory],
         ]
 
 
-def hold(
-    first: Mapping[str, Pair], again: Measure | None, criteria: GateCriteria
+def decide_gate(
+    first: Mapping[str, Pair], measure_again: Measure | None, criteria: GateCriteria
 ) -> tuple[Line, ...]:
-    """Return the lines of a gate.
+    """Decide a gate and return its lines.
 
     Args:
-        first: the first stage by cell.
-        again: called at most once, with the cells under suspicion; None where nothing can be
-            measured again: then one stage decides alone.
-        criteria: what is gated.
+        first: trials of the first stage, by cell.
+        measure_again: measures suspected cells again; called at most once. None: the first stage decides
+            alone.
+        criteria: metrics and rule of the gate.
     """
     rng, rule = np.random.default_rng(SEED), criteria.rule
     faults = {cell: fault_line(cell, pair) for cell, pair in first.items()}
@@ -101,39 +101,41 @@ def hold(
     families = [_arms(sound, family) for family in criteria.families()]
     seconds: dict[Key, Arms] = {}
     measured: Mapping[str, Pair] = {}
-    if again is None:
-        found = [decide_once(family, rule, rng) for family in families]
+    if measure_again is None:
+        findings = [decide_once(family, rule, rng) for family in families]
     else:
-        found = [screen(family, rule, rng) for family in families]
+        findings = [screen(family, rule, rng) for family in families]
         worse = [cell for cell, status in statuses.items() if status.test.worse]
-        suspected = [key[0] for family in found for key in suspects(family)]
-        wanted = [cell for cell in sound if cell in {*worse, *suspected}]
-        measured = again(tuple(wanted)) if wanted else {}
+        suspected = [key[0] for family in findings for key in suspects(family)]
+        selected = [cell for cell in sound if cell in {*worse, *suspected}]
+        measured = measure_again(tuple(selected)) if selected else {}
         seconds = _arms(measured, criteria.metrics)
-        found = [_confirm(family, seconds, rule, rng) for family in found]
+        findings = [_confirm(family, seconds, rule, rng) for family in findings]
     firsts = {key: arms for family in families for key, arms in family.items()}
-    decisions = {finding.key: finding for family in found for finding in family}
+    decisions = {finding.key: finding for family in findings for finding in family}
     lines: list[Line] = []
     for cell in first:
         fault = faults[cell]
         if fault is not None:
             lines.append(fault)
             continue
-        own = _statuses(cell, statuses[cell], measured.get(cell), rule)
-        failed = any(line.fails for line in own)
+        cell_lines = _statuses(cell, statuses[cell], measured.get(cell), rule)
+        failed = any(line.fails for line in cell_lines)
         for metric in criteria.metrics:
             finding = decisions.get((cell, metric.name))
             if finding is not None:
                 arms = (firsts if finding.second is None else seconds)[finding.key]
-                own.append(_line(finding, arms, criteria, rng))
+                cell_lines.append(_line(finding, arms, criteria, rng))
             elif not failed:
-                own += _without_number(cell, (first[cell], measured.get(cell)), metric, criteria)
-        lines += own
+                cell_lines += _without_number(
+                    cell, (first[cell], measured.get(cell)), metric, criteria
+                )
+        lines += cell_lines
     return tuple(lines)
 
 
 def _statuses(cell: str, first: StatusFinding, measured: Pair | None, rule: Rule) -> list[Line]:
-    """Return the line on a sound cell's statuses, if any; of the second stage where it decides."""
+    """Return the line on the statuses of a cell without a fault, if any."""
     second = None
     if measured is not None:
         fault = fault_line(cell, measured)
@@ -146,41 +148,44 @@ def _statuses(cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
 
 
 def _arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arms]:
-    """Return the costs by cell and metric, without those that a trial lacks."""
-    found: dict[Key, Arms] = {}
+    """Return the costs by cell and metric; omits a metric that any trial of the cell lacks."""
+    arms: dict[Key, Arms] = {}
     for cell, pair in pairs.items():
         for metric in metrics:
             old, new = _costs(pair.old, metric), _costs(pair.new, metric)
             if old is not None and new is not None:
-                paired = pair.like_loads and metric.quantile is not None
+                paired = pair.same_load and metric.quantile is not None
                 method = PAIRED if paired else INDEPENDENT
-                found[(cell, metric.name)] = Arms(old=old, new=new, method=method)
-    return found
+                arms[(cell, metric.name)] = Arms(old=old, new=new, method=method)
+    return arms
 
 
 def _costs(results: Sequence[Result], metric: Metric) -> tuple[float, ...] | None:
     if not all(map(is_verified, results)):
         return None
     costs = [metric.cost(result) for result in results]
-    known = tuple(cost for cost in costs if cost is not None)
-    return known if known and len(known) == len(costs) else None
+    present = tuple(cost for cost in costs if cost is not None)
+    return present if present and len(present) == len(costs) else None
 
 
 def _confirm(
-    findings: tuple[Decision, ...], again: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
+    findings: tuple[Decision, ...],
+    seconds: Mapping[Key, Arms],
+    rule: Rule,
+    rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
-    """Confirm what has a second measurement; a cell that lacks one has a line that says why."""
-    lost = {key for key in suspects(findings) if key not in again}
-    kept = tuple(finding for finding in findings if finding.key not in lost)
-    return confirm(kept, again, rule, rng)
+    """Confirm the findings with a second measurement; a cell without one gets another line."""
+    missing = {key for key in suspects(findings) if key not in seconds}
+    remaining = tuple(finding for finding in findings if finding.key not in missing)
+    return confirm(remaining, seconds, rule, rng)
 
 
 def _without_number(
     cell: str, stages: tuple[Pair, Pair | None], metric: Metric, criteria: GateCriteria
 ) -> list[Line]:
-    """Return the line of a metric without a number; none where no trial has what is not asked for.
+    """Return the line of a metric without a number.
 
-    What is gated only where it repeats is no doubt: a catch-up has no latency.
+    A `if_repeatable` metric that no trial has gets no line: a catch-up has no latency.
     """
     trials = [result for pair in stages if pair is not None for result in (*pair.old, *pair.new)]
     unverified = next((result for result in trials if not is_verified(result)), None)
@@ -189,7 +194,7 @@ def _without_number(
     else:
         note = f"a trial has no verified answer: {unverified.get('status')}"
     word = Word.NO_NUMBER
-    if metric.name in criteria.where_repeated:
+    if metric.name in criteria.if_repeatable:
         if all(metric.cost(result) is None for result in trials):
             return []
         word = Word.NOT_GATED
@@ -226,29 +231,29 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
     )
     if line.paired:
         line = replace(line, note=_difference(arms))
-    if metric in criteria.where_repeated and line.word in (Word.UNSTABLE, Word.TOO_FEW):
+    if metric in criteria.if_repeatable and line.word in (Word.UNSTABLE, Word.TOO_FEW):
         why = _does_not_repeat(line, criteria.rule)
         return replace(line, word=Word.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
     return line
 
 
 def _difference(arms: Arms) -> str:
-    """Return what a quantile of latency is in both arms of pairs, and their difference."""
+    """Return a quantile of latency in both arms, and its difference over pairs, as text."""
     old, new = (f"{median(each) / NS_PER_MS:.3g} ms" for each in (arms.old, arms.new))
-    found = pair_difference_interval(arms.old, arms.new)
+    interval = pair_difference_interval(arms.old, arms.new)
     words = f"{old} -> {new}, difference {pair_difference(arms.old, arms.new) / NS_PER_MS:+.3g} ms"
-    if found is None:
+    if interval is None:
         return words
-    low, high = (f"{end / NS_PER_MS:+.3g}" for end in (found.low, found.high))
-    return f"{words} ({found.coverage:.0%}: {low} to {high})"
+    low, high = (f"{end / NS_PER_MS:+.3g}" for end in (interval.low, interval.high))
+    return f"{words} ({interval.coverage:.0%}: {low} to {high})"
 
 
 def _does_not_repeat(line: Line, rule: Rule) -> str:
-    """Return why a metric is not gated in a cell."""
+    """Return why a metric cannot be gated in a cell."""
     if line.word is Word.TOO_FEW:
-        return f"not gated: {line.n} trials a side are too few to call anything"
+        return f"not gated: {line.n} trials per arm are too few for a decision"
     change = f"{rule.unstable_above:.0%}"
     return (
-        f"not gated: does not repeat: its A/A differences reach {line.noise or 0:.1%} (95th "
-        f"percentile), and its values do not exclude a change of {change}"
+        f"not gated: does not repeat: A/A differences reach {line.noise or 0:.1%} (95th "
+        f"percentile), and the values do not exclude a change of {change}"
     )

@@ -1,7 +1,7 @@
-"""Announces the engines and workloads of a source folder that nobody has installed.
+"""Registers the entry points of a source folder without installing it.
 
-A package says what it has to offer in `pyproject.toml`, but Python finds entry points only in the
-metadata of what is installed. Here these are written, in the form of an installed distribution.
+Python reads entry points only from the metadata of installed distributions.
+This module writes such metadata from `pyproject.toml`.
 """
 
 import tomllib
@@ -14,10 +14,10 @@ from streamlab.lab.gate.errors import GateError
 def announce(source: Path, site: Path) -> None:
     """Write the entry points of a source folder's pyproject.toml into a folder of the path.
 
-    Does nothing where there is no such file, or none are in it: they may be written elsewhere.
+    Does nothing if the file is missing or has no entry points.
 
     Raises:
-        GateError: it is no TOML, or not of the form that the standard wants.
+        GateError: the file is not TOML, or not of the standard's form.
     """
     file = source / "pyproject.toml"
     if not file.is_file():
@@ -29,7 +29,7 @@ def announce(source: Path, site: Path) -> None:
         }
         name = str(project["name"]) if groups else ""
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise GateError(f"{file} announces nothing: {type(error).__name__}: {error}") from error
+        raise GateError(f"{file}: wrong entry points: {type(error).__name__}: {error}") from error
     if not groups:
         return
     version = project.get("version", "0")

@@ -1,7 +1,7 @@
-"""Errors of gates. The whole tree is drawn in `lab/errors.py`."""
+"""Defines the error of gates; `lab/errors.py` draws the whole error tree."""
 
 from streamlab.lab.errors import LabError
 
 
 class GateError(LabError):
-    """A gate cannot be held: a revision, a build, a baseline or a list of exceptions is amiss."""
+    """A gate cannot run: a revision, a build, a baseline or a list of accepted regressions is wrong."""

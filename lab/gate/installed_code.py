@@ -1,7 +1,7 @@
-"""Refuses arms whose imported code is not their revision's source, or is the same in both.
+"""Refuses arms whose installed code differs from their revision's source, or is the same in both.
 
-A build may install older code than its source: from a `build` folder that was committed, whose
-files setuptools takes for up to date, from a stored wheel, or from a cache.
+A build may install code older than its source: from a committed `build` folder, a stored wheel, or
+a cache.
 """
 
 import ast
@@ -12,14 +12,14 @@ from pathlib import Path, PurePosixPath
 
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.errors import GateError
-from streamlab.lab.gate.projects import foreign_files, projects
+from streamlab.lab.gate.projects import find_projects, foreign_files
 from streamlab.lab.host.git import git
 
 _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
 _VERSION = re.compile(
     r"_*(version(_tuple|_info)?|revision|commit(_id)?|git_?(sha|hash))_*", re.IGNORECASE
 )
-"""Matches names whose value a build may set differently from the source."""
+"""Matches variables that a build may set to another value than the source."""
 _COMPILED = (".so", ".pyd")
 _COMPILES = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}
@@ -28,20 +28,19 @@ _MOST_NAMED = 3
 
 
 def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
-    """Check that the modules of an arm's site folder equal their source.
+    """Check that the modules in an arm's site folder equal their source.
 
-    Differences in comments and in the version that a build writes into a module do not count. A
-    module that the source has no file for was generated, and cannot be checked.
+    Comments and versions may differ. Generated modules, which have no source file, are not checked.
 
     Args:
-        arm: of a repository, built.
+        arm: a built arm of a repository.
         loaded: files of the modules that its cells import.
 
     Raises:
-        GateError: a module is not its source; the message has both places and the remedy.
+        GateError: a module differs from its source.
     """
     site = arm.path[0]
-    others = foreign_files(projects(arm.tree), site)
+    others = foreign_files(find_projects(arm.tree), site)
     installed = [file for file in loaded if file.is_relative_to(site) and file not in others]
     tracked: Mapping[str, list[PurePosixPath]] = defaultdict(list)
     for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):
@@ -65,16 +64,16 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
 def check_different(
     old: Sequence[Path], new: Sequence[Path], arms: tuple[Arm, Arm], changed: Sequence[str]
 ) -> str | None:
-    """Return a sentence where both arms load the same code though their revisions differ.
+    """Return a note if both arms load the same code although their revisions differ.
 
     Args:
         old: files of the modules that the old arm's cells import.
-        new: those of the new arm.
+        new: files of the modules that the new arm's cells import.
         arms: old and new.
         changed: names of the files that differ between the revisions.
 
     Raises:
-        GateError: sources of compiled code differ, but the modules that were compiled do not.
+        GateError: sources of compiled code differ, but the compiled modules do not.
     """
     if not changed or not new or _contents(old, arms[0]) != _contents(new, arms[1]):
         return None
@@ -87,9 +86,9 @@ def check_different(
     compiled = [file for file in new if file.suffix in _COMPILED]
     if sources and compiled:
         raise GateError(
-            f"{same}; {compiled[0].name} is the same in both, and {sources[0]} is not: no verdict; "
-            "have --build compile it, and take compiled files out of the repository (git rm "
-            "--cached)"
+            f"{same}; {sources[0]} differs, but {compiled[0].name} is the same in both: no "
+            "verdict; let --build compile it, and remove compiled files from the repository (git "
+            "rm --cached)"
         )
     return same
 
@@ -101,7 +100,7 @@ def _mismatch(
     words = f"{arm.name} arm, {arm.revision}: the installed {inner} is not {source}"
     if not stale:
         return (
-            f"{words}: no verdict, as other code would be measured; have --build install from "
+            f"{words}: no verdict, as other code would be measured; let --build install from "
             f"{source}, without a stored wheel or a cache"
         )
     folder = next(
@@ -110,9 +109,9 @@ def _mismatch(
         if part in _BUILD_FOLDERS
     )
     return (
-        f"{words} but {stale[0]}, which is committed: no verdict, as older code would be measured; "
-        f"take the folder out of the repository (git rm -r --cached {folder}; echo {folder}/ >> "
-        f".gitignore), or have --build begin with `rm -rf {folder} &&`"
+        f"{words} but the committed file {stale[0]}: no verdict, as older code would be measured; "
+        f"remove the folder from the repository (git rm -r --cached {folder}; echo {folder}/ >> "
+        f".gitignore), or let --build start with `rm -rf {folder} &&`"
     )
 
 
@@ -122,7 +121,7 @@ def _is_built(path: PurePosixPath, inner: Path) -> bool:
 
 
 def _equal(installed: Path, source: Path) -> bool:
-    """Return whether two files have the same code; a missing one has none."""
+    """Return whether two files have the same code; False if one is missing."""
     try:
         texts = installed.read_bytes(), source.read_bytes()
     except OSError:
@@ -140,7 +139,7 @@ def _equal(installed: Path, source: Path) -> bool:
 
 
 def _code(text: bytes) -> str:
-    """Return what a module does, without comments and without values that are versions."""
+    """Return a module's syntax tree as text, without comments and versions."""
     module = ast.parse(text)
     module.body = [each for each in module.body if not _sets_version(each)]
     return ast.dump(module)

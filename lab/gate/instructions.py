@@ -1,8 +1,7 @@
-"""Gates on instruction counts of the core's micro-benchmarks.
+"""Gates the core's micro-benchmarks on instruction counts.
 
-A count is a function of source, compiler, flags and libraries, so one run an arm is enough and no
-test is needed; the floor keeps out what nobody would act on. Counts are no times: they miss caches,
-stalls and contention (docs/gates.md).
+A count depends only on source, compiler, flags and libraries, so one run per arm is enough.
+Changes below the floor are ignored. Counts miss caches, stalls and contention (docs/gates.md).
 """
 
 import json
@@ -19,14 +18,14 @@ from streamlab.lab.isolate.process import run_isolated
 from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
-"""Changes up to 1 % are not called. Counts have no noise, but unrelated edits move inlining."""
+"""Changes up to 1 % are no regression: unrelated edits move inlining, although counts have no noise."""
 
 COUNT_TIMEOUT_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Instruction counts and what they depend on; the form of `benchmarks.instructions`."""
+    """Instruction counts by benchmark, and the tools that they depend on; see `benchmarks.instructions`."""
 
     compiler: str
     flags: str
@@ -38,9 +37,9 @@ def read_counts(path: Path) -> Counts:
     """Read a file of counts.
 
     Raises:
-        GateError: it is missing or damaged.
+        GateError: the file is missing or damaged.
     """
-    # What is there may be anything: the advice must not be to overwrite it.
+    # An existing file may be anything, so the remedy must not overwrite it.
     remedy = "give a file that `python -m benchmarks.instructions` wrote"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -52,11 +51,11 @@ def read_counts(path: Path) -> Counts:
         )
     except FileNotFoundError as error:
         raise GateError(
-            f"{path}: no instruction counts: there is no such file; "
-            f"`python -m benchmarks.instructions --out {path}` makes it"
+            f"{path}: the file of instruction counts is missing; make it with "
+            f"`python -m benchmarks.instructions --out {path}`"
         ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise GateError(f"{path}: no instruction counts: {error!r}; {remedy}") from error
+        raise GateError(f"{path}: not a file of instruction counts: {error!r}; {remedy}") from error
     for name, count in counts.counts.items():
         if count <= 0:
             raise GateError(f"{path}: {name} counts {count}, expected above 0; {remedy}")
@@ -64,13 +63,12 @@ def read_counts(path: Path) -> Counts:
 
 
 def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line, ...]:
-    """Return one line a benchmark.
+    """Return one line per benchmark.
 
-    A benchmark that is gone is broken: a gate must not go quiet because what it watched was removed
-    unnoticed. New ones have nothing to be compared with.
+    A removed benchmark is broken, so that it cannot disappear unnoticed. A new one is only listed.
 
     Raises:
-        GateError: compiler, flags or valgrind differ; the message names which, with both values.
+        GateError: compiler, flags or valgrind differ; the message has both values.
     """
     for name in ("compiler", "flags", "valgrind"):
         before, now = getattr(old, name), getattr(new, name)
@@ -82,7 +80,7 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
     lines = []
     for name in [*old.counts, *(name for name in new.counts if name not in old.counts)]:
         if name not in new.counts:
-            note = "counted in the old arm, gone in the new one; if so meant, make a new baseline"
+            note = "missing in the new arm; if it was removed on purpose, make a new baseline"
             lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.BROKEN, note=note))
             continue
         if name not in old.counts:
@@ -94,10 +92,9 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
 
 
 def count_line(name: str, old: Sequence[int], new: Sequence[int], floor: float = FLOOR) -> Line:
-    """Return the line on counts of one benchmark or cell, at least one count an arm.
+    """Return the line on the counts of one benchmark or cell, with at least one count per arm.
 
-    Between the smallest and the largest ratio of any two counts nothing is called: a change must be
-    clear of both the floor and what repeated counts differ by.
+    A change counts only if every ratio of a new count to an old one exceeds the floor.
     """
     low, high = min(new) / max(old), max(new) / min(old)
     if low > 1 + floor:
@@ -113,18 +110,24 @@ def count_line(name: str, old: Sequence[int], new: Sequence[int], floor: float =
         n=min(len(old), len(new)),
         ratio=float(median(new) / median(old)),
         floor=floor,
-        note=f"{_listed(old)} -> {_listed(new)}",
+        note=f"{_format_counts(old)} -> {_format_counts(new)}",
     )
 
 
-def _listed(counts: Sequence[int]) -> str:
+def _format_counts(counts: Sequence[int]) -> str:
     return ", ".join(f"{count:,}" for count in counts)
 
 
 def report_counts(
     old: Counts, new: Counts, *, names: tuple[str, str], floor: float = FLOOR
 ) -> GateReport:
-    """Return the comparison as a gate's report; `names` says what old and new are.
+    """Return the comparison as a gate's report.
+
+    Args:
+        old: counts of the old side.
+        new: counts of the new side.
+        names: descriptions of old and new.
+        floor: largest share of change that is ignored.
 
     Raises:
         GateError: as for `compare_counts`.
@@ -144,13 +147,13 @@ def count_tree(
     """Count a source tree's benchmarks with this checkout's `benchmarks.instructions`.
 
     Args:
-        checkout: where `benchmarks` is.
-        tree: what to count; it is built in `<out's folder>/instructions`.
+        checkout: folder that has `benchmarks`.
+        tree: source tree to count; it is built in `instructions` next to `out`.
         out: the file to write.
-        plants: benchmarks and the percentage of work added to each, to try the gate.
+        plants: benchmarks and the percentage of work added to each, to test the gate.
 
     Raises:
-        GateError: it cannot be counted; the message has the reason and remedy.
+        GateError: the count failed or took too long.
     """
     command = [
         *(sys.executable, "-m", "benchmarks.instructions", "--source", str(tree)),
@@ -168,8 +171,8 @@ def count_tree(
     if outcome.timed_out:
         raise GateError(f"counting {tree} took more than {COUNT_TIMEOUT_S:.0f} s: {log}")
     if outcome.returncode != 0:
-        said = "\n".join(
+        output = "\n".join(
             log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
         )
-        raise GateError(f"the instructions of {tree} cannot be counted: {said}")
+        raise GateError(f"the instructions of {tree} cannot be counted: {output}")
     return read_counts(out)

@@ -1,4 +1,4 @@
-"""What can be gated: costs of a trial, larger is worse."""
+"""Defines the metrics of gates: costs of a trial, where larger is worse."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A cost.
+    """A cost of a trial.
 
     Attributes:
-        name: as typed.
-        about: what it is, with its unit.
-        cost: of one trial; None where the trial has no such value.
-        quantile: of the outputs' latencies; None: it is no latency.
+        name: name on the command line.
+        about: description with the unit.
+        cost: returns the cost of a trial; None if the trial has no such value.
+        quantile: quantile of the outputs' latencies; None if the metric is not a latency.
     """
 
     name: str
@@ -61,13 +61,13 @@ METRICS: Mapping[str, Metric] = {
         Metric(name="energy", about="gross J per 1,000 events", cost=_column("energy_j_per_1000")),
     )
 }
-"""By name. A value of 0 (CPU time below the clock's step) is no value: it has no ratio."""
+"""Metrics by name. A value of 0, such as a CPU time below the clock's step, counts as missing."""
 
-GATED = ("wall", "cpu")
-"""Gated unless others are named: a doubt about one of them makes a gate inconclusive."""
+DEFAULT_METRICS = ("wall", "cpu")
+"""Metrics gated by default; a doubt about one makes a gate inconclusive."""
 
-WHERE_REPEATED = ("rss", "p99")
-"""Gated as well unless others are named, in cells where they repeat."""
+IF_REPEATABLE = ("rss", "p99")
+"""Metrics gated by default in cells where they repeat."""
 
 INSTRUCTIONS = "instructions"
-"""Counted, not timed: see `streamlab.lab.gate.instructions`."""
+"""A metric that is counted, not timed; see `streamlab.lab.gate.instructions`."""

@@ -1,4 +1,4 @@
-"""What a gate says: one line a cell and metric, and one of three headlines over all."""
+"""Defines a gate's report: one line per cell and metric, and a headline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from streamlab.results.stats.intervals import Interval
 
 
 class Word(StrEnum):
-    """The verdict on a line; the first two fail a gate."""
+    """The verdict on a line; `BROKEN` and `REGRESSION` fail a gate."""
 
     BROKEN = "broken"
     REGRESSION = "regression"
@@ -27,19 +27,19 @@ class Word(StrEnum):
 
 
 WORDS = {
-    Word.BROKEN: "verified in the old arm; in the new one a fault, or verified in no trial",
-    Word.REGRESSION: "worse, confirmed by the second stage where there is one",
-    Word.ACCEPTED: "worse, but listed as accepted up to this ratio",
+    Word.BROKEN: "verified in the old arm; in the new arm a fault, or no verified trial",
+    Word.REGRESSION: "worse, and confirmed by the second stage if there is one",
+    Word.ACCEPTED: "worse, but the list of accepted regressions allows this ratio",
     Word.UNCONFIRMED: "worse in the first stage; the second excludes a change of 5 %",
-    Word.UNCHANGED: "no change that test and floor would call; one of 5 % is excluded",
+    Word.UNCHANGED: "no significant change above the floor; a change of 5 % is excluded",
     Word.IMPROVED: "better in the first stage",
-    Word.UNSTABLE: "not called, but its noise hides whether it changed by 5 %",
-    Word.TOO_FEW: "so few processes that no test could call it",
-    Word.NOT_GATED: "does not repeat here, as its note says; no doubt unless --metric names it",
-    Word.FIXED: "not verified in the old arm, verified in the new one",
-    Word.ADDED: "the old arm has none of it, so that there is nothing to compare",
-    Word.UNSUPPORTED: "neither arm says that it can run this",
-    Word.NO_NUMBER: "nothing to compare; the note says why",
+    Word.UNSTABLE: "no significant change, but too noisy to exclude a change of 5 %",
+    Word.TOO_FEW: "too few processes for a significant result",
+    Word.NOT_GATED: "does not repeat here (see its note); gated only if --metric names it",
+    Word.FIXED: "not verified in the old arm, verified in the new arm",
+    Word.ADDED: "missing in the old arm, so nothing to compare",
+    Word.UNSUPPORTED: "neither arm supports this",
+    Word.NO_NUMBER: "nothing to compare; see the note",
 }
 
 _FAILING = frozenset({Word.BROKEN, Word.REGRESSION})
@@ -48,7 +48,7 @@ _NOT_COMPARED = frozenset({Word.ADDED, Word.UNSUPPORTED, Word.NOT_GATED})
 
 
 class Headline(StrEnum):
-    """What a gate says in one word."""
+    """The overall result of a gate."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -57,22 +57,22 @@ class Headline(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One cell and metric.
+    """The result for one cell and metric.
 
     Attributes:
         cell: id of a cell, or name of a benchmark.
-        metric: as typed; empty for correctness.
+        metric: name of the metric; empty for correctness.
         word: the verdict.
-        advisory: shown, never failing.
+        advisory: whether the line is shown but never fails.
         n: values per arm in the last stage.
-        paired: whether they are compared in pairs.
+        paired: whether the values are compared in pairs.
         ratio: cost of new over old in the last stage; above 1 is worse.
-        interval: of that ratio; None without a test.
-        first_ratio: in the first stage, where there were two.
+        interval: interval of the ratio; None without a test.
+        first_ratio: ratio in the first stage, if there were two stages.
         p: adjusted one-sided p-value for worse, in the last stage.
-        floor: effects up to this share were not called.
+        floor: share up to which effects are ignored.
         noise: 95th percentile of A/A differences, as a share.
-        note: what else there is to say.
+        note: further details.
     """
 
     cell: str
@@ -91,30 +91,30 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Cell and metric."""
+        """The cell and the metric."""
         return f"{self.cell} {self.metric}".rstrip()
 
     @property
     def fails(self) -> bool:
-        """Whether this line fails the gate. A wrong answer does so even where time is advisory."""
+        """Whether the line fails the gate; a wrong answer does even if the metric is advisory."""
         return self.word is Word.BROKEN or (self.word in _FAILING and not self.advisory)
 
     @property
     def doubtful(self) -> bool:
-        """Whether this line was to be gated, and cannot tell whether something got worse."""
+        """Whether the line is gated but inconclusive."""
         return self.word in _DOUBTFUL and not self.advisory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The whole outcome of a gate.
+    """The outcome of a gate.
 
     Attributes:
-        old: what is compared against, in words.
-        new: what is compared, in words.
-        rule: the numbers of the decision, in words.
-        lines: in the order of the cells.
-        notes: said below the table.
+        old: description of the old side.
+        new: description of the new side.
+        rule: description of the decision rule.
+        lines: results, in the order of the cells.
+        notes: sentences to print below the table.
     """
 
     old: str
@@ -130,9 +130,9 @@ class GateReport:
 
     @property
     def headline(self) -> Headline:
-        """What the lines come to: a failure counts more than a doubt, a doubt more than the rest.
+        """The overall result: `FAILED` on any failure, else `INCONCLUSIVE` on any doubt, else `PASSED`.
 
-        A gate that compared nothing at all has nothing to tell either.
+        A gate that compared nothing is inconclusive.
         """
         if self.failed:
             return Headline.FAILED
@@ -143,7 +143,7 @@ class GateReport:
 
     @property
     def tests(self) -> int:
-        """How many comparisons of numbers were gated, whatever they came to."""
+        """The number of gated comparisons of numbers."""
         return sum(
             bool(line.metric)
             and line.n is not None
@@ -153,8 +153,8 @@ class GateReport:
         )
 
 
-def legible(report: GateReport) -> GateReport:
-    """Return a report that every format can hold: paths and names may hold bytes, not text."""
+def make_encodable(report: GateReport) -> GateReport:
+    """Return a report that every format can encode, as paths and names may contain undecodable bytes."""
     lines = [
         replace(line, cell=encodable(line.cell), note=encodable(line.note)) for line in report.lines
     ]

@@ -1,4 +1,4 @@
-"""How many outputs a quantile of latency needs, stated before it is measured."""
+"""Computes how many outputs a quantile of latency needs, before it is measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
@@ -7,24 +7,25 @@ from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.metrics import Metric
 
 TAIL_ERROR = 0.1
-"""Standard error that chance alone may give to the share of outputs beyond a quantile."""
+"""Largest relative standard error of the share of outputs beyond a quantile."""
 
 
 def outputs_needed(quantile: float, tail_error: float = TAIL_ERROR) -> int:
-    """Return how many outputs of a trial a quantile needs.
+    """Return how many outputs a trial needs for a quantile.
 
-    Of n outputs, k = n (1 - quantile) lie beyond it, give or take sqrt(k) (binomial): a share of
-    1 / sqrt(k). At a tenth, the 99th percentile needs 10,000 outputs and the median 200.
+    Of n outputs, k = n (1 - quantile) lie beyond the quantile, with a standard error of sqrt(k)
+    (binomial), or 1 / sqrt(k) relative to k. For a relative error of a tenth, the 99th percentile
+    needs 10,000 outputs and the median 200.
     """
     return ceil(round(1 / (tail_error**2 * (1 - quantile)), 6))
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield what each quantile of a cell under a load needs, and what a trial has.
+    """Yield a sentence per quantile and cell under a load: outputs needed, and outputs of a trial.
 
     Args:
-        first: trials whose time does not count, by cell.
-        metrics: what is to be measured.
+        first: warm-up trials, by cell.
+        metrics: metrics to measure.
     """
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
@@ -35,9 +36,8 @@ def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> It
         for name, quantile in quantiles:
             needed = outputs_needed(quantile)
             words = (
-                f"{cell}: {name} needs {needed:,} outputs in the window of a trial, so that chance "
-                f"moves the share beyond it by no more than {TAIL_ERROR:.0%}; a trial has "
-                f"{outputs:,}"
+                f"{cell}: {name} needs {needed:,} outputs in a trial's window, for a standard "
+                f"error of {TAIL_ERROR:.0%} in the share beyond it; a trial has {outputs:,}"
             )
-            too_few = f": make window_s or the rate {needed / max(outputs, 1):.2g} times as large"
+            too_few = f": increase window_s or the rate {needed / max(outputs, 1):.2g} times"
             yield words + (too_few if outputs < needed else "")

@@ -1,4 +1,4 @@
-"""Writes a gate's outcome as one HTML file that needs nothing else."""
+"""Writes a gate's outcome as one self-contained HTML file."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ TEMPLATE = "page.html.j2"
 
 
 def as_page(report: GateReport) -> str:
-    """Return the outcome as HTML, without scripts and links."""
+    """Return the outcome as HTML, without scripts or links."""
     loader = FileSystemLoader(Path(__file__).parent)
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True

@@ -1,8 +1,8 @@
-"""How often a gate calls a regression on measured rounds: false alarms, and power with a plant.
+"""Computes how often a gate reports a regression: false alarms, and power with a planted change.
 
-Rounds are few, so each is also dealt anew many times: which of both unchanged arms is called old is
-chosen by lot in every repetition, which changes nothing when nothing differs. These resampled gates
-share their trials; their rate is steadier than that of the rounds, its error is that of the rounds.
+Rounds are few, so each is also resampled many times: in each repetition, the two unchanged arms are
+swapped at random, which has no effect if they do not differ.
+Resampled gates share their trials: their rate varies less, but its error is that of the rounds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,23 +16,23 @@ from streamlab.results.stats.methods import INDEPENDENT, Method
 from streamlab.results.stats.statuses import compare_statuses
 
 DEALS = 200
-"""Resampled gates per round; they cost a second and no trial."""
+"""Resampled gates per round; they take a second and need no trial."""
 
 _QUICK_DRAWS = 200
-"""Resamples for the noise of a gate: enough for a MAD to a few percent."""
+"""Resamples for the noise of a gate; enough for a MAD within a few percent."""
 
 Values = npt.NDArray[np.float64]
-Called = Callable[[Values, Values], bool]
-"""Whether a two-stage gate calls a regression; float[2 n] an arm, in the order of repetitions."""
+GateTest = Callable[[Values, Values], bool]
+"""Returns whether a two-stage gate reports a regression; float[2 n] per arm, by repetition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What one round measured of one metric: float[2 n] by arm, in the order of repetitions.
+    """The values of one round and metric: float[2 n] per arm, in the order of repetitions.
 
     Attributes:
-        same: both arms without a plant.
-        planted: by the name of the plant.
+        same: values of the two arms without a planted change.
+        planted: values of the other arms, by the name of the planted change.
     """
 
     same: tuple[Values, Values]
@@ -41,29 +41,29 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often the gate called a regression.
+    """How often the gate reported a regression.
 
     Attributes:
-        rounds: how many.
-        alarms: of rounds without a change.
-        seen: of rounds with one, by its plant.
-        resampled_alarms: share of the resampled gates without a change.
-        resampled_seen: the same with one.
+        rounds: number of rounds.
+        alarms: rounds with a false alarm, without a change.
+        detected: rounds with a detected change, by the planted change.
+        resampled_alarms: share of resampled gates with a false alarm.
+        resampled_detected: share of resampled gates that detect the change, by the planted change.
     """
 
     rounds: int
     alarms: int
-    seen: Mapping[str, int]
+    detected: Mapping[str, int]
     resampled_alarms: float
-    resampled_seen: Mapping[str, float]
+    resampled_detected: Mapping[str, float]
 
 
-def costs_called(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT) -> Called:
-    """Return the gate on costs."""
+def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT) -> GateTest:
+    """Return a gate on costs."""
     quick = replace(rule, draws=_QUICK_DRAWS)
     key = ("cell", "metric")
 
-    def called(old: Values, new: Values) -> bool:
+    def gate(old: Values, new: Values) -> bool:
         def stage(number: int) -> dict[tuple[str, str], Arms]:
             part = slice(number * rule.n, (number + 1) * rule.n)
             return {key: Arms(old=tuple(old[part]), new=tuple(new[part]), method=method)}
@@ -73,53 +73,53 @@ def costs_called(rule: Rule, rng: np.random.Generator, method: Method = INDEPEND
             return False
         return confirm(first, stage(1), quick, rng)[0].verdict is GateVerdict.REGRESSION
 
-    return called
+    return gate
 
 
-def statuses_called(rule: Rule) -> Called:
-    """Return the gate on statuses, whose values are their levels."""
+def status_gate(rule: Rule) -> GateTest:
+    """Return a gate on statuses, whose values are the levels of the statuses."""
 
-    def called(old: Values, new: Values) -> bool:
+    def gate(old: Values, new: Values) -> bool:
         parts = slice(0, rule.n), slice(rule.n, 2 * rule.n)
         return all(
             compare_statuses(list(map(int, old[part])), list(map(int, new[part])), rule.alpha).worse
             for part in parts
         )
 
-    return called
+    return gate
 
 
 def rate(
-    blocks: Sequence[Block], called: Called, rng: np.random.Generator, deals: int = DEALS
+    blocks: Sequence[Block], gate: GateTest, rng: np.random.Generator, deals: int = DEALS
 ) -> Rates:
-    """Return how often a gate calls a regression on at least one block."""
+    """Return how often a gate reports a regression, over at least one block."""
     plants = list(blocks[0].planted)
     return Rates(
         rounds=len(blocks),
-        alarms=sum(called(*block.same) for block in blocks),
-        seen={
-            name: sum(called(block.same[0], block.planted[name]) for block in blocks)
+        alarms=sum(gate(*block.same) for block in blocks),
+        detected={
+            name: sum(gate(block.same[0], block.planted[name]) for block in blocks)
             for name in plants
         },
-        resampled_alarms=_mean([_deal(block, None, called, rng, deals) for block in blocks]),
-        resampled_seen={
-            name: _mean([_deal(block, name, called, rng, deals) for block in blocks])
+        resampled_alarms=_mean([_deal(block, None, gate, rng, deals) for block in blocks]),
+        resampled_detected={
+            name: _mean([_deal(block, name, gate, rng, deals) for block in blocks])
             for name in plants
         },
     )
 
 
 def _deal(
-    block: Block, plant: str | None, called: Called, rng: np.random.Generator, deals: int
+    block: Block, plant: str | None, gate: GateTest, rng: np.random.Generator, deals: int
 ) -> float:
-    """Return the share of resampled gates that call a regression."""
+    """Return the share of resampled gates that report a regression."""
     first, second = block.same
     calls = 0
     for _ in range(deals):
         swap = rng.random(len(first)) < 0.5
         other = np.where(swap, first, second)
         new = other if plant is None else block.planted[plant]
-        calls += called(np.where(swap, second, first), new)
+        calls += gate(np.where(swap, second, first), new)
     return calls / deals
 
 

@@ -1,4 +1,4 @@
-"""Tells which installed packages are of a repository: copies that both arms would share."""
+"""Finds installed packages that come from a repository, as both arms would share these copies."""
 
 import configparser
 import json
@@ -16,26 +16,25 @@ _FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 
 
-def projects(tree: Path) -> frozenset[str]:
-    """Return the names, normalised, of the projects whose sources are in a checkout.
+def find_projects(tree: Path) -> frozenset[str]:
+    """Return the normalised names of the projects in a checkout and its submodules.
 
-    Those in its submodules count. They are read from all files that declare a project and that git
-    tracks; computed names are not found.
+    Reads the tracked pyproject.toml, setup.cfg and setup.py files; computed names are not found.
     """
     words = ("ls-files", "-z", "--recurse-submodules", "--")
-    known = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")
-    found = (name for file in known if Path(file).name in _FILES for name in _names(tree / file))
-    return frozenset(map(_normal, filter(None, found)))
+    files = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")
+    names = (name for file in files if Path(file).name in _FILES for name in _names(tree / file))
+    return frozenset(map(_normal, filter(None, names)))
 
 
 def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
-    """Return the files of installed packages that are of a repository, wherever they lie.
+    """Return the files of installed packages that come from a repository.
 
-    These have the name of one of its projects, or were installed from its folder (PEP 610).
+    Such a package has the name of a project, or was installed from the checkout (PEP 610).
 
     Args:
-        names: of its projects.
-        checkout: where people work on it.
+        names: names of the repository's projects.
+        checkout: the user's checkout of the repository.
     """
     return frozenset(
         Path(str(package.locate_file(file))).resolve()
@@ -49,8 +48,8 @@ def foreign_files(names: Collection[str], site: Path) -> frozenset[Path]:
     """Return the files in a folder of packages that belong to no project of a repository.
 
     Args:
-        names: names of its projects; without names no package is foreign.
-        site: the folder.
+        names: names of the repository's projects; if empty, no package is foreign.
+        site: the folder of packages.
     """
     return frozenset(
         Path(str(package.locate_file(file))).resolve()
@@ -61,7 +60,7 @@ def foreign_files(names: Collection[str], site: Path) -> frozenset[Path]:
 
 
 def _names(file: Path) -> Iterator[str]:
-    """Yield the names that a file gives to projects; none where it cannot be read."""
+    """Yield the project names in a file; nothing if it cannot be read."""
     try:
         text = file.read_text(encoding="utf-8-sig")
         if file.name == "setup.py":
@@ -71,8 +70,8 @@ def _names(file: Path) -> Iterator[str]:
             parser.read_string(text)
             yield parser.get("metadata", "name", fallback="")
         else:
-            said = tomllib.loads(text)
-            for table in (said.get("project", {}), said.get("tool", {}).get("poetry", {})):
+            content = tomllib.loads(text)
+            for table in (content.get("project", {}), content.get("tool", {}).get("poetry", {})):
                 yield str(table.get("name", ""))
     except (OSError, ValueError, AttributeError, configparser.Error):
         return

@@ -1,9 +1,8 @@
 """Gates on files of pytest-benchmark (`pytest --benchmark-json FILE`).
 
-One file is one process, so the medians of several files are what a test can be made of: rounds
-within a process share its memory layout and its neighbours, and taking them for independent raises
-false alarms in four of ten comparisons (docs/gates.md). With too few files a side for any test the
-ratios are shown and gate nothing.
+Each file is one process, and the test uses the medians of several files.
+Rounds within a process are not independent: treating them so gives false alarms in four of ten
+comparisons (docs/gates.md). With too few files per side, ratios are shown but not gated.
 """
 
 import json
@@ -19,7 +18,7 @@ from streamlab.results.fit import encodable
 
 MEDIAN = "median"
 LEAST_S, MOST_S = 1e-12, 1e9
-"""A clock's finest step and thirty years; others are no times, and their ratios overflow."""
+"""Range of plausible times: a clock's finest step to thirty years. Others could overflow a ratio."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _TOOLS = {
     "Google Benchmark": {"context", "real_time"},
@@ -30,29 +29,28 @@ _TOOLS = {
     "BenchmarkDotNet": {"HostEnvironmentInfo"},
     "asv": {"commit_hash", "result_columns"},
 }
-"""Keys that identify other tools' files: of the file, or of the first benchmark in it."""
+"""Keys that identify files of other tools, in the file or in its first benchmark."""
 METRIC = Metric(
     name=MEDIAN, about="median seconds of a round", cost=lambda result: result.get(MEDIAN)
 )
 
 
 def read_sides(old: Sequence[Path], new: Sequence[Path]) -> dict[str, Pair]:
-    """Return the benchmarks of both sides by full name, one trial a file.
+    """Return the benchmarks of both sides by full name, with one trial per file.
 
-    A benchmark that only one side has, or that a file of a side lacks, has a trial without a
-    number there, which a gate calls broken or fixed.
+    If a file lacks a benchmark, its trial is a crash, which a gate reports as broken or fixed.
 
     Raises:
-        GateError: a file is no JSON of pytest-benchmark, or on both sides, or machines differ.
+        GateError: a file is not from pytest-benchmark or is on both sides, or the machines differ.
     """
     both = {path.resolve() for path in old} & {path.resolve() for path in new}
     if both:
-        raise GateError(f"{min(both)}: this file is on both sides; narrow a pattern down")
+        raise GateError(f"{min(both)}: this file is on both sides; use narrower patterns")
     sides = [[_read(path) for path in side] for side in (old, new)]
     machines = {machine: path for side in sides for path, machine, _ in side}
     if len(machines) > 1:
-        told = "; ".join(f"{path}: {machine}" for machine, path in machines.items())
-        raise GateError(f"the files are of different machines and cannot be compared: {told}")
+        listed = "; ".join(f"{path}: {machine}" for machine, path in machines.items())
+        raise GateError(f"the files are from different machines; compare one machine's: {listed}")
     names = dict.fromkeys(name for side in sides for _, _, medians in side for name in medians)
     return {name: Pair(old=_rows(sides[0], name), new=_rows(sides[1], name)) for name in names}
 
@@ -72,23 +70,25 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
     content = _content(path)
     try:
         machine = _machine(content["machine_info"])
-        found = [(str(one["fullname"]), one["stats"]["median"]) for one in content["benchmarks"]]
+        pairs = [
+            (str(benchmark["fullname"]), benchmark["stats"]["median"])
+            for benchmark in content["benchmarks"]
+        ]
     except (KeyError, TypeError, AttributeError) as error:
         raise GateError(
-            f"{path}: {_tool(content)}, not a file of `pytest --benchmark-json FILE`, which this "
-            f"gate reads ({error!r})"
+            f"{path}: {_tool(content)}, expected a file of `pytest --benchmark-json FILE` "
+            f"({error!r})"
         ) from error
     if machine is None:
         raise GateError(
-            f"{path}: machine_info names no processor, so that machines cannot be distinguished; "
-            "write the file without a hook that replaces pytest-benchmark's machine_info"
+            f"{path}: machine_info names no processor, which identifies the machine; do not "
+            "replace pytest-benchmark's machine_info in a hook"
         )
     medians: dict[str, float] = {}
-    for name, median in found:
+    for name, median in pairs:
         if name in medians:
             raise GateError(
-                f"{path}: {encodable(name)} is in it twice; a file holds one process of pytest, "
-                "in which the names of benchmarks are unique"
+                f"{path}: {encodable(name)} occurs twice; give one file per process of pytest"
             )
         if type(median) not in (int, float) or not LEAST_S <= median <= MOST_S:
             raise GateError(
@@ -100,7 +100,7 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
 
 
 def _content(path: Path) -> Any:
-    """Return the content of a JSON file; a byte-order mark, as Windows writes it, is skipped."""
+    """Return the content of a JSON file, also in UTF-16 or with a byte-order mark, as on Windows."""
     try:
         text = path.read_bytes()
         return json.loads(text.decode("utf-16" if text[:2] in _UTF_16 else "utf-8-sig"))
@@ -112,10 +112,10 @@ def _content(path: Path) -> Any:
 
 
 def _machine(info: Mapping[str, Any]) -> str | None:
-    """Return a text that distinguishes machines; None if the file has none.
+    """Return a text that identifies the kind of machine; None if the file has none.
 
-    Processors have no brand on ARM, and py-cpuinfo reports nothing on some machines. Host names
-    differ between equal runners, so they do not count.
+    It tries several fields, as ARM processors have no brand and py-cpuinfo may report nothing. Host
+    names do not count, because they differ between equal runners.
     """
     cpu = info.get("cpu") or {}
     names = ("brand_raw", "brand", "hardware_raw", "arch_string_raw")
@@ -127,11 +127,13 @@ def _machine(info: Mapping[str, Any]) -> str | None:
 
 
 def _tool(content: object) -> str:
-    """Return which tool's output this looks like, in words."""
+    """Return a description of the tool that probably wrote a file."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, Mapping):
         return f"JSON that begins with {type(content).__name__}"
     benchmarks = first.get("benchmarks") or first.get("results")
     inner = benchmarks[0] if isinstance(benchmarks, list) and benchmarks else {}
     keys = first.keys() | (inner.keys() if isinstance(inner, Mapping) else set())
-    return next((f"output of {tool}" for tool, own in _TOOLS.items() if own <= keys), "other JSON")
+    return next(
+        (f"output of {tool}" for tool, marks in _TOOLS.items() if marks <= keys), "other JSON"
+    )

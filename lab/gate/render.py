@@ -1,4 +1,4 @@
-"""Writes a gate's outcome: a table for terminals and Markdown, JSON, JUnit XML for CI."""
+"""Writes a gate's report as text, Markdown, JSON and JUnit XML."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows, the first a heading, as a Markdown table that also reads well as text."""
+    """Return rows, the first one a heading, as an aligned Markdown table."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
@@ -25,32 +25,32 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def headline(report: GateReport) -> str:
-    """Return the outcome as the end of a sentence that begins with `Gate`."""
+    """Return the outcome as the end of a sentence that starts with `Gate`."""
     total = len(report.lines)
     if report.headline is Headline.FAILED:
         return f"FAILED: {sum(line.fails for line in report.lines)} of {total}"
     if report.headline is Headline.INCONCLUSIVE:
         doubtful = sum(line.doubtful for line in report.lines)
-        told = f"{doubtful} of {total} cannot tell" if doubtful else "nothing was compared"
-        return f"INCONCLUSIVE: {told}"
+        reason = f"{doubtful} of {total} in doubt" if doubtful else "nothing was compared"
+        return f"INCONCLUSIVE: {reason}"
     return str(report.headline)
 
 
 def table_of(report: GateReport) -> list[list[str]]:
-    """Return a row a line below a heading, without columns that are empty."""
+    """Return a heading and one row per line, without empty columns."""
     rows = [_HEAD, *(_row(line) for line in report.lines)]
-    kept = [k for k in range(len(_HEAD)) if k == 0 or any(row[k] for row in rows[1:])]
-    return [[row[k] for k in kept] for row in rows]
+    columns = [k for k in range(len(_HEAD)) if k == 0 or any(row[k] for row in rows[1:])]
+    return [[row[k] for k in columns] for row in rows]
 
 
 def meanings(report: GateReport) -> list[tuple[str, str]]:
-    """Return the verdicts that a report has, and what they mean."""
-    seen = {line.word for line in report.lines}
-    return [(str(word), meaning) for word, meaning in WORDS.items() if word in seen]
+    """Return the verdicts of a report, with their meanings."""
+    verdicts = {line.word for line in report.lines}
+    return [(str(word), meaning) for word, meaning in WORDS.items() if word in verdicts]
 
 
 def as_markdown(report: GateReport) -> str:
-    """Return the whole outcome as Markdown."""
+    """Return the outcome as Markdown."""
     lines = [f"### Gate {headline(report)}", "", f"old: {report.old}", f"new: {report.new}"]
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]
@@ -62,16 +62,16 @@ def as_markdown(report: GateReport) -> str:
 
 
 def as_text(report: GateReport) -> str:
-    """Return the outcome for a terminal: the same without marks of emphasis."""
+    """Return the outcome as text: the Markdown without emphasis."""
     lines = [line.rstrip().removeprefix("### ") for line in as_markdown(report).splitlines()]
     return "\n".join(line.replace("*", "") if line.startswith("*") else line for line in lines)
 
 
 def write_markdown(report: GateReport, path: Path) -> None:
-    """Write, or append to, a Markdown file; CI's step summaries are appended to.
+    """Append the outcome to a Markdown file, such as a step summary of CI.
 
     Raises:
-        GateError: it cannot be written.
+        GateError: the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,10 +91,10 @@ def write_json(report: GateReport, path: Path) -> None:
 
 
 def write_junit(report: GateReport, path: Path) -> None:
-    """Write JUnit XML: a test case a line, failures and skips as JUnit has them.
+    """Write JUnit XML with one test case per line.
 
     Raises:
-        GateError: it cannot be written.
+        GateError: the file cannot be written.
     """
     suite = ElementTree.Element("testsuite", name="lab gate")
     counts = {"tests": len(report.lines), "failures": 0, "skipped": 0, "errors": 0}
@@ -106,20 +106,20 @@ def write_junit(report: GateReport, path: Path) -> None:
         case = ElementTree.SubElement(
             suite, "testcase", classname=line.cell, name=line.metric or "correctness"
         )
-        said = ", ".join(
+        values = ", ".join(
             f"{name} {value}"
             for name, value in zip(_HEAD[2:], _row(line)[2:], strict=True)
             if value
         )
         if line.fails:
             counts["failures"] += 1
-            failure = ElementTree.SubElement(case, "failure", message=f"{line.word}: {said}")
+            failure = ElementTree.SubElement(case, "failure", message=f"{line.word}: {values}")
             failure.text = line.note or WORDS[line.word]
         elif line.advisory or line.word in _SKIPPED:
             counts["skipped"] += 1
-            ElementTree.SubElement(case, "skipped", message=f"{said}; {line.note}".rstrip("; "))
+            ElementTree.SubElement(case, "skipped", message=f"{values}; {line.note}".rstrip("; "))
         else:
-            ElementTree.SubElement(case, "system-out").text = said
+            ElementTree.SubElement(case, "system-out").text = values
     suite.attrib.update({name: str(count) for name, count in counts.items()})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,12 @@
-"""Arms of a repository that is not this lab's: each revision built by its owner's command.
+"""Builds two revisions of another repository as arms, with the user's build command.
 
-    <scratch>/old/source/   its files, in a repository that no command of the build leads out of
-    <scratch>/old/site/     what the command has put there; of pure Python, what it announces
-    <scratch>/old/cache/    what its trials compile
+    <scratch>/old/source/   the files, in a separate repository
+    <scratch>/old/site/     the output of the command; for pure Python, the entry points
+    <scratch>/old/cache/    code that the trials compile
     <scratch>/new/...       the same
 
-Both are made anew for every gate, one after the other with one command, so that no build of
-another day or with other tools can be compared. The lab is the installed one, the same for both.
+Each gate builds both arms with the same command, so that their tools are equal.
+Both arms use the installed lab.
 """
 
 import os
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlab.lab.gate.arm import Arm, imported
+from streamlab.lab.gate.arm import Arm, find_module_files
 from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
 from streamlab.lab.gate.entry_points import announce
 from streamlab.lab.gate.errors import GateError
@@ -30,7 +30,7 @@ from streamlab.lab.isolate.process import run_isolated
 
 SITE, FOLDER = "{site}", "{source}"
 _LAST_LINES = 20
-_OF_THE_LAB = (
+_LAB_MODULES = (
     "streamlab.engines.registry",
     "streamlab",
     "streamlab.lab.trial",
@@ -40,51 +40,51 @@ _OF_THE_LAB = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a revision is built.
+    """How to build a revision.
 
     Attributes:
-        command: for /bin/sh, in the source's folder; `{site}` stands for the folder that is first
-            on the path of trials, `{source}` for the source's. None: of pure Python, nothing to do.
-        timeout_s: it is ended after so long.
+        command: command for /bin/sh, run in the source folder; `{site}` is the first folder on the
+            trials' path, `{source}` the source folder. None: pure Python, no build.
+        timeout_s: limit for the command.
     """
 
     command: str | None = None
     timeout_s: float = BUILD_TIMEOUT_S
 
 
-def repository(place: Path) -> Path:
-    """Return the root of the repository that a folder lies in.
+def find_repository(place: Path) -> Path:
+    """Return the root of the repository that contains a folder.
 
     Raises:
-        GateError: it lies in none, or in this lab's own.
+        GateError: the folder is in no repository, or in the lab's.
     """
     try:
         root = Path(git(place, "rev-parse", "--show-toplevel"))
     except GitError as error:
-        raise GateError(f"--repo {place} has no revisions that could be built: {error}") from error
+        raise GateError(f"--repo {place} has no revisions to build: {error}") from error
     if (root / "lab" / "gate" / Path(__file__).name).is_file():
         raise GateError(
-            f"--repo {place} is the lab's own source: leave out --repo and --build, and "
-            "`lab gate --against REV MATRIX` builds the lab in both revisions"
+            f"--repo {place} is the lab's own source: omit --repo and --build; `lab gate --against "
+            "REV MATRIX` builds both revisions of the lab"
         )
     return root
 
 
 @contextmanager
-def built(
+def build_arms(
     root: Path, revisions: tuple[Revision, Revision], recipe: Recipe, *, logs: Path, say: Say
 ) -> Iterator[tuple[Arm, Arm]]:
-    """Have both revisions built in the block, and gone after it.
+    """Build both revisions as arms, and remove them after the block.
 
     Args:
-        root: of the repository.
+        root: root of the repository.
         revisions: old and new.
-        recipe: how they are built.
-        logs: where the output of the builds is kept.
-        say: is told what takes long.
+        recipe: how to build a revision.
+        logs: folder for the logs of the builds.
+        say: called with progress messages.
 
     Raises:
-        GateError: one does not build, or hides modules of the lab.
+        GateError: a revision does not build, or hides modules of the lab.
     """
     with tempfile.TemporaryDirectory(prefix="lab-gate-", ignore_cleanup_errors=True) as name:
         scratch = Path(name).resolve()
@@ -104,14 +104,14 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
         _build(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         announce(source, site)
-    # A lab that runs from its source without being installed is found by nothing else.
+    # Needed for a lab that runs from its source without being installed.
     lab = [IMPORT_ROOT] if (SOURCE / "pyproject.toml").is_file() else []
-    known = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,
         revision=revision.shown,
         python=Path(sys.executable),
-        path=(site, source / "src", source, *lab, *map(Path, known)),
+        path=(site, source / "src", source, *lab, *map(Path, inherited)),
         tree=source,
         cache=folder / "cache",
         checkout=root,
@@ -127,7 +127,7 @@ def _build(
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))
     log.write_bytes(os.fsencode(f"# {command}\n"))
-    # Its compilers are started by others, which do not pass an interrupt on: all of it is one tree.
+    # Isolated, so that an interrupt also ends the compilers, to which build tools do not pass it.
     outcome = run_isolated(
         ["/bin/sh", "-c", f"cd {shlex.quote(str(source))} && {{ {command}\n}}"],
         log=log,
@@ -141,23 +141,21 @@ def _build(
     else:
         return
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
-    said = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " it said nothing"
+    output = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " (no output)"
     lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
-    raise GateError(
-        f"{revision.shown} {wrong}: {recipe.command}{said}{lacks}\nall that it said: {log}"
-    )
+    raise GateError(f"{revision.shown} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
 
 
 def check_lab(arm: Arm) -> None:
-    """Check that an arm's processes import the lab that runs here.
+    """Check that an arm's processes import the running lab.
 
     Raises:
-        GateError: the arm's own modules come in the way.
+        GateError: modules of the arm hide the lab's.
     """
-    for name, file in zip(_OF_THE_LAB, imported(arm, _OF_THE_LAB), strict=True):
+    for name, file in zip(_LAB_MODULES, find_module_files(arm, _LAB_MODULES), strict=True):
         if file.is_relative_to(arm.tree.parent):
             raise GateError(
-                f"{arm.revision}: its {name} ({file.relative_to(arm.tree.parent)}) would be "
-                f"imported instead of the lab's, which both arms share ({SOURCE}); build without "
-                "dependencies (pip install --no-deps), or rename that package"
+                f"{arm.revision}: its {name} ({file.relative_to(arm.tree.parent)}) hides the "
+                f"lab's ({SOURCE}); build without dependencies (pip install --no-deps), or rename "
+                "that package"
             )

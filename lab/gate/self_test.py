@@ -1,10 +1,11 @@
-"""Measures the gate itself on this machine: false alarms without a change, power with a plant.
+"""Measures the gate on this machine: false alarms without a change, and power with a planted change.
 
-A round runs a cell in arms that are all of this very lab: two as they are, and others with a plant;
-in turn, every second repetition backwards, two stages of n repetitions. The gate is then held as
-usual between the first arm and each of the others. One cell catches up and has work and memory
-planted; one is under an offered load and has latency planted, or a server that is too slow for it.
-Instruction counts are gated the same way, on the core's micro-benchmarks.
+A round runs a cell in several arms of this lab: two unchanged ones, and others with a planted change.
+Arms take turns, in reverse order in every second repetition, for two stages of n repetitions.
+The gate then compares the first arm with each other arm.
+One cell catches up, with planted work and memory.
+One is under an offered load, with planted latency, or with a server that is too slow.
+Instruction counts of the core's micro-benchmarks are gated the same way.
 """
 
 import sys
@@ -23,10 +24,10 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
 from streamlab.lab.gate.outcome import Word
-from streamlab.lab.gate.power import Block, Values, costs_called, rate, statuses_called
+from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.status import STATUS, is_fault, is_verified
-from streamlab.lab.gate.trials import Bench, Say, find_inputs, works
+from streamlab.lab.gate.trials import Bench, Say, find_inputs, make_works
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
@@ -38,11 +39,11 @@ from streamlab.results.stats.statuses import level
 SEED = 1
 SIZES = (0.05, 0.10)
 RATE_EPS = 5000
-"""Slow enough for plain Python to keep up with on a busy machine, and 10,000 outputs in 2 s."""
+"""Low enough for plain Python on a busy machine; gives 10,000 outputs in 2 s."""
 
 DELAY_NS = 1_000_000
 SERVED = 0.9
-"""Of the rate, by a server that is too slow for it."""
+"""Share of the rate that the server handles which is too slow."""
 
 CATCH_UP = """
 [run]
@@ -80,12 +81,12 @@ _SAME = ("same 1", "same 2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What is gated in an experiment.
+    """A metric of an experiment.
 
     Attributes:
-        name: of the metric, or `STATUS`.
-        plants: the plants that are meant for it, and what they are in words.
-        method: how its arms are compared; None: statuses are.
+        name: name of the metric, or `STATUS`.
+        plants: descriptions of the planted changes that affect it, by name.
+        method: how to compare the arms; None: by statuses.
     """
 
     name: str
@@ -95,12 +96,12 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A cell, what is planted in it, and what is gated.
+    """A cell with planted changes and gated metrics.
 
     Attributes:
-        matrix: of one cell.
-        plants: by name, fields of a trial that are other than in its cell.
-        metrics: what is gated.
+        matrix: text of a matrix with one cell.
+        plants: changed fields of a trial, by the name of the planted change.
+        metrics: metrics to gate.
     """
 
     matrix: str
@@ -150,14 +151,14 @@ EXPERIMENTS = (
 def run_self_test(
     *, rounds: int, minutes: float, repetitions: int, master: str, say: Say
 ) -> Iterator[str]:
-    """Yield the lines of the result; begins no round after `minutes`.
+    """Run the self-test and yield the lines of its result.
 
     Args:
         rounds: most rounds of each experiment.
-        minutes: of all.
+        minutes: time after which no round starts.
         repetitions: trials per arm and stage.
         master: Spark master for generating datasets.
-        say: is called with the progress.
+        say: called with progress messages.
 
     Raises:
         GateError: a trial failed.
@@ -166,13 +167,13 @@ def run_self_test(
     rule = replace(TWO_STAGE, n=repetitions)
     share_s = minutes * 60 / (len(EXPERIMENTS) + 1)
     rng = np.random.default_rng(SEED)
-    rows = [["metric", "planted", "rounds", "false alarms", "seen", "A/A 95 %"]]
+    rows = [["metric", "planted", "rounds", "false alarms", "detected", "A/A 95 %"]]
     for number, experiment in enumerate(EXPERIMENTS, 1):
         until = began + number * share_s
         blocks = _measure(experiment, rule, rounds, until=until, master=master, say=say)
         for metric in experiment.metrics:
             for row in _rows(metric, blocks[metric.name], rule, rng):
-                say(", ".join(row))  # it took minutes: not to be lost with what comes after it
+                say(", ".join(row))  # printed at once, as later rounds may fail
                 rows.append(row)
     counted = _counts(rounds, began + minutes * 60, say)
     none = [[INSTRUCTIONS, "", "0", "", "", "not counted"]]
@@ -181,7 +182,7 @@ def run_self_test(
     yield ""
     yield from aligned(rows)
     yield ""
-    yield "intervals: 95 %, Clopper-Pearson, of the rounds; [ ]: the same rounds dealt anew"
+    yield "intervals: 95 %, Clopper-Pearson, of the rounds; [ ]: the rounds resampled"
     if isinstance(counted, str):
         yield f"{INSTRUCTIONS}: {counted}"
     yield f"{time.monotonic() - began:.0f} s"
@@ -190,18 +191,18 @@ def run_self_test(
 def _measure(
     experiment: Experiment, rule: Rule, rounds: int, *, until: float, master: str, say: Say
 ) -> dict[str, list[Block]]:
-    """Return the rounds by metric, without those in which a trial lacks its value."""
+    """Return the rounds by metric, without rounds in which a trial lacks a value."""
     bench, arms = _bench(experiment, master, say)
     measured: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
     began = time.monotonic()
     for number in range(1, rounds + 1):
-        found = _round(bench, arms, rule)
-        for row in (row for rows in found.values() for row in rows if not is_verified(row)):
+        results = _round(bench, arms, rule)
+        for row in (row for rows in results.values() for row in rows if not is_verified(row)):
             say(
                 f"round {number} has a trial without a value: {row.get('status')}: {row.get('reason')}"
             )
         for metric in experiment.metrics:
-            block = _block(found, metric)
+            block = _block(results, metric)
             if block is not None:
                 measured[metric.name].append(block)
         now = time.monotonic()
@@ -214,7 +215,7 @@ def _measure(
 def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
     cells = expand(parse_matrix(experiment.matrix, "the self-test's matrix"))
     bench = Bench(
-        works=works(cells, find_inputs(cells, master=master, say=say)),
+        works=make_works(cells, find_inputs(cells, master=master, say=say)),
         logs=Path(tempfile.mkdtemp(prefix="lab-gate-logs-")),
         planted=experiment.plants,
     )
@@ -230,34 +231,34 @@ def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[
     )
     bench.make_oracles(arms[0], say)
     for cell in bench.works:
-        _sound(bench.run(arms[0], cell))  # Compiles; its time does not count.
+        _check_result(bench.run(arms[0], cell))  # A warm-up, which compiles.
     return bench, arms
 
 
 def _round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {arm.name: [] for arm in arms}
+    results: dict[str, list[Result]] = {arm.name: [] for arm in arms}
     (cell,) = bench.works
     for repetition in range(2 * rule.n):
         for arm in arms if repetition % 2 == 0 else reversed(arms):
-            found[arm.name].append(_sound(bench.run(arm, cell)))
-    return found
+            results[arm.name].append(_check_result(bench.run(arm, cell)))
+    return results
 
 
-def _sound(result: Result) -> Result:
+def _check_result(result: Result) -> Result:
     if is_fault(result):
         raise GateError(f"a trial of the self-test failed: {result}")
     return result
 
 
 def _block(results: Mapping[str, Sequence[Result]], metric: Metric) -> Block | None:
-    """Return the values of a round; None where a trial has none."""
-    found = {name: _values(results[name], metric) for name in (*_SAME, *metric.plants)}
-    known = {name: values for name, values in found.items() if values is not None}
-    if len(known) < len(found):
+    """Return the values of a round; None if a trial has no value."""
+    by_arm = {name: _values(results[name], metric) for name in (*_SAME, *metric.plants)}
+    present = {name: values for name, values in by_arm.items() if values is not None}
+    if len(present) < len(by_arm):
         return None
     return Block(
-        same=(known[_SAME[0]], known[_SAME[1]]),
-        planted={name: known[name] for name in metric.plants},
+        same=(present[_SAME[0]], present[_SAME[1]]),
+        planted={name: present[name] for name in metric.plants},
     )
 
 
@@ -272,54 +273,56 @@ def _values(rows: Sequence[Result], metric: Metric) -> Values | None:
 def _rows(
     metric: Metric, blocks: Sequence[Block], rule: Rule, rng: np.random.Generator
 ) -> Iterator[list[str]]:
-    """Yield the rows of a metric, one a plant."""
+    """Yield the rows of a metric, one per planted change."""
     if not blocks:
         for words in metric.plants.values():
-            yield [metric.name, words, "0", "", "", "a trial of each round has no value"]
+            yield [metric.name, words, "0", "", "", "each round has a trial without a value"]
         return
     if metric.method is None:
-        called, noise = statuses_called(rule), ""
+        gate, noise = status_gate(rule), ""
     else:
-        called = costs_called(rule, rng, metric.method)
+        gate = cost_gate(rule, rng, metric.method)
         noise = f"{100 * _noise(blocks, metric.method, rule, rng):.1f} %"
-    found = rate(blocks, called, rng)
+    rates = rate(blocks, gate, rng)
     for name, words in metric.plants.items():
         yield [
             metric.name,
             words,
-            str(found.rounds),
-            f"{_share(found.alarms, found.rounds)} [{found.resampled_alarms:.1%}]",
-            f"{_share(found.seen[name], found.rounds)} [{found.resampled_seen[name]:.1%}]",
+            str(rates.rounds),
+            f"{_share(rates.alarms, rates.rounds)} [{rates.resampled_alarms:.1%}]",
+            f"{_share(rates.detected[name], rates.rounds)} [{rates.resampled_detected[name]:.1%}]",
             noise,
         ]
 
 
 def _noise(blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.Generator) -> float:
-    """Return the 95th percentile of A/A differences, median over the rounds."""
+    """Return the 95th percentile of A/A differences, as the median over the rounds."""
     firsts = [[arm[: rule.n] for arm in block.same] for block in blocks]
     return median(method.noise(old, new, rng, DRAWS).p95 for old, new in firsts)
 
 
 def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
-    """Return the rows of the table for instruction counts, or why there are none."""
-    alarms, done, away = 0, 0, 0.0
-    seen: dict[float, list[bool]] = {p: [] for p in SIZES}
+    """Return the rows of the table for instruction counts, or the reason why the count failed."""
+    alarms, finished, deviation = 0, 0, 0.0
+    detected: dict[float, list[bool]] = {p: [] for p in SIZES}
     with tempfile.TemporaryDirectory(prefix="lab-gate-counts-") as name:
         out = Path(name) / "counts.json"
         try:
             base = count_tree(SOURCE, SOURCE, out)
             for number in range(rounds):
                 began = time.monotonic()
-                again = count_tree(SOURCE, SOURCE, out)
-                alarms += bool(_regressions(base, again))
-                away = max(away, *(abs(again.counts[k] / n - 1) for k, n in base.counts.items()))
+                repeated = count_tree(SOURCE, SOURCE, out)
+                alarms += bool(_regressions(base, repeated))
+                deviation = max(
+                    deviation, *(abs(repeated.counts[k] / n - 1) for k, n in base.counts.items())
+                )
                 for p in SIZES:
                     plants = [(benchmark, 100 * p) for benchmark in base.counts]
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
-                    seen[p] += [benchmark in slower for benchmark in base.counts]
-                done = number + 1
+                    detected[p] += [benchmark in slower for benchmark in base.counts]
+                finished = number + 1
                 took = time.monotonic() - began
-                say(f"counts, round {done} of {rounds}: {took:.0f} s")
+                say(f"counts, round {finished} of {rounds}: {took:.0f} s")
                 if time.monotonic() + took > until:
                     break
         except GateError as error:
@@ -328,10 +331,10 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
         [
             INSTRUCTIONS,
             f"{p:.0%} work",
-            str(done),
-            _share(alarms, done),
-            _share(sum(seen[p]), len(seen[p])),
-            f"{100 * away:.1f} % (largest)",
+            str(finished),
+            _share(alarms, finished),
+            _share(sum(detected[p]), len(detected[p])),
+            f"{100 * deviation:.1f} % (largest)",
         ]
         for p in SIZES
     ]
@@ -341,8 +344,8 @@ def _regressions(old: Counts, new: Counts) -> frozenset[str]:
     return frozenset(line.cell for line in compare_counts(old, new) if line.word is Word.REGRESSION)
 
 
-def _share(count: int, of: int) -> str:
+def _share(count: int, total: int) -> str:
     from scipy import stats  # heavy
 
-    low, high = stats.binomtest(count, of).proportion_ci(0.95)
-    return f"{count} of {of} ({low:.1%} - {high:.1%})"
+    low, high = stats.binomtest(count, total).proportion_ci(0.95)
+    return f"{count} of {total} ({low:.1%} - {high:.1%})"

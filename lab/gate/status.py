@@ -1,4 +1,4 @@
-"""Compares the statuses of a cell's trials: a fault fails at once, bad luck is counted."""
+"""Compares the statuses of a cell's trials: a fault fails at once, other statuses are counted."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from streamlab.lab.gate.decision import Pair
 
 STATUS = "status"
-"""The metric of a line on statuses; that of a line on a fault is empty."""
+"""Metric of a line on statuses; a line on a fault has an empty metric."""
 
 MOST_UNVERIFIED = 4
-"""Trials without a verified answer in one arm, after which its cell is not run further: a number
-needs a verified answer in every trial, and four of four a side suffice to call the status."""
+"""Unverified trials in one arm after which its cell stops. A number needs verified answers in all
+trials, and four of four per arm are enough for a regression of the status."""
 
 
 def is_fault(result: Result) -> bool:
-    """Return whether a trial shows a fault of the program, which no luck explains."""
+    """Return whether a trial shows a fault of the program, which chance does not explain."""
     return result.get("status") in FAULTS
 
 
@@ -38,7 +38,7 @@ def is_lost(results: Sequence[Result]) -> bool:
 
 
 def fault_line(cell: str, pair: "Pair") -> Line | None:
-    """Return a line when an arm has a fault, or no verified answer in any trial; else None."""
+    """Return a line if an arm has a fault or no verified trial; else None."""
     old, new = _fault(pair.old), _fault(pair.new)
     if old is None and new is None:
         return None
@@ -57,16 +57,16 @@ def fault_line(cell: str, pair: "Pair") -> Line | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusFinding:
-    """The test of a cell's statuses, and its trials in words."""
+    """The test of a cell's statuses, and the counts of statuses as text."""
 
     test: StatusTest
     counts: str
 
 
 def find_status(pair: "Pair", alpha: float) -> StatusFinding:
-    """Return how the statuses of both arms compare; each has at least one trial."""
+    """Compare the statuses of both arms, each with at least one trial."""
     old, new = _levels(pair.old), _levels(pair.new)
-    counts = f"old: {_counted(old)}; new: {_counted(new)}"
+    counts = f"old: {_format_levels(old)}; new: {_format_levels(new)}"
     test = compare_statuses(old, new, alpha)
     if test.differs:
         worst = max(zip(new, pair.new, strict=True), key=lambda each: each[0])[1]
@@ -76,12 +76,12 @@ def find_status(pair: "Pair", alpha: float) -> StatusFinding:
 
 
 def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -> Line | None:
-    """Return the line on a cell's statuses; None where the new arm's are no worse.
+    """Return the line on a cell's statuses; None if the new arm's are not worse.
 
     Args:
-        cell: its id.
-        first: of the first stage.
-        second: of the second, where the first is worse and there are two.
+        cell: id of the cell.
+        first: finding of the first stage.
+        second: finding of the second stage, if the first is worse and there are two stages.
     """
     last = first if second is None else second
     if not first.test.differs:
@@ -99,12 +99,12 @@ def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -
 def _fault(results: Sequence[Result]) -> str | None:
     if not results:
         return "no trial"
-    found = [result for result in results if is_fault(result)]
-    if not found and not any(map(is_verified, results)):
-        found = list(results)
-    if not found:
+    faults = [result for result in results if is_fault(result)]
+    if not faults and not any(map(is_verified, results)):
+        faults = list(results)
+    if not faults:
         return None
-    return f"{found[0].get('status')}: {_reason(found[0]) or 'no reason'}"
+    return f"{faults[0].get('status')}: {_reason(faults[0]) or 'no reason'}"
 
 
 def _reason(result: Result) -> str:
@@ -116,5 +116,5 @@ def _levels(results: Sequence[Result]) -> list[int]:
     return [level(result.get("status"), result.get("steady")) for result in results]
 
 
-def _counted(levels: Sequence[int]) -> str:
+def _format_levels(levels: Sequence[int]) -> str:
     return ", ".join(f"{count} {ORDER[each]}" for each, count in sorted(Counter(levels).items()))

@@ -1,7 +1,7 @@
-"""Gates against a stored run: a baseline that was measured in another job.
+"""Gates against a stored run, a baseline that was measured in another job.
 
-The two arms are not interleaved, so whatever differs between the jobs (host, neighbours, heat)
-looks like a change: docs/gates.md says how often. Prefer `--against REV`.
+The arms are not interleaved, so differences between the jobs (host, neighbours, heat) look like
+changes; docs/gates.md has the rates. Prefer `--against REV`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,32 +22,31 @@ from streamlab.results.store import Row, Run, read_run
 
 
 def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
-    """Return the trials of two runs by cell; a cell that the new run lacks has no trial there.
+    """Return the trials of two runs by cell; a cell missing in a run has no trials there.
 
     Raises:
-        GateError: the runs may not be compared, or have no cell in common.
+        GateError: the runs cannot be compared, or have no cell in common.
     """
-    found = differences(old, new, by_id=True)
-    if found:
-        raise _refusal(f"{new.path} (B)", old, describe_differences(found))
+    unlike = differences(old, new, by_id=True)
+    if unlike:
+        raise _refusal(f"{new.path} (B)", old, describe_differences(unlike))
     before, after = by_cell(old), by_cell(new)
     if not set(before) & set(after):
         raise GateError(
-            f"no cell in common; is it the same matrix?\n  {old.path} has {_listed(before)}\n"
+            f"no cell in common; use runs of the same matrix\n  {old.path} has {_listed(before)}\n"
             f"  {new.path} has {_listed(after)}"
         )
     return {
-        cell: Pair(old=_own(before.get(cell, [])), new=_own(after.get(cell, [])))
+        cell: Pair(old=_cell_trials(before.get(cell, [])), new=_cell_trials(after.get(cell, [])))
         for cell in [*before, *(cell for cell in after if cell not in before)]
     }
 
 
 def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
-    """Refuse, before anything is measured, a baseline that does not fit this machine's cells.
+    """Check before measuring that a baseline has all cells and is from an equal machine.
 
     Raises:
-        GateError: the baseline lacks cells, or is of another machine; the message names what
-            differs.
+        GateError: the baseline lacks cells, or is from another machine.
     """
     before = by_cell(old)
     missing = [cell.id for cell in cells if cell.id not in before]
@@ -55,7 +54,7 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
         raise GateError(
             f"the baseline lacks {len(missing)} of the matrix's {len(cells)} cells:\n"
             f"  only in the matrix: {_listed(missing)}\n  {old.path} has {_listed(before)}\n"
-            "measure a new baseline with this matrix, or choose cells of the baseline with --only"
+            "measure a new baseline with this matrix, or select cells of the baseline with --only"
         )
     if unlike := compare_machines(old.meta["host"], host()).decisive:
         raise _refusal("this machine (B)", old, list(map(str, unlike)))
@@ -64,23 +63,23 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
 def _refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
     listed = "\n  ".join(reasons)
     return GateError(
-        f"{new} may not be gated against {old.path} (A):\n  {listed}\n"
+        f"{new} cannot be gated against {old.path} (A):\n  {listed}\n"
         "measure a new baseline on this machine, or use --against REV"
     )
 
 
 def machine_notes(old: Run, new: Run) -> tuple[str, ...]:
-    """Return the differences of two runs' machines that do not decide speed."""
+    """Return the differences between two runs' machines that do not affect speed."""
     return tuple(map(str, compare_machines(old.meta["host"], new.meta["host"]).notes))
 
 
-def fresh_run(
+def measure_run(
     matrix: Matrix, text: str, cells: Sequence[Cell], n: int, *, root: Path, master: str, say: Say
 ) -> Run:
-    """Run cells `n` times each as a run of its own below `root`, and return it.
+    """Run cells `n` times each as a new run in `root`, and return it.
 
     Raises:
-        KeyboardInterrupt: it was interrupted; what was measured is kept.
+        KeyboardInterrupt: the run was interrupted; its finished trials are stored.
     """
     from streamlab.lab.runner.run_directory import new_meta, record_dataset, start
     from streamlab.lab.runner.session import surroundings
@@ -95,30 +94,30 @@ def fresh_run(
         record_dataset(meta, key, dataset)
     run_dir = start(root, meta)
     say(f"{len(cells)} cells x {n}: {run_dir}")
-    done = run(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
-    if done.interrupted:
+    result = run(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
+    if result.interrupted:
         raise KeyboardInterrupt
     return read_run(run_dir)
 
 
 class Quiet:
-    """A `streamlab.lab.runner.trials.Watcher` that says nothing."""
+    """A `streamlab.lab.runner.trials.Watcher` that prints nothing."""
 
     def advised(self, text: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def oracle(self, key: str, dataset: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def started(self, trial: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def finished(self, trial: Any, row: Row) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
-def planted_notes(old: Run, new: Run) -> tuple[str, ...]:
-    """Return a note for each run in which the lab planted busy work."""
+def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
+    """Return a note for each run with planted busy work."""
     notes = []
     for run in (old, new):
         planted = max((row["planted_slowdown"] or 0 for row in run.rows), default=0)
@@ -131,6 +130,6 @@ def _listed(cells: Iterable[str]) -> str:
     return ", ".join(cells) or "no cell"
 
 
-def _own(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return the trials that stand for the cell itself, without those of a search."""
+def _cell_trials(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return the trials of the cell itself, without those of a search."""
     return tuple(row for row in rows if row["purpose"] in (None, CELL))

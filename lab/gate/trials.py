@@ -1,4 +1,4 @@
-"""Measures the cells of a matrix in two arms, trial by trial in turn."""
+"""Measures the cells of a matrix in two arms, with alternating trials."""
 
 import tempfile
 import time
@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from streamlab.lab.errors import LabError
-from streamlab.lab.gate.arm import Arm, Result, run_in
+from streamlab.lab.gate.arm import Arm, Result, run_in_arm
 from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
@@ -21,19 +21,19 @@ from streamlab.workloads.datasets.dataset import Dataset
 
 Say = Callable[[str], None]
 
-# The oracle is slow on purpose; it has to be made once for every dataset.
+# An oracle is simple and slow, but runs only once per dataset.
 ORACLE_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A cell as a gate runs it.
+    """A cell for a gate to run.
 
     Attributes:
-        key: of its workload; cells of one key share an oracle's answer.
-        slug: its id as a file name.
-        timeout_s: of one trial.
-        job: a trial of it.
+        key: key of the workload; cells with the same key share an oracle's answer.
+        slug: the cell's id as a file name.
+        timeout_s: limit for one trial.
+        job: specification of a trial.
     """
 
     key: str
@@ -42,8 +42,8 @@ class Work:
     job: EngineTrial
 
 
-def works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, Work]:
-    """Return what a gate runs by cell's id, given the input by workload key."""
+def make_works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, Work]:
+    """Return the work of a gate by cell id; `datasets` has the inputs by workload key."""
     return {
         cell.id: Work(
             key=cell.entry.key,
@@ -71,13 +71,13 @@ def _job(cell: Cell, dataset: Dataset) -> EngineTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """What runs trials: cells with their input, and where logs go.
+    """Runs trials of cells and stores their logs.
 
     Attributes:
-        works: by cell's id; both arms read the same files.
-        logs: a folder; kept when it is given, for whoever looks into a broken cell.
-        planted: by arm's name, fields of a trial that are other than in its cell, to try the gate.
-        energy: provider of energy counters for every trial; `none` leaves them alone.
+        works: cells by id; both arms read the same input files.
+        logs: folder for the logs.
+        planted: changed fields of a trial by arm name, to test the gate.
+        energy: provider of energy counters; `none`: no counters.
     """
 
     works: Mapping[str, Work]
@@ -86,13 +86,13 @@ class Bench:
     energy: str = "none"
 
     def is_loaded(self, cell_id: str) -> bool:
-        """Return whether a cell has an offered load; its due times are equal in all trials."""
+        """Return whether a cell has an offered load, with equal due times in all trials."""
         return self.works[cell_id].job.load is not None
 
     def trial(self, arm: Arm, cell_id: str) -> EngineTrial:
-        """Return a trial of a cell in an arm."""
+        """Return the specification of a trial of a cell in an arm."""
         job = self.works[cell_id].job
-        fields = {"workload": arm.localised(job.workload), "energy": self.energy}
+        fields = {"workload": arm.localise(job.workload), "energy": self.energy}
         return msgspec.structs.replace(job, **fields, **self.planted.get(arm.name, {}))
 
     def log(self, arm: Arm, cell_id: str) -> Path:
@@ -102,12 +102,12 @@ class Bench:
     def run(self, arm: Arm, cell_id: str) -> Result:
         """Run one trial of a cell in an arm."""
         timeout_s = self.works[cell_id].timeout_s
-        return run_in(
+        return run_in_arm(
             arm, self.trial(arm, cell_id), log=self.log(arm, cell_id), timeout_s=timeout_s
         )
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
-        """Make the expected answers that an arm lacks; those of equal oracles are shared.
+        """Make the missing expected answers of an arm; arms with equal oracles share them.
 
         Raises:
             GateError: an oracle failed.
@@ -115,16 +115,16 @@ class Bench:
         for work in {work.key: work for work in self.works.values()}.values():
             job = OracleJob(
                 dataset=work.job.dataset,
-                workload=arm.localised(work.job.workload),
+                workload=arm.localise(work.job.workload),
                 query=work.job.query,
             )
             log = self.logs / f"oracle-{work.key}-{arm.name}.log"
             began = time.monotonic()
-            result = run_in(arm, job, log=log, timeout_s=ORACLE_TIMEOUT_S)
+            result = run_in_arm(arm, job, log=log, timeout_s=ORACLE_TIMEOUT_S)
             if result.get("status") is not None:
                 raise GateError(
-                    f"the oracle of {work.key} failed in {arm.revision}, nothing can be verified: "
-                    f"{result['reason']} ({log})"
+                    f"the oracle of {work.key} failed in {arm.revision}, so no answer can be "
+                    f"verified: {result['reason']} ({log})"
                 )
             if (took := time.monotonic() - began) > 10:
                 say(f"oracle of {work.key}, {arm.name} arm: {took:.0f} s")
@@ -139,27 +139,26 @@ def check_cells(cells: Sequence[Cell]) -> None:
     for cell in cells:
         if cell.search is not None:
             raise GateError(
-                f"{cell.id} searches for a rate, which takes many trials and gives one number; "
-                "gate on latency at a fixed rate (rate_eps) with --metric p99, or on catch-up"
+                f"{cell.id} searches for a rate, which takes many trials for one number; gate on "
+                "latency at a fixed rate (rate_eps) with --metric p99, or on catch-up"
             )
 
 
 def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
-    """Run one trial per arm and cell whose time does not count.
+    """Run one warm-up trial per arm and cell, whose time does not count.
 
-    It compiles kernels into the cache, and finds cells without a right answer before time is spent
-    on them.
+    It compiles kernels into the cache, and finds cells with a wrong answer early.
     """
-    found = {}
+    pairs = {}
     for cell in bench.works:
         pair = Pair(old=(bench.run(old, cell),), new=(bench.run(new, cell),))
         say(f"{cell}: old {pair.old[0].get('status')}, new {pair.new[0].get('status')}")
-        found[cell] = pair
-    return found
+        pairs[cell] = pair
+    return pairs
 
 
 def is_measurable(pair: Pair) -> bool:
-    """Return whether more trials of a cell can tell more: no fault, and some verified answer."""
+    """Return whether more trials of a cell are useful: no fault, and a verified answer."""
     trials = (*pair.old, *pair.new)
     return not any(map(is_fault, trials)) and any(map(is_verified, trials))
 
@@ -169,13 +168,12 @@ def measure(
 ) -> dict[str, Pair]:
     """Run `n` trials per arm and cell in the order ABBA.
 
-    Repetition by repetition over all cells; in every second one the new arm goes first and the
-    cells run backwards, so that a drift that is linear in time falls on both arms and all cells
-    alike. Under an offered load the trials of a repetition are a pair: they run one after the
-    other, have the same due times, and lots decide which is first. A cell that can give no number
-    any more is not run further.
+    In every second repetition, the new arm runs first and the cells run in reverse order, so that a
+    linear drift affects arms and cells equally. Under an offered load, the two trials of a
+    repetition are a pair with equal due times, in random order. A cell that can give no number any
+    more is skipped.
     """
-    lots = np.random.default_rng()
+    rng = np.random.default_rng()
     rows: dict[str, dict[str, list[Result]]] = {cell: {"old": [], "new": []} for cell in cells}
     began = time.monotonic()
     for repetition in range(n):
@@ -183,7 +181,7 @@ def measure(
         for cell in cells if forward else reversed(cells):
             if any(map(is_lost, rows[cell].values())):
                 continue
-            old_first = bool(lots.random() < 0.5) if bench.is_loaded(cell) else forward
+            old_first = bool(rng.random() < 0.5) if bench.is_loaded(cell) else forward
             for arm in (old, new) if old_first else (new, old):
                 result = bench.run(arm, cell)
                 side = "old" if arm is old else "new"
@@ -193,27 +191,27 @@ def measure(
         took = time.monotonic() - began
         say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
     return {
-        cell: Pair(old=found["old"], new=found["new"], like_loads=bench.is_loaded(cell))
-        for cell, found in rows.items()
+        cell: Pair(old=results["old"], new=results["new"], same_load=bench.is_loaded(cell))
+        for cell, results in rows.items()
     }
 
 
 def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Dataset]:
-    """Return the datasets of cells by workload key, generated now where the catalogue lacks them.
+    """Return the datasets of cells by workload key; generates those that the catalogue lacks.
 
     Raises:
-        LabError: one cannot be had; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
+        LabError: no cell is given; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
     """
     from streamlab.lab.runner.datasets import check_room_for, find_dataset
 
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))
-    found = {}
+    datasets = {}
     for key, entry in entries.items():
         began = time.monotonic()
-        found[key] = find_dataset(entry, master=master, say=say)
+        datasets[key] = find_dataset(entry, master=master, say=say)
         if (took := time.monotonic() - began) > 1:
             say(f"dataset of {key}: {took:.1f} s")
-    if not found:
-        raise LabError("no cells: nothing to gate")
-    return found
+    if not datasets:
+        raise LabError("no cells to gate; check the matrix and --only")
+    return datasets

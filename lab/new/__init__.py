@@ -1,1 +1,1 @@
-"""Writes packages for engines and workloads of one's own, complete and tested, from templates."""
+"""Writes new packages for engines and workloads from templates, complete and tested."""

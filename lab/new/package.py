@@ -1,4 +1,4 @@
-"""Renders a package from its templates into a folder that was not there."""
+"""Renders the templates of a package into a new folder."""
 
 import keyword
 import re
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 
 
 def engine_files(module: str, kind: str) -> dict[str, str]:
-    """Return the template of every file of an engine's package."""
+    """Return the template of each file of an engine's package, by path."""
     return {
         ".gitignore": "gitignore.j2",
         "pyproject.toml": "engine/pyproject.toml.j2",
@@ -31,7 +31,7 @@ def engine_files(module: str, kind: str) -> dict[str, str]:
 
 
 def workload_files(module: str) -> dict[str, str]:
-    """Return the template of every file of a workload's package."""
+    """Return the template of each file of a workload's package, by path."""
     return {
         ".gitignore": "gitignore.j2",
         "pyproject.toml": "workload/pyproject.toml.j2",
@@ -44,19 +44,19 @@ def workload_files(module: str) -> dict[str, str]:
 
 
 def module_of(name: str) -> str:
-    """Return the name of a package's module.
+    """Return the module name of a package.
 
     Raises:
-        LabError: the name is none for a package, or something that can be imported has it.
+        LabError: the name is not a valid package name, or another module has it.
     """
     module = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(module):
         raise LabError(
-            f"{name!r} cannot be the name of a package: give lower-case letters and digits, in "
-            "words joined by - or _, for example my-engine"
+            f"{name!r} is not a valid package name; use words of lower-case letters and digits, "
+            "joined by - or _, e.g. my-engine"
         )
     if module in sys.stdlib_module_names or find_spec(module) is not None:
-        raise LabError(f"there is a module {module!r} already, which {name!r} would hide: rename")
+        raise LabError(f"{name!r} would hide the installed module {module!r}; use another name")
     return module
 
 
@@ -64,7 +64,7 @@ def write_package(folder: Path, files: Mapping[str, str], values: Mapping[str, o
     """Write all files of a package, each from its template.
 
     Raises:
-        LabError: the folder is there.
+        LabError: the folder exists already.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -75,7 +75,7 @@ def write_package(folder: Path, files: Mapping[str, str], values: Mapping[str, o
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise LabError(f"{folder} is there already; name another, or move it away") from None
+        raise LabError(f"{folder} exists already; use another name, or move it away") from None
     for path, template in files.items():
         (folder / path).parent.mkdir(exist_ok=True)
         text = environment.get_template(template).render(values)
@@ -83,5 +83,5 @@ def write_package(folder: Path, files: Mapping[str, str], values: Mapping[str, o
 
 
 def class_of(module: str) -> str:
-    """Return the name of a package's class, e.g. `MyEngine`."""
+    """Return the class name for a module, e.g. `MyEngine` for `my_engine`."""
     return "".join(word.capitalize() for word in module.split("_"))

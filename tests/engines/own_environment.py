@@ -10,7 +10,7 @@ import pytest
 
 from streamlab.engines import environment
 from streamlab.engines.protocol import Engine
-from streamlab.lab.conform.suite import State, conform, variants_of
+from streamlab.lab.conform.suite import State, conform, find_variants
 from tests.examples import examples
 
 ROOT = Path(__file__).parents[2]
@@ -27,10 +27,10 @@ def made(engine: type[Engine]):
 
 def check_conformance(engine: str, variant: str, workload: str, refused: set[str]) -> None:
     """Check that every case of the suite is right, but for those that are refused."""
-    (chosen,) = variants_of(engine, (variant,))
+    (chosen,) = find_variants(engine, (variant,))
     found = conform(engine, chosen, workload)
     assert found.failures == ()
-    assert {seen.case for seen in found.of(State.REFUSED)} == refused
+    assert {seen.case for seen in found.with_state(State.REFUSED)} == refused
 
 
 def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> None:

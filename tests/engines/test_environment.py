@@ -220,10 +220,10 @@ def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
     assert "up to date" in capsys.readouterr().out
     assert environments(Machine()).state is State.OK
     assert call(["list", "engines"]) == EXIT_OK
-    assert "its own environment is made" in capsys.readouterr().out
+    assert "environment installed" in capsys.readouterr().out
 
 
 def test_an_engine_that_needs_none_says_so(capsys):
     assert call(["environment", "reference"]) == EXIT_OK
-    assert "needs no environment of its own" in capsys.readouterr().out
+    assert "needs no separate environment" in capsys.readouterr().out
     assert call(["environment", "nosuch"]) == EXIT_USER_ERROR

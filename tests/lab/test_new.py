@@ -10,7 +10,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.gate.entry_points import announce
-from streamlab.lab.gate.projects import projects
+from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.host.git import git
 
 FULL = pytest.mark.full
@@ -106,18 +106,18 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
     assert [point.name for point in found.entry_points] == ["my-own"]
     git(package, "init", "-q")
     git(package, "add", "--all")
-    assert projects(package) == {"my-own"}
+    assert find_projects(package) == {"my-own"}
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("My Engine", "cannot be the name of a package"),
-        ("../up", "cannot be the name of a package"),
-        ("class", "cannot be the name of a package"),
-        ("json", "there is a module 'json' already"),
-        ("reference", "engine 'reference' is there already"),
-        ("numpy", "there is a module 'numpy' already"),
+        ("My Engine", "is not a valid package name"),
+        ("../up", "is not a valid package name"),
+        ("class", "is not a valid package name"),
+        ("json", "would hide the installed module 'json'"),
+        ("reference", "engine 'reference' exists already"),
+        ("numpy", "would hide the installed module 'numpy'"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(name, said, tmp_path, capsys):
@@ -130,5 +130,5 @@ def test_nothing_that_is_there_is_overwritten(tmp_path, capsys):
     (tmp_path / "my-own").mkdir()
     (tmp_path / "my-own" / "thesis.txt").write_text("years of work")
     assert call(["new", "engine", "my-own", "--in", str(tmp_path)]) == EXIT_USER_ERROR
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "my-own").iterdir()] == ["thesis.txt"]

@@ -168,7 +168,7 @@ def test_a_machine_after_an_update_is_still_the_same_machine(runs, make_run, tri
         (["x", "nowhere"], "'nowhere' is neither a run's directory"),
         (["x", "away"], "was made on another machine than"),
         (["x", "broken"], "is damaged"),
-        (["--runs", "empty"], "/empty: a history needs at least one"),
+        (["--runs", "empty"], "/empty; make one with `lab run`"),
     ],
 )
 def test_bad_input_is_a_user_error(runs, make_run, trial, capfd, arguments, said):

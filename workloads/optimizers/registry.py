@@ -28,7 +28,9 @@ def optimizer(name: str) -> Optimizer:
     """
     points = [point for point in find_entry_points(GROUP) if point.name == name]
     if not points:
-        raise ModelError(f"no optimizer {name!r}; {suggest_names(name, names(), 'lab plan --help')}")
+        raise ModelError(
+            f"no optimizer {name!r}; {suggest_names(name, names(), 'lab plan --help')}"
+        )
     where = f"optimizer {name!r} ({points[0].value})"
     try:
         loaded: Optimizer = points[0].load()

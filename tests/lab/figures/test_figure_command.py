@@ -136,7 +136,7 @@ def test_what_a_figure_lacks_is_named_where_it_is_listed_and_when_it_is_asked_fo
     assert call(["list", "figures"]) == EXIT_OK
     said = capsys.readouterr().out
     assert "toy:1  a toy; available" in said
-    assert "toy:3  impossible; not available: there is no workload no_such_workload" in said
+    assert "toy:3  impossible; not available: missing workload no_such_workload" in said
     assert call(["figure", "toy:3"]) == EXIT_USER_ERROR
     said = capsys.readouterr().err
     assert "no workload no_such_workload, no variant none of engine multicore" in said
@@ -151,7 +151,7 @@ def test_an_unknown_figure_lists_those_that_exist(capsys):
 @pytest.mark.parametrize("text", ["0", "1,x", "", "-1"])
 def test_workers_must_be_numbers_from_one(text, capsys):
     assert call(["figure", "stretch:6", f"--workers={text}"]) == EXIT_USER_ERROR
-    assert "expected numbers from 1 with commas" in capsys.readouterr().err
+    assert "expected whole numbers above 0" in capsys.readouterr().err
 
 
 def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):

@@ -75,14 +75,14 @@ def test_an_entry_that_is_not_needed_changes_nothing(accepted):
 def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):
     found = apply_accepted(report(cell="wordcount/x"), accepted(ENTRY), TODAY)
     assert found.failed and found.lines == report(cell="wordcount/x").lines
-    assert "[[accept]] 1: it is for 'event_window/*', of which this gate has none" in found.notes[0]
+    assert "[[accept]] 1: no cell matches 'event_window/*'" in found.notes[0]
 
 
 @pytest.mark.parametrize("only", [(), ("--only", "*/w1/*")])
 def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measured(
     tmp_path, capsys, monkeypatch, only
 ):
-    monkeypatch.setattr(against, "against", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr(against, "gate_revisions", lambda *_, **__: pytest.fail("measured"))
     matrix = tmp_path / "m.toml"
     matrix.write_text(MATRIX)
     accepted = tmp_path / "accepted.toml"
@@ -90,7 +90,7 @@ def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measu
     accepted.write_text(ENTRY.replace("event_window", "wordcount"))
     assert call(command) == EXIT_USER_ERROR
     told = capsys.readouterr().err
-    assert "[[accept]] 1: it is for 'wordcount/*', and the matrix has event_window/" in told
+    assert "[[accept]] 1: no cell matches 'wordcount/*'; the matrix has event_window/" in told
     accepted.write_text(ENTRY.replace("/*", "/*/w2/*"))  # not measured now, but of the matrix
     with pytest.raises(pytest.fail.Exception, match="measured"):
         call(command)

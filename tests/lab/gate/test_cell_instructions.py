@@ -44,7 +44,7 @@ def test_a_cell_under_a_load_is_refused_with_the_remedy():
         dataset=None,
         load=LoadSpec(rate_eps=1000, warm_up_s=0, window_s=1),
     )
-    with pytest.raises(GateError, match="gate this one on p99"):
+    with pytest.raises(GateError, match="gate this cell with --metric p99"):
         check_catch_up({"a/cell": Work(key="a", slug="a-cell", timeout_s=60, job=job)})
 
 

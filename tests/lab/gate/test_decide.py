@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from streamlab.lab.gate.decision import GateCriteria, Pair, hold
+from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE
@@ -26,11 +26,11 @@ def bad(status, reason):
     return [{"status": status, "reason": reason}]
 
 
-def criteria(*metrics, advisory=(), where_repeated=(), rule=TWO_STAGE):
+def criteria(*metrics, advisory=(), if_repeatable=(), rule=TWO_STAGE):
     return GateCriteria(
-        metrics=[METRICS[name] for name in (*(metrics or ("wall",)), *where_repeated)],
+        metrics=[METRICS[name] for name in (*(metrics or ("wall",)), *if_repeatable)],
         advisory=frozenset(advisory),
-        where_repeated=frozenset(where_repeated),
+        if_repeatable=frozenset(if_repeatable),
         rule=rule,
     )
 
@@ -45,7 +45,7 @@ def nothing_again(cells):
 
 
 def test_equal_arms_pass_without_a_second_stage(rng):
-    (line,) = hold({CELL: Pair(old=trials(rng), new=trials(rng))}, nothing_again, criteria())
+    (line,) = decide_gate({CELL: Pair(old=trials(rng), new=trials(rng))}, nothing_again, criteria())
     assert (line.word, line.fails, line.n) == (Word.UNCHANGED, False, 10)
     assert line.interval.low < 1 < line.interval.high
 
@@ -57,7 +57,7 @@ def test_a_slow_down_that_repeats_fails(rng):
         assert tuple(cells) == (CELL,)
         return {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.2))}
 
-    (line,) = hold(first, again, criteria())
+    (line,) = decide_gate(first, again, criteria())
     assert line.word is Word.REGRESSION and line.fails
     assert line.ratio == pytest.approx(1.2, rel=0.03)
     assert line.first_ratio == pytest.approx(1.1, rel=0.03)
@@ -66,14 +66,14 @@ def test_a_slow_down_that_repeats_fails(rng):
 def test_a_slow_down_that_does_not_repeat_passes(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.1))}
     again = {CELL: Pair(old=trials(rng), new=trials(rng))}
-    (line,) = hold(first, lambda cells: again, criteria())
+    (line,) = decide_gate(first, lambda cells: again, criteria())
     assert line.word is Word.UNCONFIRMED and not line.fails
 
 
 def test_a_slow_down_that_noise_hides_in_the_second_stage_casts_doubt(rng):
     first = {CELL: Pair(old=trials(rng, n=4), new=trials(rng, wall=2.0, n=4))}
     again = {CELL: Pair(old=trials(rng, n=4, sd=0.8), new=trials(rng, n=4, sd=0.8))}
-    (line,) = hold(first, lambda cells: again, criteria())
+    (line,) = decide_gate(first, lambda cells: again, criteria())
     assert line.word is Word.UNSTABLE and line.doubtful and not line.fails
     assert line.first_ratio == pytest.approx(2.0, rel=0.05)
 
@@ -89,27 +89,27 @@ def test_only_suspected_cells_are_measured_again(rng):
         seen.append(tuple(cells))
         return {name: Pair(old=trials(rng), new=trials(rng, wall=1.2)) for name in cells}
 
-    lines = hold(first, again, criteria())
+    lines = decide_gate(first, again, criteria())
     assert seen == [("b",)]
     assert [line.fails for line in lines] == [False, True, False]
 
 
 def test_a_wrong_answer_fails_whatever_the_time(rng):
     wrong = [*trials(rng, wall=0.5, n=3), *bad("wrong_output", "2 missing")]
-    (line,) = hold({CELL: Pair(old=trials(rng), new=wrong)}, nothing_again, criteria())
+    (line,) = decide_gate({CELL: Pair(old=trials(rng), new=wrong)}, nothing_again, criteria())
     assert line.word is Word.BROKEN and line.fails
     assert line.note == "new: wrong_output: 2 missing"
 
 
 def test_a_cell_that_is_gone_is_broken(rng):
-    (line,) = hold({CELL: Pair(old=trials(rng), new=[])}, nothing_again, criteria())
+    (line,) = decide_gate({CELL: Pair(old=trials(rng), new=[])}, nothing_again, criteria())
     assert line.word is Word.BROKEN and "no trial" in line.note
 
 
 def test_a_wrong_answer_in_the_second_stage_fails_too(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.1))}
     again = {CELL: Pair(old=trials(rng), new=bad("crash", "segmentation fault"))}
-    (line,) = hold(first, lambda cells: again, criteria())
+    (line,) = decide_gate(first, lambda cells: again, criteria())
     assert line.word is Word.BROKEN and line.fails
 
 
@@ -123,7 +123,7 @@ def test_a_wrong_answer_in_the_second_stage_fails_too(rng):
 )
 def test_what_the_old_arm_did_not_have_cannot_fail(rng, old, new, word):
     sides = [trials(rng) if side == "ok" else bad(side, "because") for side in (old, new)]
-    (line,) = hold({CELL: Pair(old=sides[0], new=sides[1])}, nothing_again, criteria())
+    (line,) = decide_gate({CELL: Pair(old=sides[0], new=sides[1])}, nothing_again, criteria())
     assert line.word is word and not line.fails
 
 
@@ -131,7 +131,7 @@ def test_an_advisory_metric_is_shown_and_does_not_fail(rng):
     def slower(cells):
         return {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.3))}
 
-    lines = hold(slower(()), slower, criteria("cpu", "wall", advisory=["wall"]))
+    lines = decide_gate(slower(()), slower, criteria("cpu", "wall", advisory=["wall"]))
     assert [(line.metric, line.word, line.fails) for line in lines] == [
         ("cpu", Word.UNCHANGED, False),
         ("wall", Word.REGRESSION, False),
@@ -144,25 +144,25 @@ def test_advisory_metrics_do_not_weaken_the_test_of_gated_ones(rng):
         return {CELL: Pair(old=trials(rng, n=4), new=trials(rng, cpu=1.3, n=4))}
 
     names = ("cpu", "wall", "p50", "p99", "rss")
-    lines = hold(slower(()), slower, criteria(*names, advisory=names[1:]))
+    lines = decide_gate(slower(()), slower, criteria(*names, advisory=names[1:]))
     assert lines[0].word is Word.REGRESSION and lines[0].fails
 
 
 def test_a_metric_that_trials_lack_has_no_number_and_says_why(rng):
     pair = Pair(old=trials(rng, cpu_s=0.0), new=trials(rng))
-    (line,) = hold({CELL: pair}, nothing_again, criteria("cpu"))
+    (line,) = decide_gate({CELL: pair}, nothing_again, criteria("cpu"))
     assert line.word is Word.NO_NUMBER and "CPU-seconds" in line.note
 
 
 def test_one_stage_decides_at_once_where_nothing_can_be_measured_again(rng):
     pair = Pair(old=trials(rng), new=trials(rng, wall=1.1))
-    (line,) = hold({CELL: pair}, None, criteria(rule=ONE_STAGE))
+    (line,) = decide_gate({CELL: pair}, None, criteria(rule=ONE_STAGE))
     assert line.word is Word.REGRESSION and line.fails
 
 
 def test_the_same_values_give_the_same_lines(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng))}
-    assert hold(first, None, criteria()) == hold(first, None, criteria())
+    assert decide_gate(first, None, criteria()) == decide_gate(first, None, criteria())
 
 
 def with_status(rows, status, count):
@@ -176,18 +176,18 @@ def test_ten_trials_with_a_worse_status_fail_at_equal_wall_time(rng, status):
     def worse(cells):
         return {CELL: Pair(old=trials(rng), new=with_status(trials(rng), status, 10))}
 
-    lines = hold(worse(()), worse, criteria())
+    lines = decide_gate(worse(()), worse, criteria())
     assert lines[0].fails and status in lines[0].note
     assert [line.metric for line in lines[1:]] in ([], ["wall"])
     back = {CELL: Pair(old=worse(())[CELL].new, new=worse(())[CELL].old)}
-    assert not any(line.fails for line in hold(back, worse, criteria()))
+    assert not any(line.fails for line in decide_gate(back, worse, criteria()))
 
 
 def test_a_catch_up_that_is_no_longer_steady_fails(rng):
     def worse(cells):
         return {CELL: Pair(old=trials(rng, steady="steady"), new=trials(rng, steady="unsteady"))}
 
-    status, wall = hold(worse(()), worse, criteria())
+    status, wall = decide_gate(worse(()), worse, criteria())
     assert (status.metric, status.word) == ("status", Word.REGRESSION)
     assert "old: 10 ok; new: 10 unsteady" in status.note
     assert wall.word is Word.UNCHANGED
@@ -196,7 +196,7 @@ def test_a_catch_up_that_is_no_longer_steady_fails(rng):
 @pytest.mark.parametrize("status", ["unsteady", "unsustained"])
 def test_one_unlucky_trial_is_listed_and_does_not_fail(rng, status):
     pair = Pair(old=trials(rng), new=with_status(trials(rng), status, 1))
-    listed, wall = hold({CELL: pair}, nothing_again, criteria())
+    listed, wall = decide_gate({CELL: pair}, nothing_again, criteria())
     assert listed.word is Word.UNCHANGED and not listed.doubtful
     assert f"new: 9 ok, 1 {status}" in listed.note
     assert wall.word is Word.UNCHANGED
@@ -204,7 +204,7 @@ def test_one_unlucky_trial_is_listed_and_does_not_fail(rng, status):
 
 def test_one_trial_without_a_number_makes_a_gate_inconclusive(rng):
     pair = Pair(old=trials(rng), new=with_status(trials(rng), "timeout", 1))
-    status, wall = hold({CELL: pair}, nothing_again, criteria())
+    status, wall = decide_gate({CELL: pair}, nothing_again, criteria())
     assert (status.word, wall.word) == (Word.UNCHANGED, Word.NO_NUMBER)
     assert wall.doubtful and "timeout" in wall.note
 
@@ -213,16 +213,16 @@ def test_a_worse_status_is_confirmed_by_new_trials(rng):
     first = {CELL: Pair(old=trials(rng), new=with_status(trials(rng), "unsustained", 5))}
     for count, word in ((0, Word.UNCONFIRMED), (4, Word.REGRESSION)):
         again = {CELL: Pair(old=trials(rng), new=with_status(trials(rng), "unsustained", count))}
-        status, _ = hold(first, lambda cells, again=again: again, criteria())
+        status, _ = decide_gate(first, lambda cells, again=again: again, criteria())
         assert status.word is word
         assert "first stage" in status.note
     again = {CELL: Pair(old=trials(rng, n=4), new=with_status(trials(rng, n=4), "unsustained", 2))}
-    assert hold(first, lambda cells: again, criteria())[0].word is Word.UNSTABLE
+    assert decide_gate(first, lambda cells: again, criteria())[0].word is Word.UNSTABLE
 
 
 def test_arms_that_are_both_unsustained_compare_their_times(rng):
     old, new = (with_status(trials(rng), "unsustained", 10) for _ in range(2))
-    (line,) = hold({CELL: Pair(old=old, new=new)}, nothing_again, criteria())
+    (line,) = decide_gate({CELL: Pair(old=old, new=new)}, nothing_again, criteria())
     assert (line.metric, line.word) == ("wall", Word.UNCHANGED)
 
 
@@ -237,17 +237,17 @@ def test_memory_that_repeats_is_gated_without_being_named(rng):
     def more(cells):
         return {CELL: Pair(old=memory(rng, sd=0.005), new=memory(rng, sd=0.005, larger=0.06))}
 
-    wall, rss = hold(more(()), more, criteria(where_repeated=["rss", "p99"]))
+    wall, rss = decide_gate(more(()), more, criteria(if_repeatable=["rss", "p99"]))
     assert (wall.word, rss.word) == (Word.UNCHANGED, Word.REGRESSION)
     assert rss.fails
 
 
 def test_memory_that_does_not_repeat_is_named_and_casts_no_doubt(rng):
     pair = Pair(old=memory(rng, sd=0.2), new=memory(rng, sd=0.2))
-    _, rss = hold({CELL: pair}, nothing_again, criteria(where_repeated=["rss", "p99"]))
+    _, rss = decide_gate({CELL: pair}, nothing_again, criteria(if_repeatable=["rss", "p99"]))
     assert rss.word is Word.NOT_GATED and not rss.doubtful and not rss.fails
-    assert f"not gated: does not repeat: its A/A differences reach {rss.noise:.1%}" in rss.note
-    _, rss = hold({CELL: pair}, nothing_again, criteria("wall", "rss"))
+    assert f"not gated: does not repeat: A/A differences reach {rss.noise:.1%}" in rss.note
+    _, rss = decide_gate({CELL: pair}, nothing_again, criteria("wall", "rss"))
     assert rss.word is Word.UNSTABLE and rss.doubtful
 
 
@@ -259,7 +259,7 @@ def test_what_is_gated_where_it_repeats_does_not_weaken_what_is_gated(rng):
         return {CELL: Pair(old=trials(rng, n=4, **rows), new=trials(rng, cpu=1.3, n=4, **rows))}
 
     more = ["p50", "p99", "rss"]
-    lines = hold(slower(()), slower, criteria("cpu", "wall", where_repeated=more))
+    lines = decide_gate(slower(()), slower, criteria("cpu", "wall", if_repeatable=more))
     assert lines[0].word is Word.REGRESSION and lines[0].fails
 
 
@@ -273,15 +273,15 @@ def under_load(rng, shared, slower=0.0):
 def test_latency_under_like_loads_is_compared_in_pairs(rng):
     """Both trials of a pair meet the same noise of the machine, which hides 20 % otherwise."""
 
-    def pair(*, like_loads):
+    def pair(*, same_load):
         shared = np.exp(rng.normal(0, 0.5, 10))
         old, new = under_load(rng, shared), under_load(rng, shared, slower=0.2)
-        return {CELL: Pair(old=old, new=new, like_loads=like_loads)}
+        return {CELL: Pair(old=old, new=new, same_load=same_load)}
 
     only = criteria("p99")
-    (line,) = hold(pair(like_loads=True), lambda cells: pair(like_loads=True), only)
+    (line,) = decide_gate(pair(same_load=True), lambda cells: pair(same_load=True), only)
     assert line.word is Word.REGRESSION and line.paired
     assert line.ratio == pytest.approx(1.2, rel=0.02)
     assert line.interval.low > 1.15
-    (line,) = hold(pair(like_loads=False), None, only)
+    (line,) = decide_gate(pair(same_load=False), None, only)
     assert line.word is Word.UNSTABLE and not line.paired

@@ -7,8 +7,8 @@ import pytest
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.repository import Recipe, built
-from streamlab.lab.gate.source import check_out, working_tree
+from streamlab.lab.gate.repository import Recipe, build_arms
+from streamlab.lab.gate.source import check_out, commit_working_tree
 from tests.lab.gate.user_repository import UserRepository, git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
@@ -44,7 +44,7 @@ def part(tmp_path):
 
 def gaps(repo, tmp_path):
     folder = tmp_path / "arm"
-    check_out(repo.folder, working_tree(repo.folder).commit, folder)
+    check_out(repo.folder, commit_working_tree(repo.folder).commit, folder)
     return folder, find_gaps(folder, repo.folder)
 
 
@@ -111,11 +111,11 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, pa
     git(repo.folder, *words[clone])
     (repo.folder / "nested 1").mkdir()
     (repo.folder / "nested 1" / "file").write_text("is no clone\n")
-    revision = working_tree(repo.folder)
+    revision = commit_working_tree(repo.folder)
     names = git(repo.folder, "ls-tree", "-r", "--name-only", revision.commit)
     assert "nested [1]" not in names and "nested 1/file" in names
     assert revision.left_out == (
-        "the nested clone nested [1] is no submodule, and is in neither arm (git submodule add URL "
+        "the nested clone nested [1] is not a submodule, and is in neither arm (git submodule add URL "
         "nested [1])",
     )
 
@@ -123,23 +123,18 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, pa
 def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, part):
     git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     head = repo.commit("A submodule")
-    assert working_tree(repo.folder).left_out == ()
+    assert commit_working_tree(repo.folder).left_out == ()
     (repo.folder / "part" / "__init__.py").write_text("PART = 2\n")
-    revision = working_tree(repo.folder)
+    revision = commit_working_tree(repo.folder)
     assert revision.commit == head
-    assert revision.left_out == (
-        "changes inside the submodule part that are not committed there are in neither arm",
-    )
+    assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
 
 def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
     for number in range(4):
         (repo.folder / f"data{number}.bin").write_text(POINTER)
     _, (said,) = gaps(repo, tmp_path)
-    assert (
-        "pointers of Git LFS stand for 4 of its files (data0.bin, data1.bin, data2.bin, ...)"
-        in said
-    )
+    assert "4 files are only Git LFS pointers (data0.bin, data1.bin, data2.bin, ...)" in said
     assert "`git lfs pull`" in said
 
 
@@ -147,15 +142,15 @@ def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
     git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     repo.commit("A submodule")
     git(repo.folder, "clone", "-q", str(part), "nested")
-    revision = working_tree(repo.folder)
+    revision = commit_working_tree(repo.folder)
     recipe = Recipe(command="test -e part/__init__.py")
     with (
         pytest.raises(GateError, match="does not build") as error,
-        built(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
+        build_arms(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
     ):
         pass
-    assert "the submodule part is not checked out: have --build begin" in str(error.value)
-    assert "the nested clone nested is no submodule" in str(error.value)
+    assert "the submodule part is not checked out: let --build start" in str(error.value)
+    assert "the nested clone nested is not a submodule" in str(error.value)
 
 
 def test_a_sparse_checkout_is_named(repo, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.code_location import Place, loaded_below, strays
+from streamlab.lab.gate.code_location import Place, find_loaded_files, find_strays
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.installed_code import check_different, check_installed
 from tests.lab.gate.user_repository import git
@@ -87,7 +87,7 @@ def test_an_arm_whose_code_is_its_source_is_measured(sources, installed, tmp_pat
             {"crunch/a.py": NEW, "build/lib/crunch/a.py": OLD},
             {"crunch/a.py": OLD},
             [
-                "crunch/a.py is not its source crunch/a.py but build/lib/crunch/a.py",
+                "crunch/a.py is not its source crunch/a.py but the committed file build/lib/crunch/a.py",
                 "`rm -rf build &&`",
             ],
             id="build",
@@ -95,13 +95,16 @@ def test_an_arm_whose_code_is_its_source_is_measured(sources, installed, tmp_pat
         pytest.param(
             {"src/crunch/a.py": NEW, "part/build/lib/crunch/a.py": OLD},
             {"crunch/a.py": OLD},
-            ["source src/crunch/a.py but part/build/lib/", "git rm -r --cached part/build"],
+            [
+                "source src/crunch/a.py but the committed file part/build/lib/",
+                "git rm -r --cached part/build",
+            ],
             id="build of a part",
         ),
         pytest.param(
             {"crunch/a.c": "new", f"{BUILT}/{NATIVE}": "old"},
             {NATIVE: "old"},
-            [f"{NATIVE} is not compiled from its source but {BUILT}/{NATIVE}"],
+            [f"{NATIVE} is not compiled from its source but the committed file {BUILT}/{NATIVE}"],
             id="compiled",
         ),
         pytest.param(
@@ -147,10 +150,10 @@ def test_a_library_of_the_checkout_that_an_arm_loads_is_found(tmp_path):
     found = find_spec("numpy.random._common")
     assert found is not None and found.origin is not None
     library = shutil.copy(found.origin, tmp_path / "libcrunch.so")
-    assert strays(tmp_path, ()) == () == loaded_below(tmp_path)
+    assert find_strays(tmp_path, ()) == () == find_loaded_files(tmp_path)
     ctypes.CDLL(str(library))
-    assert strays(tmp_path, ()) == (Place(what="library 'libcrunch.so'", file=library),)
-    assert loaded_below(tmp_path) == (library,)
+    assert find_strays(tmp_path, ()) == (Place(part="library 'libcrunch.so'", file=library),)
+    assert find_loaded_files(tmp_path) == (library,)
 
 
 def test_arms_that_load_the_same_code_are_reported(arms):

@@ -7,7 +7,7 @@ import pytest
 
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.lab.gate.decision import GateCriteria, Pair, hold
+from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.measure.latency import percentiles
@@ -49,16 +49,16 @@ def gated(rng, *, sleeps, busy):
             minute = busy * rng.uniform(0.5, 1.5)  # both trials of a pair meet the same
             old.append(trial(rng, sleeps=False, busy=minute))
             new.append(trial(rng, sleeps=sleeps, busy=minute))
-        return {"a/cell": Pair(old=old, new=new, like_loads=True)}
+        return {"a/cell": Pair(old=old, new=new, same_load=True)}
 
     metrics = [METRICS["wall"], METRICS["p99"]]
     criteria = GateCriteria(
         metrics=metrics,
         advisory=frozenset(),
-        where_repeated=frozenset({"p99"}),
+        if_repeatable=frozenset({"p99"}),
         rule=TWO_STAGE,
     )
-    wall, p99 = hold(pairs(), pairs, criteria)
+    wall, p99 = decide_gate(pairs(), pairs, criteria)
     assert wall.word is Word.UNCHANGED
     return p99
 

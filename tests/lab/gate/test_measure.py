@@ -51,7 +51,7 @@ def order_of(load, n):
 
 def test_catch_up_runs_in_the_order_abba():
     order, pair = order_of(None, 6)
-    assert order == "ABBAABBAABBA" and not pair.like_loads
+    assert order == "ABBAABBAABBA" and not pair.same_load
 
 
 def test_trials_under_a_load_are_pairs_in_an_order_by_lot():
@@ -59,7 +59,7 @@ def test_trials_under_a_load_are_pairs_in_an_order_by_lot():
     pairs = Counter(order[k : k + 2] for k in range(0, len(order), 2))
     # Fewer than 10 of 64 come about once in ten million tries.
     assert set(pairs) == {"AB", "BA"} and min(pairs.values()) >= 10
-    assert pair.like_loads and (len(pair.old), len(pair.new)) == (64, 64)
+    assert pair.same_load and (len(pair.old), len(pair.new)) == (64, 64)
 
 
 @pytest.mark.parametrize(

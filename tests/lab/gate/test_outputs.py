@@ -25,7 +25,7 @@ def told(*, outputs, offered=1000.0):
 def test_what_a_quantile_needs_is_stated_with_the_remedy():
     (words,) = told(outputs=2500)
     assert "a/cell: p99 needs 10,000 outputs" in words and "a trial has 2,500" in words
-    assert words.endswith("make window_s or the rate 4 times as large")
+    assert words.endswith("increase window_s or the rate 4 times")
     (words,) = told(outputs=10_000)
     assert words.endswith("a trial has 10,000")
     assert told(outputs=2500, offered=None) == []

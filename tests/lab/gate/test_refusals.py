@@ -8,7 +8,7 @@ import pytest
 
 from streamlab.engines.registry import names
 from streamlab.lab.cli import EXIT_USER_ERROR, call
-from streamlab.lab.gate.code_location import check_inside
+from streamlab.lab.gate.code_location import check_built_packages
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.workloads.registry import names as workload_names
@@ -62,7 +62,7 @@ def test_an_engine_that_no_revision_holds_is_refused(
     code = call(["gate", "--against", "HEAD", str(matrix(tmp_path, "outside"))])
     err = capsys.readouterr().err
     assert code == EXIT_USER_ERROR
-    assert f"engine 'outside' lies in {outside}, outside what is built" in err
+    assert f"engine 'outside' is in {outside}, outside the packages built" in err
     assert "lab compare RUN_A RUN_B" in err
     assert "building" not in err
     assert not (tmp_path / "data").exists()
@@ -74,17 +74,17 @@ def test_every_engine_and_workload_of_the_tree_is_let_through():
     )
     cells = expand(parse_matrix(text, "a test's matrix"))
     assert {cell.entry.name for cell in cells} == set(workload_names())
-    check_inside(cells)
+    check_built_packages(cells)
 
 
 @pytest.mark.parametrize(
     ("revision", "env", "named"),
     [
-        ("no-such-branch", {}, "--against 'no-such-branch' is no revision of"),
-        ("--help", {}, "--against '--help' is no revision of"),
-        ("HEAD:README.md", {}, "--against 'HEAD:README.md' is no revision of"),
-        ("HEAD", {"CXX": "/no/such/c++"}, "no C++ compiler to build revisions with: /no/such/c++"),
-        ("HEAD", {"CXX": "false"}, "install one (apt-get install g++), or name it with CXX"),
+        ("no-such-branch", {}, "--against 'no-such-branch' is not a revision of"),
+        ("--help", {}, "--against '--help' is not a revision of"),
+        ("HEAD:README.md", {}, "--against 'HEAD:README.md' is not a revision of"),
+        ("HEAD", {"CXX": "/no/such/c++"}, "no C++ compiler to build revisions: /no/such/c++"),
+        ("HEAD", {"CXX": "false"}, "install one (apt-get install g++), or set CXX"),
         ("HEAD", {"PATH": "/nowhere"}, "git ls-files"),
     ],
 )

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from streamlab.lab.gate.advice import advice
+from streamlab.lab.gate.advice import doubt_notes
 from streamlab.lab.gate.outcome import GateReport, Headline, Line, Word
 from streamlab.lab.gate.page import as_page
 from streamlab.lab.gate.render import as_markdown, as_text, write_junit, write_markdown
@@ -43,7 +43,7 @@ def test_the_text_has_the_numbers_and_says_what_failed():
 def test_a_doubt_about_statuses_has_an_advice_of_its_own():
     doubtful = Line(cell="a", metric="status", word=Word.UNSTABLE, note="old: 4 ok; ...")
     report = GateReport(old="a", new="b", rule="r", lines=[*LINES[1:2], doubtful])
-    (words,) = advice(report, one_stage=False)
+    (words,) = doubt_notes(report, one_stage=False)
     assert "have a worse status" in words and "give more --repetitions" in words
 
 
@@ -93,8 +93,8 @@ def test_a_doubt_about_an_advisory_metric_is_none():
 
 def test_a_gate_that_compared_nothing_says_so_with_a_remedy():
     report = GateReport(old="a", new="b", rule="r", lines=[])
-    (said,) = advice(report, one_stage=False)
-    assert "nothing was compared" in said and "name cells" in said
+    (said,) = doubt_notes(report, one_stage=False)
+    assert "nothing was compared" in said and "select cells" in said
     assert as_text(report).startswith("Gate INCONCLUSIVE: nothing was compared")
 
 

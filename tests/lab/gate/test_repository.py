@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.gate.against import notes_of
+from streamlab.lab.gate.against import revision_notes
 from streamlab.lab.gate.errors import GateError
-from streamlab.lab.gate.repository import Recipe, built, check_lab, repository
-from streamlab.lab.gate.source import check_out, resolve, working_tree
+from streamlab.lab.gate.repository import Recipe, build_arms, check_lab, find_repository
+from streamlab.lab.gate.source import check_out, commit_working_tree, resolve
 from tests.lab.gate.user_repository import PERSON, UserRepository, git
 from tests.processes import Popen
 
@@ -118,7 +118,7 @@ def test_a_build_that_fails_shows_the_end_of_what_it_said(repo, capsys):
     err = capsys.readouterr().err
     assert "does not build (code 3)" in err
     assert "\n  no input\n  widget.h: no such file\n" in err
-    log = Path(err.split("all that it said: ")[1].strip())
+    log = Path(err.split("full log: ")[1].strip())
     assert "widget.h" in log.read_text()
 
 
@@ -153,19 +153,19 @@ def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
 
 def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, tmp_path):
     repo.works(3 * ROUNDS)
-    revisions = (resolve(repo.folder, "main"), working_tree(repo.folder))
-    with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
+    revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
+    with build_arms(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in (old, new)]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
-    told = notes_of(revisions, plant=0, logs=tmp_path)[0]
-    assert "what is measured are commits" in told and revisions[1].commit[:12] in told
-    assert "commits" not in notes_of((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
+    told = revision_notes(revisions, plant=0, logs=tmp_path)[0]
+    assert "the gate measures commits" in told and revisions[1].commit[:12] in told
+    assert "commits" not in revision_notes((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
 
 
 def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path):
     head = resolve(repo.folder, "main")
     recipe = Recipe(command="echo ${HOME:+there} > in-place; test -d {source}")
-    with built(repo.folder, (head, head), recipe, logs=tmp_path, say=print) as (old, _):
+    with build_arms(repo.folder, (head, head), recipe, logs=tmp_path, say=print) as (old, _):
         assert (old.tree / "in-place").read_text() == "there\n"
         (found,) = distributions(path=[str(old.path[0])])
         assert (found.name, found.version) == ("crunch-engine", "1.0")
@@ -176,8 +176,8 @@ def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path)
 
 
 def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
-    revisions = (resolve(repo.folder, "main"), working_tree(repo.folder))
-    with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as arms:
+    revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
+    with build_arms(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as arms:
         for name in ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
             folders = [Path(arm.environment()[name]) for arm in arms]
             assert folders[0] != folders[1]
@@ -200,8 +200,8 @@ def test_an_engine_that_is_installed_beside_the_repository_is_refused(
     repo.takes("event_window", "elsewhere")
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert f"engine 'elsewhere' is imported from {installed / 'elsewhere.py'}" in err
-    assert "in the new arm, and not from what was built of it, in /" in err and "{site}" in err
+    assert f"the new arm imports engine 'elsewhere' from {installed / 'elsewhere.py'}" in err
+    assert "not from its build in /" in err and "{site}" in err
 
 
 @pytest.mark.full
@@ -216,7 +216,7 @@ def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, m
     monkeypatch.setenv("PYTHONPATH", str(native))
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
+    assert f"imports module 'crunch_native' from {native / 'crunch_native.py'}" in err
 
 
 @pytest.mark.full
@@ -254,8 +254,8 @@ def test_another_package_of_the_repository_that_is_installed_is_refused(
     monkeypatch.setenv("PYTHONPATH", str(installed))
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert f"module 'crunch_part' is imported from {installed / 'crunch_part.py'}" in err
-    assert "have --build put it into {site}" in err
+    assert f"imports module 'crunch_part' from {installed / 'crunch_part.py'}" in err
+    assert "let --build install it into {site}" in err
 
 
 def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
@@ -267,7 +267,7 @@ def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
     # An editable install of the lab comes before all paths; this interpreter has none.
     packages = Path(sysconfig.get_path("purelib"))
     with (
-        built(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
+        build_arms(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
         pytest.raises(GateError, match=r"its results\.schema \(source/results/schema\.py\) would"),
     ):
         base = Path(sys._base_executable)
@@ -323,7 +323,7 @@ def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
     shutil.copy(repo.folder / "crunch" / "workload.py", tmp_path / "far.py")
     repo.takes("../far.py", "crunch")
     assert gate(repo) == EXIT_USER_ERROR
-    assert f"far.py' is imported from {tmp_path / 'far.py'}" in capsys.readouterr().err
+    assert f"far.py' from {tmp_path / 'far.py'}" in capsys.readouterr().err
 
 
 @pytest.mark.full
@@ -365,15 +365,15 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--against", "nowhere"], "--against 'nowhere' is no revision of"),
+        (["--against", "nowhere"], "--against 'nowhere' is not a revision of"),
         (
             ["--against", "main", "--repo", "/"],
             "in /: fatal: not a git repository",
         ),
-        (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: leave out --repo"),
+        (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: omit --repo"),
         (
             ["--against", "main", "--metric", "instructions", "--plant", "5"],
-            "--plant adds time and no instructions",
+            "--plant adds time, not instructions",
         ),
         (["--against", "main", "--only", "none/*"], "--only 'none/*' matches no cell"),
         (["--baseline", "old"], "--repo is for --against"),
@@ -390,9 +390,9 @@ def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_pat
     git(tmp_path, "init", "-q", "other")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
-    assert repository(repo.folder) == repo.folder
+    assert find_repository(repo.folder) == repo.folder
     assert resolve(repo.folder, "main").commit == head
-    assert working_tree(repo.folder).commit == head
+    assert commit_working_tree(repo.folder).commit == head
 
 
 MISCHIEF = """
@@ -427,7 +427,7 @@ def test_nothing_that_a_build_does_with_git_reaches_the_repository(
         monkeypatch.setenv("GIT_WORK_TREE", str(repo.folder))
     with (
         pytest.raises(GateError, match="does not build"),
-        built(repo.folder, (head, head), recipe, logs=tmp_path, say=print),
+        build_arms(repo.folder, (head, head), recipe, logs=tmp_path, say=print),
     ):
         pass
     assert "* stolen" in (tmp_path / "build-old.log").read_text()
@@ -439,7 +439,7 @@ def test_a_checkout_has_the_tags_and_remotes_of_its_repository_for_builds_that_a
     git(repo.folder, "remote", "add", "origin", "https://localhost/crunch.git")
     git(repo.folder, "config", "submodule.part.url", "https://localhost/part.git")
     repo.works(3 * ROUNDS)
-    check_out(repo.folder, working_tree(repo.folder).commit, folder := tmp_path / "new")
+    check_out(repo.folder, commit_working_tree(repo.folder).commit, folder := tmp_path / "new")
     assert git(folder, "describe").startswith("v1.2-1-g")
     assert git(folder, "remote", "get-url", "origin") == "https://localhost/crunch.git"
     assert git(folder, "config", "submodule.part.url") == "https://localhost/part.git"
@@ -467,7 +467,7 @@ def test_a_commit_is_checked_out_whole_whatever_its_repository_lacks(repo, tmp_p
         git(other, *words, str(repo.folder), "part")
         other = other / "part"
     (other / "pyproject.toml").write_text("")
-    revision = working_tree(other)
+    revision = commit_working_tree(other)
     check_out(other, revision.commit, folder := tmp_path / "new")
     assert (folder / "crunch" / "engine.py").is_file()
     assert (folder / "pyproject.toml").read_text() == ""

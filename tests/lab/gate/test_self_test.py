@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from streamlab.lab.gate.power import Block, costs_called, rate, statuses_called
+from streamlab.lab.gate.power import Block, cost_gate, rate, status_gate
 from streamlab.lab.gate.self_test import EXPERIMENTS
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
@@ -29,23 +29,23 @@ def rng():
 
 
 def test_a_quiet_machine_has_no_false_alarms_and_full_power(rng):
-    found = rate(blocks(rng, 3, sd=0.005), costs_called(TWO_STAGE, rng), rng, deals=40)
+    found = rate(blocks(rng, 3, sd=0.005), cost_gate(TWO_STAGE, rng), rng, deals=40)
     assert (found.rounds, found.alarms) == (3, 0)
-    assert found.seen == {"5%": 3, "10%": 3}
+    assert found.detected == {"5%": 3, "10%": 3}
     assert found.resampled_alarms == 0
-    assert found.resampled_seen["5%"] > 0.99
+    assert found.resampled_detected["5%"] > 0.99
 
 
 def test_a_noisy_machine_loses_power_and_not_its_false_alarm_rate(rng):
-    found = rate(blocks(rng, 6, sd=0.08), costs_called(TWO_STAGE, rng), rng, deals=40)
+    found = rate(blocks(rng, 6, sd=0.08), cost_gate(TWO_STAGE, rng), rng, deals=40)
     assert found.resampled_alarms < 0.02
-    assert found.resampled_seen["5%"] < 0.5
+    assert found.resampled_detected["5%"] < 0.5
 
 
 def test_dealing_anew_agrees_with_many_real_rounds(rng):
-    found = rate(blocks(rng, 12, sd=0.03), costs_called(TWO_STAGE, rng), rng, deals=40)
+    found = rate(blocks(rng, 12, sd=0.03), cost_gate(TWO_STAGE, rng), rng, deals=40)
     # 0.85 by tools/gate_simulation.py; 12 rounds leave a wide margin.
-    assert 0.6 < found.resampled_seen["5%"] <= 1
+    assert 0.6 < found.resampled_detected["5%"] <= 1
     assert found.resampled_alarms < 0.02
 
 
@@ -61,19 +61,19 @@ def test_pairs_have_full_power_where_both_members_share_the_noise(rng):
         Block(same=(old, new), planted={"late": late})
         for old, new, late in (arms() for _ in range(2))
     ]
-    found = rate(rounds, costs_called(TWO_STAGE, rng, PAIRED), rng, deals=20)
-    assert (found.alarms, found.seen) == (0, {"late": 2})
-    assert (found.resampled_alarms, found.resampled_seen["late"]) == (0, 1)
-    apart = rate(rounds, costs_called(TWO_STAGE, rng), rng, deals=1)
-    assert apart.seen == {"late": 0}
+    found = rate(rounds, cost_gate(TWO_STAGE, rng, PAIRED), rng, deals=20)
+    assert (found.alarms, found.detected) == (0, {"late": 2})
+    assert (found.resampled_alarms, found.resampled_detected["late"]) == (0, 1)
+    apart = rate(rounds, cost_gate(TWO_STAGE, rng), rng, deals=1)
+    assert apart.detected == {"late": 0}
 
 
 def test_statuses_are_called_in_both_stages_or_not_at_all(rng):
     n = TWO_STAGE.n
     ok, once, always = np.zeros(2 * n), np.repeat([0.0, 2.0], n), np.full(2 * n, 2.0)
     block = Block(same=(ok, ok), planted={"once": once, "always": always})
-    found = rate([block], statuses_called(TWO_STAGE), rng, deals=5)
-    assert (found.alarms, found.seen) == (0, {"once": 0, "always": 1})
+    found = rate([block], status_gate(TWO_STAGE), rng, deals=5)
+    assert (found.alarms, found.detected) == (0, {"once": 0, "always": 1})
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

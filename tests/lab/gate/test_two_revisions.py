@@ -16,8 +16,8 @@ from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
-from streamlab.lab.gate.source import resolve, working_tree
-from streamlab.lab.gate.trials import Bench, works
+from streamlab.lab.gate.source import commit_working_tree, resolve
+from streamlab.lab.gate.trials import Bench, make_works
 from streamlab.lab.host.git import git
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
@@ -94,7 +94,7 @@ def small(tmp_path):
 def bench(small, tmp_path):
     (tmp_path / "logs").mkdir()
     return Bench(
-        works=works(cells_of("multicore"), {"event_window": small}), logs=tmp_path / "logs"
+        works=make_works(cells_of("multicore"), {"event_window": small}), logs=tmp_path / "logs"
     )
 
 
@@ -126,7 +126,7 @@ def test_trials_of_a_built_revision_are_verified(built, bench):
 def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     new = replace(arm, name="new")
     # The reference engine: a trial of it starts in a fifth of the time.
-    bench = replace(bench, works=works(cells_of("reference"), {"event_window": small}))
+    bench = replace(bench, works=make_works(cells_of("reference"), {"event_window": small}))
     # The input is so small that noise could hide less than twenty times the work.
     report = held(replace(bench, planted={"new": {"planted_slowdown": 20.0}}), arm, new)
     (line,) = report.lines
@@ -173,11 +173,11 @@ def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, ben
 
 def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(clone):
     head = git(clone, "rev-parse", "HEAD")
-    assert working_tree(clone).commit == head
+    assert commit_working_tree(clone).commit == head
     try:
         (clone / "README.md").write_text("changed\n")
         (clone / "lab" / "new_file.py").write_text("NEW = 1\n")
-        first, second = working_tree(clone), working_tree(clone)
+        first, second = commit_working_tree(clone), commit_working_tree(clone)
         assert first == second and first.commit != head
         assert "with changes" in first.shown
         assert git(clone, "show", f"{first.commit}:lab/new_file.py") == "NEW = 1"
@@ -187,7 +187,7 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
     finally:
         git(clone, "checkout", "--", "README.md")
         (clone / "lab" / "new_file.py").unlink()
-    assert working_tree(clone).commit == head
+    assert commit_working_tree(clone).commit == head
 
 
 def test_an_unknown_revision_is_an_error_that_names_it(clone):

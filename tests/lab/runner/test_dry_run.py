@@ -96,7 +96,7 @@ def test_runs_of_other_machines_or_cells_and_damaged_ones_say_nothing(stored, pa
 def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     path, run_dir = stored
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK
-    assert f"about 6 min for the trials of 2 cells, as {run_dir.name} took on this" in (
+    assert f"about 6 min for the trials of 2 cells, from {run_dir.name} on this" in (
         capsys.readouterr().err
     )
     fresh = (
@@ -106,7 +106,7 @@ def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     other.write_text(other.read_text().replace("options = {}", fresh))
     assert call(["run", str(other), "--dry-run"]) == EXIT_OK
     said = capsys.readouterr().err
-    assert "time: not known; no stored run on this machine has event_window@small/fake" in said
+    assert "time: unknown; no stored run on this machine has event_window@small/fake" in said
     assert "input to be made first, not in it: wordcount" in said
 
 

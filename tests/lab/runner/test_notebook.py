@@ -113,7 +113,7 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
             ((), {**HERE, "workers": workers}, f"workers is {workers!r}; give whole numbers of at")
             for workers in (0, [0], [-1], [1.5], ["2"])
         ),
-        (("m.toml",), {"workers": [1]}, "workers goes with workloads, not with a matrix"),
+        (("m.toml",), {"workers": [1]}, "workers cannot be combined with a matrix"),
         ((), {"worker": [1]}, "lab.run: there is no argument 'worker'; did you mean workers"),
         (("m.toml", "o"), {}, "lab.run: only matrix may be given without its name, got 2 values"),
         (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
@@ -130,7 +130,7 @@ def test_a_misspelt_workload_gets_a_suggestion():
 
 
 def test_a_workload_that_another_process_could_not_find_is_refused():
-    with pytest.raises(LabError, match="give its name, or the path of its file"):
+    with pytest.raises(LabError, match="give the path of that file"):
         lab.run(workloads=[WORKLOAD], engines=["fake"])
 
 

@@ -153,7 +153,7 @@ def test_dry_run_prints_the_cells_and_makes_nothing(capsys, matrix, tmp_path):
         (["nosuch.toml"], "cannot read the matrix"),
         ([], "give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR"),
         (["--demo", "--only", "zzz"], "matches no cell"),
-        (["x.toml", "--real-data", "."], "--real-data goes with --demo"),
+        (["x.toml", "--real-data", "."], "--real-data requires --demo"),
         (["--resume", "."], "neither a run's directory"),
     ],
 )

@@ -189,10 +189,10 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["wordcount"], "say on which engines wordcount is to run, e.g. --engine reference"),
-        (["m.toml", "-w", "2"], "--workers goes with a WORKLOAD, not with a matrix"),
-        (["--demo", "--engine", "fake"], "--engine goes with a WORKLOAD, not with a matrix"),
-        (["wordcount", "--engine", "fake", "-w", "two"], "'two' is no list of whole numbers"),
+        (["wordcount"], "no engine for wordcount; use e.g. --engine reference"),
+        (["m.toml", "-w", "2"], "--workers requires a WORKLOAD"),
+        (["--demo", "--engine", "fake"], "--engine requires a WORKLOAD"),
+        (["wordcount", "--engine", "fake", "-w", "two"], "'two' is not a list of whole numbers"),
         *(
             (["wordcount", "--engine", engine, "-w", number], f"workers is [{number}]; give whole")
             for engine, number in (("fake", "0"), ("reference", "0"), ("multicore", "-1"))

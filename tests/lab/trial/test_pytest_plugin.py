@@ -82,7 +82,7 @@ def test_load(lab_trial):
     done.stdout.fnmatch_lines(
         [
             "*no engine 'nosuch'; `lab list engines`*",
-            "*a search belongs in a matrix*",
+            "*put a search in a matrix*",
             "*key rate_eps is 'fast'*",
         ]
     )

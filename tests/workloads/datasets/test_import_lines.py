@@ -43,7 +43,7 @@ class TestQuotes:
         file = bytes_file(tmp_path / "a.csv", self.STRAY)
         result = table(tmp_path / "data", file, f"{columns},kind==value")
         assert "2 rows, 0 bad" in result.stderr
-        assert "rows of several lines, in quotes: 1, with 2 further lines" in result.stderr
+        assert "quoted rows over several lines: 1, with 2 further lines" in result.stderr
         assert "a.csv: row 2 (lines 2 to 4)" in result.stderr
         assert "--no-quotes" in result.stderr
         found = facts(tmp_path / "data", result)
@@ -60,7 +60,7 @@ class TestQuotes:
             "a.txt: row 2 (lines 2 to 3): the quote opened in line 2 is closed in line 3 before"
             in result.stderr
         )
-        assert "lines within bad rows, not read as rows: 1; " in result.stderr
+        assert "lines inside bad rows, not read as rows: 1; " in result.stderr
         assert "--no-quotes" in result.stderr
         with pytest.raises(DatasetError, match=r"lines within bad rows: 1; .*--no-quotes"):
             table(tmp_path / "data", file, columns, *options[:2], of="page_view_join")
@@ -84,7 +84,7 @@ class TestQuotes:
         result = imported(tmp_path / "data", "tweets", file, *columns)
         assert "4 lines, 1 rows, 1 bad" in result.stderr
         assert "a.csv:2-3: a text of 150,020 characters" in result.stderr
-        assert "lines within bad rows, not read as rows: 1; " in result.stderr
+        assert "lines inside bad rows, not read as rows: 1; " in result.stderr
         broken = bytes_file(tmp_path / "b.csv", 'at,text,user\n1,"a\n9,evil,b" c,d\n2,good,b\n')
         result = imported(tmp_path / "data", "tweets", broken, *columns)
         assert "4 lines, 1 rows, 1 bad" in result.stderr

@@ -221,7 +221,7 @@ def test_the_command_has_the_options_of_the_kind(tmp_path: Path):
     assert dataset.load().streams[0].ts.tolist() == [5000]
     refused = CliRunner().invoke(data_command, [*arguments, "--columns", "ts"])
     assert refused.exit_code == 2
-    assert "'ts' is not of the form ROLE=COLUMN" in refused.output
+    assert "'ts' is not ROLE=COLUMN" in refused.output
 
 
 def tweets_by_user(file: Path) -> Counter[str]:

@@ -132,11 +132,11 @@ def test_the_command_shows_the_other_forms(capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--dataset", "x"], "--dataset is of a workload's input; this is a graph alone"),
-        (["--param", "a=1"], "--param is of a workload's input; this is a graph alone"),
-        (["--optimizer", "cost"], "--optimizer is of synchronization plans"),
-        (["--streams", "0"], "'0' is not a number of streams, at least 1, nor KIND=N"),
-        (["--streams", "plug=2"], "with a kind of averages: reading"),
+        (["--dataset", "x"], "--dataset is for a workload's input, and a graph alone has none"),
+        (["--param", "a=1"], "--param is for a workload's input, and a graph alone has none"),
+        (["--optimizer", "cost"], "--optimizer is for synchronization plans"),
+        (["--streams", "0"], "'0' is neither N nor KIND=N"),
+        (["--streams", "plug=2"], "a kind of averages: reading"),
     ],
     ids=lambda of: "-".join(of).strip("-") if isinstance(of, list) else "",
 )
@@ -147,4 +147,4 @@ def test_what_is_no_option_of_a_graph_is_refused(given, said, capsys):
 
 def test_streams_are_no_option_of_a_synchronization_plan(capsys):
     assert call(["plan", "event_window", "-w", "2", "--streams", "2"]) == EXIT_USER_ERROR
-    assert "--streams is of typed dataflow graphs" in capsys.readouterr().err
+    assert "--streams is for typed dataflow graphs" in capsys.readouterr().err
