@@ -306,7 +306,9 @@ class TestTables:
             self.entry(dataset, tables="ffffffff").bound()
         line = json.dumps({"time": "2015-09-12T00:46:58Z", "page": "p"})
         edits = imported(catalog, "wikipedia-edits", text_file(tmp_path / "w.json", line))
-        with pytest.raises(ModelError, match="a dataset without a table of ads; give a dataset from"):
+        with pytest.raises(
+            ModelError, match="a dataset without a table of ads; give a dataset from"
+        ):
             self.entry(dataset, tables=edits.id[:8]).bound()
 
     @pytest.mark.parametrize("damage", ["flipped", "cut off"])
