@@ -288,11 +288,16 @@ def _matrix_text(
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables of the real input in a folder, imported now if need be."""
     from streamlab.lab.cli.progress import announce
-    from streamlab.lab.runner.real_data import KNOWN, as_tables, find_real_input, import_real_input
+    from streamlab.lab.runner.real_data import (
+        REAL_INPUTS,
+        as_tables,
+        find_real_input,
+        import_real_input,
+    )
 
     found = find_real_input(folder)
     if not found:
-        files = ", ".join(known.file for known in KNOWN)
+        files = ", ".join(real.file for real in REAL_INPUTS)
         raise click.UsageError(f"--real-data {folder} has none of {files}")
     tables = ""
     for known in found:

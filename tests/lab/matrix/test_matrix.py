@@ -8,7 +8,7 @@ from streamlab.engines.protocol import Variant
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.cells import Trial, describe, expand, interleave
 from streamlab.lab.matrix.matrix import parse_matrix, read_matrix
-from streamlab.lab.runner.real_data import KNOWN, as_tables
+from streamlab.lab.runner.real_data import REAL_INPUTS, as_tables
 from streamlab.workloads.model import DGSProgram
 
 ROOT = Path(__file__).parents[3]
@@ -453,7 +453,7 @@ def test_matrix_of_the_documentation_is_one():
 
 def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_dataset):
     text = (ROOT / "lab" / "demo.toml").read_text()
-    for known in KNOWN:
+    for known in REAL_INPUTS:
         text += as_tables(known, small_dataset(known.workload))
     ids = [cell.id for cell in cells(text)]
     for name in ("event_window", "page_view_join", "fraud_detection"):
