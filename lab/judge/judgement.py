@@ -18,7 +18,7 @@ from streamlab.lab.judge.client import LACKED_SPACE
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure import elastic
 from streamlab.lab.measure.hdr import write_log
-from streamlab.lab.measure.series import Phases, Recorded, write_series
+from streamlab.lab.measure.series import Phases, Recording, write_series
 from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
 from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
 from streamlab.results import schema
@@ -172,9 +172,9 @@ def _write(case: Case, job: EngineTrial, result: Result) -> None:
         elastic.write_reconfigurations(measured.elasticity, job.reconfigurations)
 
 
-def _over_time(case: Case) -> Recorded:
+def _over_time(case: Case) -> Recording:
     load, timed = case.load, case.timed
-    return Recorded(
+    return Recording(
         phases=Phases(
             start_ns=timed.start_ns,
             end_ns=timed.end_ns,

@@ -19,7 +19,7 @@ import psutil
 
 from streamlab.lab.judge.accounts import Sighting
 from streamlab.lab.measure.tree import descendants
-from streamlab.lab.measure.usage import used_by
+from streamlab.lab.measure.usage import usage_of
 from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES
 
 _SO_TIMESTAMPNS = 35
@@ -171,6 +171,6 @@ def _cpu_s(pid: int) -> float | None:
         return None
     try:
         root = psutil.Process(psutil.Process(pid).ppid())
-        return used_by([root, *descendants(root.pid)]).cpu_s
+        return usage_of([root, *descendants(root.pid)]).cpu_s
     except psutil.Error:
         return None

@@ -15,7 +15,7 @@ from streamlab.lab.measure.energy.choose import by_name
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import descendants
-from streamlab.lab.measure.usage import used_by, used_here
+from streamlab.lab.measure.usage import own_usage, usage_of
 from streamlab.lab.trial.collector import collect_from_now_on
 from streamlab.lab.trial.leftover_processes import left_behind
 from streamlab.lab.trial.plants import ballast, burn, delayed
@@ -63,7 +63,7 @@ def drive(
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
         collect_from_now_on()
-        unprepared = used_here() + used_by(sampler.others())
+        unprepared = own_usage() + usage_of(sampler.others())
         reporter.phase("prepare")
         begin_ns = time.monotonic_ns()
         reason = engine.unsupported(task)
@@ -75,10 +75,10 @@ def drive(
             reporter.phase("run")
             planted = ballast(spec.planted_memory, sampler)
             # The lab's own slow readings stay outside: they took a tenth of a run of 5 ms.
-            before = used_by(sampler.others())
-            result["prepare_cpu_s"] = (before + used_here()).cpu_s_since(unprepared)
+            before = usage_of(sampler.others())
+            result["prepare_cpu_s"] = (before + own_usage()).cpu_s_since(unprepared)
             recorder.mark()
-            before += used_here()
+            before += own_usage()
             # Each reading of the clock lies between two stamps of the lab's.
             reporter.stamp(BEFORE_BEGIN)
             start_ns = time.monotonic_ns()
@@ -89,9 +89,9 @@ def drive(
             reporter.stamp(BEFORE_END)
             end_ns = time.monotonic_ns()
             reporter.stamp(AFTER_END)
-            after = used_here()
+            after = own_usage()
             recorder.mark()
-            after += used_by(sampler.others())
+            after += usage_of(sampler.others())
             reporter.phase("ran")
             result |= after.columns_since(before)
             sampler.stop()
@@ -101,11 +101,11 @@ def drive(
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             reporter.phase("answer")
-            unanswered = used_here() + used_by(sampler.others())
+            unanswered = own_usage() + usage_of(sampler.others())
             begin_ns = time.monotonic_ns()
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            answered = used_here() + used_by(sampler.others())
+            answered = own_usage() + usage_of(sampler.others())
             result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
         finally:
             reporter.phase("close")
