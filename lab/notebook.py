@@ -18,7 +18,7 @@ import tomli_w
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial, expand
 from streamlab.lab.matrix.matrix import parse_matrix
-from streamlab.lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
+from streamlab.lab.matrix.one_workload import OneWorkload, describe_ignored_workers, matrix_text
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.datasets import check_entries
 from streamlab.lab.runner.execution import RunRequest, execute
@@ -196,7 +196,7 @@ def _text(
         OneWorkload(reference=_reference(workload), engines=engines, **asked)
         for workload in workloads
     ]
-    undone = left_undone(all_asked[0])  # of all alike
+    undone = describe_ignored_workers(all_asked[0])  # of all alike
     if undone:
         _LOG.warning("%s", undone)
     contents = [tomllib.loads(matrix_text(one)) for one in all_asked]

@@ -100,11 +100,11 @@ def run(
     elif is_one and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
-        from streamlab.lab.matrix.one_workload import left_undone, matrix_text
+        from streamlab.lab.matrix.one_workload import describe_ignored_workers, matrix_text
 
         one = one_workload(what, asked)
         text = matrix_text(one)
-        undone = left_undone(one)
+        undone = describe_ignored_workers(one)
         if undone and not quiet:
             click.echo(f"lab: {undone}", err=True)
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
