@@ -86,7 +86,7 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
     """
     if settings.isolation.kind != CONTAINER:
         return None
-    from streamlab.lab.isolate.check import check, check_holds
+    from streamlab.lab.isolate.check import check, check_contains
 
     facts = check(settings.isolation)
     references = dict.fromkeys(cell.entry.found_by for cell in cells)
@@ -94,7 +94,7 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
     names = dict.fromkeys(cell.engine for cell in cells)
     engines = [name for name in names if not _ours([type(find_engine(name)).__module__])]
     if workloads or engines:
-        check_holds(settings.isolation, workloads, engines)
+        check_contains(settings.isolation, workloads, engines)
     return asdict(facts)
 
 
