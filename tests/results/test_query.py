@@ -48,7 +48,7 @@ def test_a_query_that_is_no_table_is_refused():
 
 
 def test_two_tables_that_differ_in_their_query_need_labels():
-    with pytest.raises(MatrixError, match="called forward; give each a label"):
+    with pytest.raises(MatrixError, match="called forward; give each a different label"):
         cells_of("query = { copies = 2 }", "query = { copies = 3 }")
 
 

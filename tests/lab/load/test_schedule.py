@@ -60,7 +60,7 @@ def test_the_cut_goes_down_to_the_grid_of_the_answer(tmp_path):
     assert ts.tolist() == [1, 2, 2, 2, 2]
     assert due.tolist() == [k * 100_000_000 for k in range(5)]
     assert offered.load.end_ns == 600_000_000
-    with pytest.raises(LoadError, match=r"no event is left .* a multiple of 10 "):
+    with pytest.raises(LoadError, match=r"no events before the last multiple of 10 "):
         offer(rates, whole, grid=10)
 
 

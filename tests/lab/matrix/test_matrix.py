@@ -252,7 +252,7 @@ E = '[[engine]]\nname = "fake"\n'
             r"key variants has 'fast', which engine fake has not; `lab list engines`",
         ),
         (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
-        (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events stands beside dataset"),
+        (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events cannot be combined with dataset"),
         (
             W + 'events = "many"\n' + E,
             r"\[\[workload\]\] 1, key events is 'many'; expected a whole",
@@ -263,7 +263,10 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + f'[run]\nname = "{"x" * 300}"', r"\[run\], key name is 'x+.*64 bytes at most"),
         (W + 'dataset = "../../etc"\n' + E, "key dataset is '../../etc'; expected the beginning"),
         (W + 'label = "a/b"\n' + E, "key label is 'a/b'; expected letters, digits"),
-        (W + W + E, r"2 \[\[workload\]\] tables are called event_window; give each a label"),
+        (
+            W + W + E,
+            r"2 \[\[workload\]\] tables are called event_window; give each a different label",
+        ),
         (W + E + '[run]\nenergy = "sun"', r"\[run\], key energy is 'sun'; expected one of auto"),
         (W + E + "[run]\nidle_s = -1", "key idle_s is -1; expected a finite number of at least 0"),
         (W + E + "[run]\nidle_s = inf", "key idle_s is inf; expected a finite number of at"),
@@ -279,7 +282,7 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + '[run]\nisolate = "vm"', "key isolate is 'vm'; expected one of process"),
         (
             W + E + '[run]\ncontainer = { memory = "2g" }',
-            r"key container is given with isolate = 'process'; expected isolate = \"container\"",
+            r"key container is set with isolate = 'process'; expected isolate = \"container\"",
         ),
         (
             W + E + '[run]\nisolate = "container"\ncontainer = { memory = "lots" }',

@@ -103,7 +103,7 @@ def test_what_a_process_took_with_it_makes_nothing_negative():
 
 def test_a_timed_part_that_was_the_kernels_is_doubted_in_words():
     (text,) = kernel_warnings(row(0.62))
-    assert text.startswith("of its CPU time 62% was the kernel's (1000 ms); above 20%")
+    assert text.startswith("the kernel took 62% of its CPU time (1000 ms); above 20%")
     assert "41 page faults" in text
 
 

@@ -156,7 +156,7 @@ def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, 
         assert other.stdout.readline() == b"held\n"
         code, _, err = run_lab(capsys, "--resume", run_dir)
         assert code == EXIT_USER_ERROR
-        assert f"is being worked on by process {other.pid}; wait for it or stop it" in err
+        assert f"is in use by process {other.pid}; wait for it or stop it" in err
         assert read_meta(run_dir) == before
         other.stdin.close()
     assert run_lab(capsys, "--resume", run_dir)[0] == EXIT_OK
