@@ -70,7 +70,7 @@ def test_a_dataset_of_another_input_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     dataset = publish(Catalog.default())
     entry = WorkloadEntry(name="forward", dataset=dataset.id[:12], query={"copies": 3})
-    with pytest.raises(MatrixError, match="is input of event_window, not of forward"):
+    with pytest.raises(MatrixError, match="is the input of event_window, not of forward"):
         find_dataset(entry, master="local[1]")
 
 

@@ -133,10 +133,10 @@ def test_several_tables_are_several_entries():
         ('mode = "catch-up"\nrat = 5', r"key rat \(= 5\) is unknown"),
         ('mode = "catch-up"\nsearch = "sustainable"', "key search is 'sustainable' with mode"),
         ('search = "fast"', "key search is 'fast'; expected \"sustainable\""),
-        ('search = "sustainable"\nrate_eps = 5', "key rate_eps .* searched for"),
+        ('search = "sustainable"\nrate_eps = 5', "key rate_eps .* a search finds it"),
         (
             'search = "sustainable"\narrival = "replay"',
-            "key arrival is 'replay'; expected one that",
+            "key arrival is 'replay'; expected an arrival",
         ),
         (
             "rate_eps = 5\nvotes = 3",
@@ -156,7 +156,7 @@ def test_several_tables_are_several_entries():
         ),
         (
             "rate_eps = 5\nheartbeats_per_barrier = 10\nheartbeat_ms = 1",
-            r"key heartbeat_ms \(= 1\) is out of place here; expected no heartbeats_per_barrier",
+            r"key heartbeat_ms \(= 1\) is out of place here; expected either heartbeat_ms or",
         ),
         ("rate_eps = 5\nseed = -1", "key seed is -1"),
         ('rate_eps = 5\nbatching = "some"', "key batching is 'some'; expected one of adaptive, fu"),

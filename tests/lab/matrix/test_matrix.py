@@ -341,7 +341,7 @@ def test_byte_order_mark_and_windows_lines_are_read(tmp_path):
     [
         (lambda path: None, ": cannot read the matrix: No such file or directory$"),
         (lambda path: path.mkdir(), ": cannot read the matrix: Is a directory$"),
-        (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is no UTF-8 text"),
+        (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is not UTF-8 text"),
     ],
 )
 def test_file_that_is_no_matrix_is_told_once(tmp_path, make, said):

@@ -169,7 +169,7 @@ def test_dataset_of_another_workload_is_refused(capsys, matrix):
     path.write_text(path.read_text().replace('"event_window"', '"keyed_counter"'))
     code, _, err = run_lab(capsys, path)
     assert code == EXIT_USER_ERROR
-    assert "is input of event_window, not of keyed_counter" in err
+    assert "is the input of event_window, not of keyed_counter" in err
 
 
 LOAD = "[load]\nrate_eps = 1_000\nwarm_up_s = 0.5\nwindow_s = 2\n"
@@ -336,7 +336,7 @@ def test_energy_that_was_asked_for_and_cannot_be_read_is_told(tmp_path):
         generators=Generators(tmp_path, {}, Isolation()),
     )
     assert session.advice() == (
-        'energy = "powercap" was asked for and cannot be read, so that no trial has energy: '
+        'energy = "powercap" cannot be read, so trials have no energy figures: '
         "powercap: no RAPL here; see `lab doctor`"
     )
     session.settings = Settings()

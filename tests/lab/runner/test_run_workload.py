@@ -144,7 +144,10 @@ def test_a_trial_whose_code_was_edited_meanwhile_is_no_measurement(tmp_path: Pat
     path.write_text(path.read_text().replace("total = 0", "total = 1"))
     result = run_trial(job, log=tmp_path / "log", timeout_s=600).result
     assert result["status"] == "invalid"
-    assert "the code of workload sensors is not what the run was started with" in result["reason"]
+    assert (
+        "the code of workload sensors differs from the code that the run started with"
+        in result["reason"]
+    )
 
 
 def dry(capsys, *arguments: object) -> list[str]:
@@ -265,7 +268,7 @@ def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path:
     asked = ["--engine", "reference", "--dataset", made.id[:12]]
     code, _, err = run_lab(capsys, path, *asked)
     assert code == EXIT_USER_ERROR
-    assert "has the kinds reading, reset, workload sensors reads reading, clearing" in err
+    assert "has the kinds reading, reset, but sensors reads reading, clearing" in err
 
 
 def test_a_folder_whose_name_is_no_text_runs_and_is_shown_escaped(

@@ -91,7 +91,7 @@ def test_last_bits_that_must_be_equal_blame_the_order_and_no_random_numbers(tmp_
 def test_beyond_the_bound_the_exact_sum_and_a_tolerance_are_named(tmp_path: Path):
     row = checked(tmp_path, of(), 1.9 * (1 + 1e-12), *NUMBERS)
     (why,) = json.loads(row["warnings"])
-    assert "the bound (sum within 8.9e-16 of its size (4 events)) where values cancel; add" in why
+    assert "the bound (sum within 8.9e-16 of its size (4 events)) if values cancel; add" in why
     assert "streamlab.workloads.model.exact_sum" in why
 
 
