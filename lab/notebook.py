@@ -18,7 +18,7 @@ import tomli_w
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial, expand
 from streamlab.lab.matrix.matrix import parse_matrix
-from streamlab.lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
+from streamlab.lab.matrix.one_workload import OneWorkload, describe_ignored_workers, matrix_text
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.datasets import check_entries
 from streamlab.lab.runner.execution import RunRequest, execute
@@ -194,7 +194,7 @@ def _text(
         OneWorkload(reference=_reference(workload), engines=engines, **settings)
         for workload in workloads
     ]
-    note = left_undone(requests[0])  # the same for all requests
+    note = describe_ignored_workers(requests[0])  # the same for all requests
     if note:
         _LOG.warning("%s", note)
     contents = [tomllib.loads(matrix_text(request)) for request in requests]

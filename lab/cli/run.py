@@ -102,11 +102,11 @@ def run(
     elif has_workload and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
-        from streamlab.lab.matrix.one_workload import left_undone, matrix_text
+        from streamlab.lab.matrix.one_workload import describe_ignored_workers, matrix_text
 
         workload = workload_request(what, options)
         text = matrix_text(workload)
-        note = left_undone(workload)
+        note = describe_ignored_workers(workload)
         if note and not quiet:
             click.echo(f"lab: {note}", err=True)
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
@@ -290,12 +290,17 @@ def _matrix_text(
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables for the real input in a folder; imports it if needed."""
     from streamlab.lab.cli.progress import announce
-    from streamlab.lab.runner.real_data import KNOWN, as_tables, find_real_input, import_real_input
+    from streamlab.lab.runner.real_data import (
+        REAL_INPUTS,
+        as_tables,
+        find_real_input,
+        import_real_input,
+    )
 
     inputs = find_real_input(folder)
     if not inputs:
-        files = ", ".join(source.file for source in KNOWN)
-        raise click.UsageError(f"--real-data {folder} has none of the files {files}")
+        files = ", ".join(real.file for real in REAL_INPUTS)
+        raise click.UsageError(f"--real-data {folder} has none of {files}")
     tables = ""
     for source in inputs:
         with announce(f"import of {source.file}") as progress:

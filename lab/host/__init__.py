@@ -1,1 +1,1 @@
-"""The machine as the lab sees it: one seam to its files and programs, git among them."""
+"""Gives the lab access to the machine: its files, programs, processor and git."""

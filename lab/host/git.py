@@ -1,8 +1,7 @@
-"""Runs git, and makes the environment of every program that may run it.
+"""Runs git, and builds an environment without git's repository variables for child processes.
 
-Git sets variables in its hooks that name a repository. Every git process below a hook obeys them,
-whatever its folder. A lab started by a hook would read that repository, and its builds would change
-it.
+Git sets variables in its hooks that name a repository, and every git process below a hook obeys them in any folder.
+Without this module, a lab started by a hook would read that repository, and its builds would change it.
 """
 
 import os
@@ -14,7 +13,7 @@ from streamlab.lab.errors import LabError
 
 TIMEOUT_S = 300
 _SETTINGS = (
-    *("-c", f"core.hooksPath={os.devnull}"),  # a hook is for people's own commands
+    *("-c", f"core.hooksPath={os.devnull}"),  # hooks are for the user's own commands
     *("-c", "submodule.recurse=false"),
 )
 _LOCAL = frozenset(
@@ -36,10 +35,10 @@ _LOCAL = frozenset(
         "GIT_REPLACE_REF_BASE",
         "GIT_SHALLOW_FILE",
         "GIT_WORK_TREE",
-        # Of a push that is not accepted yet, and of a repository within a repository.
+        # Of a push that is not accepted yet, and of a repository inside a repository.
         "GIT_NAMESPACE",
         "GIT_QUARANTINE_PATH",
-        # What a file name or an attribute means in the command that called the hook.
+        # Interpretation of file names and attributes in the command that called the hook.
         "GIT_ATTR_SOURCE",
         "GIT_GLOB_PATHSPECS",
         "GIT_ICASE_PATHSPECS",
@@ -50,7 +49,7 @@ _LOCAL = frozenset(
 
 
 class GitError(LabError):
-    """Git failed, or is missing; the message has the folder and git's output."""
+    """Git failed or is missing; the message has the folder and git's output."""
 
 
 def environment() -> dict[str, str]:
@@ -59,23 +58,23 @@ def environment() -> dict[str, str]:
 
 
 def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """Run git in a folder and return what it prints, without white space at its end; no hook runs.
+    """Run git in a folder, without hooks, and return its output without trailing white space.
 
-    `os.fsdecode` decodes the output, also bytes that are not text; `os.fsencode` restores these.
+    `os.fsdecode` decodes the output; `os.fsencode` restores bytes that are not text.
 
     Args:
         place: the folder.
-        arguments: of git.
+        arguments: arguments of git.
         env: variables in addition to `environment()`.
 
     Raises:
-        GitError: git failed, or is missing.
+        GitError: git failed or is missing.
     """
     return os.fsdecode(git_bytes(place, *arguments, env=env)).rstrip()
 
 
 def git_bytes(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
-    """Run git in a folder and return the bytes that it prints; arguments and errors as `git`."""
+    """Run git in a folder and return its output as bytes; arguments and errors as for `git`."""
     where = f"git {arguments[0]} in {place}"
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Locates the lab's own code, and lets child processes import the same code."""
+"""Locates the lab's own code, and builds the PYTHONPATH for child processes."""
 
 import os
 import site
@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-"""The folder that holds `lab`, `workloads`, `engines`, `results` and `reports`: the root of a checkout, or the
-installed package `streamlab`."""
+"""The folder with `lab`, `workloads`, `engines`, `results` and `reports`: a checkout's root, or the installed package
+`streamlab`."""
 
 IMPORT_ROOT = SOURCE if (SOURCE / "streamlab").is_dir() else SOURCE.parent
 """The folder in which Python finds the package `streamlab`."""
 
 
 def python_path() -> str:
-    """Return the PYTHONPATH with which a child process imports this process's `streamlab`.
+    """Return the PYTHONPATH that lets a child process import this process's `streamlab`.
 
     An installed lab, also one in editable mode, needs no entry and gets none: a checkout's root holds folders called
     `results` and `reports`, too, and in PYTHONPATH they would hide a user's modules of these names.

@@ -1,6 +1,6 @@
-"""The one seam to the machine: files below a root, programs on PATH, the environment.
+"""Defines the interface to the machine: files below a root, programs on PATH, the environment.
 
-Probes see the machine only through this value, so tests hand them a fake tree.
+Probes use the machine only through this class, so tests can pass a fake one.
 """
 
 import math
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The whole check is to stay under two seconds; no single program may hold it up longer than this.
+# `lab doctor` should take less than two seconds, so no program may take longer than this.
 PROGRAM_TIMEOUT_S = 1.5
 
 
@@ -48,19 +48,19 @@ def _connects(path: Path) -> bool:
 
 
 def _affinity() -> int:
-    # Not every system has affinity masks (macOS has none).
+    # macOS has no affinity masks.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 MOST_PARTNERS = 8
-"""Cores, spread over all others, to which the distance from the first is measured."""
+"""Limit of cores, spread over all, to measure the distance from the first core to."""
 _DISTANCE_LIMIT_NS = 20_000_000
 
 
 def _core_to_core() -> float | None:
-    """Measure from the first usable core to others; a millisecond each on an idle machine."""
+    """Measure the distance from the first usable core to others; takes a millisecond for each."""
     if not hasattr(os, "sched_getaffinity"):
         return None
     from streamlab.engines.multicore import _core
@@ -68,33 +68,32 @@ def _core_to_core() -> float | None:
     first, *others = sorted(os.sched_getaffinity(0))
     step = -(-len(others) // MOST_PARTNERS) or 1
     try:
-        # The last of each step: the first would leave out the far end.
-        found = [
+        # Step from the end, so that the last core is included.
+        distances_ns = [
             _core.core_to_core_ns(first, other, _DISTANCE_LIMIT_NS)
             for other in others[::-1][::step]
         ]
-    except RuntimeError:  # a core that was taken away meanwhile
+    except RuntimeError:  # a core was taken away meanwhile
         return None
-    return max((ns if ns >= 0 else math.inf for ns in found), default=None)
+    return max((ns if ns >= 0 else math.inf for ns in distances_ns), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A machine as probes see it; the default is this one.
+    """Access to a machine; the default is this one.
 
     Attributes:
-        root: where `/proc`, `/sys`, `/run` and so on are looked for.
+        root: folder with `/proc`, `/sys`, `/run` and so on.
         environ: the environment variables.
         affinity: returns the number of cores that this process may use.
-        read: returns a file's text; raises OSError, PermissionError among them.
+        read: returns a file's text; raises OSError.
         which: returns the path of a program on PATH, or None.
-        run: returns what a program prints (both streams), or None when it does not start or does
-            not end in time.
-        connects: tells whether something answers on a Unix socket.
-        pause: waits that many seconds.
-        core_to_core: returns how many nanoseconds a cache line takes from the first usable core to
-            the furthest of the others; None with one core, infinity when not had in time.
-        uid: the effective user id; 0 may read and do more.
+        run: returns a program's output (both streams), or None if it does not start or end in time.
+        connects: returns whether a process listens on a Unix socket.
+        pause: waits a number of seconds.
+        core_to_core: returns the transfer time of a cache line from the first usable core to the furthest, in
+            ns; None with one core, infinity after a timeout.
+        uid: the effective user id.
     """
 
     root: Path = Path("/")
@@ -109,11 +108,11 @@ class Machine:
     uid: int = field(default_factory=os.geteuid)
 
     def path(self, absolute: str) -> Path:
-        """Return where the absolute path lies on this machine."""
+        """Return the path below `root` for an absolute path of the machine."""
         return self.root / absolute.lstrip("/")
 
     def text(self, absolute: str) -> str | None:
-        """Return the stripped content of a file, or None when it is absent or may not be read."""
+        """Return the stripped content of a file; None if it cannot be read."""
         try:
             return self.read(self.path(absolute)).strip()
         except OSError:
@@ -121,9 +120,9 @@ class Machine:
 
     def glob(self, absolute: str) -> list[str]:
         """Return the absolute paths that match a pattern, sorted."""
-        found = self.root.glob(absolute.lstrip("/"))
-        return sorted("/" + path.relative_to(self.root).as_posix() for path in found)
+        paths = self.root.glob(absolute.lstrip("/"))
+        return sorted("/" + path.relative_to(self.root).as_posix() for path in paths)
 
     def first_program(self, *names: str) -> str | None:
-        """Return the path of the first of these programs that is on PATH, or None."""
+        """Return the path of the first of these programs on PATH, or None."""
         return next((path for name in names if (path := self.which(name)) is not None), None)

@@ -1,6 +1,6 @@
-"""What the kernel says of the processor: bare values, None or empty where they cannot be read.
+"""Reads values about the processor from the kernel; None or empty if unreadable.
 
-The doctor turns them into findings, and each trial's look at the machine into warnings.
+`lab doctor` and the inspections around each trial interpret them.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ CPU = "/sys/devices/system/cpu"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turbo:
-    """Whether the frequency may exceed the nominal one; the file that says so; its text for off."""
+    """State of turbo frequencies, the file that controls it, and the file's text for off."""
 
     on: bool
     path: str
@@ -21,12 +21,12 @@ class Turbo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticks:
-    """Time of all cores together since boot, in the kernel's ticks.
+    """Time of all cores since boot, in the kernel's ticks.
 
     Attributes:
-        busy: user, system, interrupts.
-        stolen: a hypervisor gave the core to another guest while this one wanted it.
-        total: both, and idle time.
+        busy: user, system and interrupt time.
+        stolen: time in which the hypervisor ran another guest while this one had work.
+        total: busy, stolen and idle time.
     """
 
     busy: int
@@ -35,7 +35,7 @@ class Ticks:
 
 
 def present(machine: Machine) -> int:
-    """Return how many cores there are; 0 when that cannot be read."""
+    """Return the number of cores; 0 if unreadable."""
     return len(machine.glob(f"{CPU}/cpu[0-9]*"))
 
 
@@ -46,10 +46,10 @@ def governors(machine: Machine) -> tuple[str, ...]:
 
 
 def turbo(machine: Machine) -> Turbo | None:
-    """Return whether the frequency may exceed the nominal one, as heat and neighbours allow."""
+    """Return the state of turbo frequencies; None if unreadable."""
     intel = f"{CPU}/intel_pstate/no_turbo"
     generic = f"{CPU}/cpufreq/boost"  # AMD and acpi-cpufreq
-    # The two files mean opposite things: 1 in no_turbo is off, 1 in boost is on.
+    # The two files have opposite meanings: 1 in no_turbo is off, 1 in boost is on.
     for path, on, off in ((intel, "0", "1"), (generic, "1", "0")):
         state = machine.text(path)
         if state in (on, off):
@@ -58,12 +58,12 @@ def turbo(machine: Machine) -> Turbo | None:
 
 
 def smt_by_switch(machine: Machine) -> bool:
-    """Return whether the kernel's own switch says that hardware threads share cores."""
+    """Return whether hardware threads share cores, by the kernel's SMT switch."""
     return machine.text(f"{CPU}/smt/active") == "1"
 
 
 def smt_by_topology(machine: Machine) -> bool:
-    """Return whether any core lists a sibling thread."""
+    """Return whether hardware threads share cores, by the topology of the cores."""
     siblings = {
         machine.text(path) for path in machine.glob(f"{CPU}/cpu*/topology/thread_siblings_list")
     }
@@ -71,7 +71,7 @@ def smt_by_topology(machine: Machine) -> bool:
 
 
 def load_average(machine: Machine) -> float | None:
-    """Return the load average of the last minute."""
+    """Return the load average of the last minute; None if unreadable."""
     words = (machine.text("/proc/loadavg") or "").split()
     try:
         return float(words[0])
@@ -80,18 +80,18 @@ def load_average(machine: Machine) -> float | None:
 
 
 def ticks(machine: Machine) -> Ticks | None:
-    """Return how the cores have spent their time."""
+    """Return the time of all cores since boot; None if unreadable."""
     words = (machine.text("/proc/stat") or "").partition("\n")[0].split()
     if words[:1] != ["cpu"] or len(words) < 9 or not all(word.isdigit() for word in words[1:9]):
         return None
-    # Guest time (two further fields) is part of user time already.
+    # User time includes guest time, the next two fields.
     user, nice, system, idle, waiting, hard, soft, stolen = map(int, words[1:9])
     busy = user + nice + system + hard + soft
     return Ticks(busy=busy, stolen=stolen, total=busy + stolen + idle + waiting)
 
 
 def throttled(machine: Machine) -> int | None:
-    """Return how often heat has slowed cores and packages since boot, None when not told."""
+    """Return how often heat has slowed cores and packages since boot; None if unreadable."""
     paths = machine.glob(f"{CPU}/cpu*/thermal_throttle/*_throttle_count")
     counts = [int(text) for path in paths if (text := machine.text(path)) and text.isdigit()]
     return sum(counts) if counts else None

@@ -1,1 +1,1 @@
-"""Ways to keep a trial apart from the lab and from other trials."""
+"""Isolates trials from the lab and from each other, in processes or containers."""

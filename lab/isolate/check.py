@@ -1,4 +1,4 @@
-"""Whether trials can run in containers as asked: checked before anything is measured."""
+"""Checks before a run that its trials can run in containers."""
 
 import json
 import os
@@ -36,12 +36,12 @@ for what, names in json.loads(sys.argv[1]).items():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What was found: for a run's provenance.
+    """Facts about the container engine, for a run's provenance.
 
     Attributes:
         engine: name and version, e.g. `Podman Engine 4.3.1`.
-        address: where it answers.
-        image_id: the image's own hash.
+        address: address of the engine.
+        image_id: hash of the image.
     """
 
     engine: str
@@ -50,19 +50,17 @@ class Facts:
 
 
 def check(isolation: Isolation) -> Facts:
-    """Check, before anything is measured, that trials can run in containers as asked.
-
-    Also removes containers that a killed lab has left.
+    """Check that trials can run in containers, and remove containers of killed labs.
 
     Raises:
-        IsolationError: no engine, no image, an image of another source, or a container with these
-            limits cannot be started; the message says what to do.
+        IsolationError: no engine answers, the image is missing or has another source, or no container with these
+            limits can start; the message has the remedy.
     """
     client = connect()
     try:
         image = _image(client, isolation)
         _probe(client, isolation)
-        # Only now is it certain that the engine's containers are those of labs on this machine.
+        # `_probe` has shown that the engine's containers run on this machine.
         sweep(client)
         version = client.version()
         parts = version.get("Components") or [{"Name": "Engine", "Version": version["Version"]}]
@@ -75,34 +73,34 @@ def check(isolation: Isolation) -> Facts:
         client.close()
 
 
-def check_holds(isolation: Isolation, workloads: Sequence[str], engines: Sequence[str]) -> None:
-    """Check that an image has workloads and engines that are not the lab's own.
+def check_contains(isolation: Isolation, workloads: Sequence[str], engines: Sequence[str]) -> None:
+    """Check that an image contains the user's workloads and engines.
 
     Args:
-        isolation: with the image.
-        workloads: references to them; files are not meant, which are mounted.
-        engines: names of them.
+        isolation: has the image.
+        workloads: references to workloads, without files, which are mounted.
+        engines: names of engines.
 
     Raises:
-        IsolationError: it has not; the message names the first one.
+        IsolationError: one is missing; the message names the first.
     """
-    asked = json.dumps({"workload": list(workloads), "engine": list(engines)})
+    names = json.dumps({"workload": list(workloads), "engine": list(engines)})
     client = connect()
     try:
-        code, said = run_in(client, isolation, ["python", "-c", _FIND, asked])
+        code, output = run_in(client, isolation, ["python", "-c", _FIND, names])
     finally:
         client.close()
-    found = re.findall(r"^lacks (workload|engine) (.*)", said, flags=re.MULTILINE)
-    if code == 0 and not found:
+    missing = re.findall(r"^lacks (workload|engine) (.*)", output, flags=re.MULTILINE)
+    if code == 0 and not missing:
         return
-    if not found:
+    if not missing:
         raise IsolationError(
-            f"image {isolation.image!r} cannot load {asked} (code {code}, it said: {said[-200:]!r})"
+            f"image {isolation.image!r} cannot load {names} (code {code}, output: {output[-200:]!r})"
         )
-    what, why = found[0]
-    remedy = "name it by the path of its file, or install" if what == "workload" else "install"
+    kind, reason = missing[0]
+    remedy = "name it by the path of its file, or install" if kind == "workload" else "install"
     raise IsolationError(
-        f"the image {isolation.image!r} lacks {what} {why}; {remedy} it in an image that is built "
+        f"the image {isolation.image!r} lacks {kind} {reason}; {remedy} it in an image built "
         f'FROM {isolation.image}, or use isolate = "process"'
     )
 
@@ -126,24 +124,24 @@ def _image(client: "DockerClient", isolation: Isolation) -> "Image":
         raise IsolationError(
             f'isolate = "container": cannot look up image {isolation.image!r}: {error}'
         ) from error
-    found, wanted = image.labels.get(LABEL_SOURCE), source_digest()
-    if found != wanted:
-        holds = f"source {found[:12]}" if found else f"no label {LABEL_SOURCE}"
+    actual, expected = image.labels.get(LABEL_SOURCE), source_digest()
+    if actual != expected:
+        content = f"source {actual[:12]}" if actual else f"no label {LABEL_SOURCE}"
         raise IsolationError(
-            f"image {isolation.image!r} has {holds}, the lab is source {wanted[:12]}: its trials "
+            f"image {isolation.image!r} has {content}, the lab is source {expected[:12]}: its trials "
             f"would measure other code; {remedy}"
         )
     return image
 
 
 def _probe(client: "DockerClient", isolation: Isolation) -> None:
-    """Start a container with the limits of a trial that says which kernel it is on."""
-    code, said = run_in(client, isolation, ["/bin/sh", "-c", f"cat {BOOT_ID}; command -v python"])
-    lines = said.split()
+    """Start a container with the limits of a trial, and check that it runs on this kernel."""
+    code, output = run_in(client, isolation, ["/bin/sh", "-c", f"cat {BOOT_ID}; command -v python"])
+    lines = output.split()
     if code != 0 or len(lines) != 2:
         raise IsolationError(
             f"image {isolation.image!r} cannot run trials: it has no python on its PATH, or no "
-            f"sh and cat (code {code}, it said: {said.strip()[-200:]!r}); build it with "
+            f"sh and cat (code {code}, output: {output.strip()[-200:]!r}); build it with "
             f"`{build_command(isolation.image)}`"
         )
     if lines[0] != BOOT_ID.read_text(encoding="ascii").strip():

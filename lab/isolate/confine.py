@@ -1,17 +1,16 @@
-"""Runs a command that may write to its own folders only, and cannot see certain others.
+"""Runs a command that can write only to some folders, and sees others empty.
 
     python -I -S confine.py '{"writable": [...], "hidden": [...]}' COMMAND...
     python -I -S confine.py --probe
 
-The command gets a mount namespace of its own (mount_namespaces(7)). There, everything is read-only
-but the writable folders and a fresh /dev/shm, hidden folders are empty, and System V shared memory
-is its own. So nothing that one trial writes can be read by the next, but in the folders that an
-engine declares. Without root it takes a user namespace (user_namespaces(7)), which some systems
-forbid.
+The command gets its own mount namespace (mount_namespaces(7)) and System V shared memory.
+Everything is read-only except the writable folders and a fresh /dev/shm; hidden folders are empty.
+So a trial cannot read files of earlier trials, except in folders that the engine declares.
+Without root it needs a user namespace (user_namespaces(7)), which some systems forbid.
 
-This keeps honest programs honest. A program that wants to can leave it, for instance through /proc.
+The confinement prevents accidents, not attacks: a program can leave it, for instance through /proc.
 
-It starts with every trial, and becomes the command.
+The process becomes the command (exec).
 """
 
 import ctypes
@@ -27,7 +26,7 @@ _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 409
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_ATTR_RDONLY = 1
 _MOUNT_SETATTR = 442
-"""Number of the system call on every architecture; Linux 5.12 and later."""
+"""Number of the system call, equal on all architectures; Linux 5.12 and later."""
 _SHARED_MEMORY = "/dev/shm"
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -39,13 +38,12 @@ class _Attributes(ctypes.Structure):
 
 
 def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool = True) -> None:
-    """Give this process a mount namespace as this module describes.
+    """Move this process into a confined mount namespace, as the module describes.
 
     Args:
-        writable: folders that it may write to.
-        hidden: folders that are empty to it; those that do not exist are left out.
-        own_memory: give it a fresh /dev/shm; False where files that it needs lie there, which then
-            can be written as before.
+        writable: folders that the process may write to.
+        hidden: folders that look empty; missing folders are ignored.
+        own_memory: mount a fresh /dev/shm; False if the process needs files in it, which stay writable.
 
     Raises:
         OSError: the system forbids it, or its kernel is older than Linux 5.12.
@@ -76,8 +74,8 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
     _set_read_only("/", True)
     for folder in (*writable, *shared):
         _set_read_only(folder, False)
-    with suppress(OSError):  # a folder that is hidden now stays the current one
-        os.chdir(Path.cwd())  # it may lie below what has been mounted since
+    with suppress(OSError):  # the current folder is hidden now: stay in it
+        os.chdir(Path.cwd())  # enter the new mount at the same path, if any
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int) -> None:
@@ -86,15 +84,15 @@ def _mount(source: str | None, target: str, kind: str | None, flags: int) -> Non
 
 
 def _set_read_only(folder: str, on: bool) -> None:
-    one = _Attributes(**{"set" if on else "clear": _MOUNT_ATTR_RDONLY})
+    attributes = _Attributes(**{"set" if on else "clear": _MOUNT_ATTR_RDONLY})
     _check(
         _LIBC.syscall(
             ctypes.c_long(_MOUNT_SETATTR),
             ctypes.c_int(_AT_FDCWD),
             os.fsencode(folder),
             ctypes.c_uint(_AT_RECURSIVE),
-            ctypes.byref(one),
-            ctypes.c_size_t(ctypes.sizeof(one)),
+            ctypes.byref(attributes),
+            ctypes.c_size_t(ctypes.sizeof(attributes)),
         ),
         f"mount_setattr {folder}",
     )
@@ -107,7 +105,7 @@ def _check(result: int, call: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Confine this process and become the command; or try only."""
+    """Confine this process and become the command; with `--probe`, print why this is impossible."""
     if arguments == ["--probe"]:
         try:
             confine([], [])

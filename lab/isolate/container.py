@@ -1,9 +1,8 @@
-"""Runs one command in a container that sees nothing but its image, its input and one folder.
+"""Runs one command in a container that sees only its image, its input and one folder.
 
-The root file system is read-only, there is no network, every capability is dropped, and what is
-mounted is mounted read-only unless it says otherwise. The container is not the engine's to remove
-(`--rm` loses output on Podman): it is waited for and then removed by name, whatever happens; when
-this process is killed, by its guard; when even that fails, by the next `streamlab.lab.isolate.check`.
+The container has a read-only root file system, no network and no capabilities; mounts are read-only by default.
+This module removes the container by name, since `--rm` loses output on Podman.
+If this process is killed, its guard removes the container; if that fails, the next `streamlab.lab.isolate.check` does.
 """
 
 import os
@@ -34,21 +33,21 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-# A Java virtual machine has some hundred threads; this stops a fork bomb, not an engine.
+# Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads.
 MOST_PROCESSES = 4096
-# A wait looks so often whether a signal was lost; each look is work for the engine.
+# Period of checks for a lost signal while waiting; each check is work for the container engine.
 _LOOK_S = 10.0
 LOG = "/trial.log"
 CACHE = "/cache"
 
-# The first process of a container ignores signals that it has no handler for, and would take the
-# trial's place in the log when it dies; so it is a shell. `exit` keeps it from becoming the trial.
+# The first process of a container ignores signals without a handler, so it is a shell, not the trial.
+# `exit` keeps the shell from replacing itself by the trial.
 _SHELL = f'exec >> {LOG} 2>&1; "$@" < /dev/null; exit $?'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A file or folder of this machine, and where the container sees it."""
+    """A file or folder of this machine, and its path in the container."""
 
     host: Path
     inside: str
@@ -66,30 +65,31 @@ def run_contained(
     hidden: Sequence[str] = (),
     keeps_cache: bool = False,
 ) -> Outcome:
-    """Run a command in a container, its output appended to `log`; the container is gone afterwards.
+    """Run a command in a container, append its output to `log`, and remove the container.
 
-    The same promises as `streamlab.lab.isolate.process.run_isolated`: also when this is left by an exception
-    or this process is killed. What the command leaves running ends with it, and is not in `left`.
-    A command that was killed by a signal has a negative return code, as there.
+    The guarantees are those of `streamlab.lab.isolate.process.run_isolated`, also after an exception or if this process
+    is killed.
+    Processes that the command leaves end with the container, and are not in `left`.
+    If a signal killed the command, the return code is negative.
 
     Args:
-        command: what to run; found on the image's PATH.
+        command: command and arguments, on the image's PATH.
         isolation: image and limits.
-        mounts: what it may see.
-        log: its standard output and error, written as it goes.
-        timeout_s: it is killed after so long, the container's own start included.
-        folder: removed when this process is killed.
-        hidden: folders of what is mounted that are empty to it.
-        keeps_cache: it keeps compiled code in the lab's cache from trial to trial.
+        mounts: files and folders that the container sees.
+        log: file for standard output and error, written continuously.
+        timeout_s: time limit, with the start of the container.
+        folder: folder to remove if this process is killed.
+        hidden: folders below the mounts that look empty.
+        keeps_cache: mount a cache that keeps compiled code between trials.
 
     Raises:
-        IsolationError: the engine could not start it, or lost it.
+        IsolationError: the container engine could not start the container, or lost it.
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
     mounts = [*mounts, Mount(host=log, inside=LOG, writable=True)]
     if keeps_cache:
-        # Separate from the lab's own cache: the image has other versions of the compilers.
+        # Separate from the lab's own cache, because the image has other compilers.
         cache = cache_folder() / "container"
         cache.mkdir(parents=True, exist_ok=True)
         mounts.append(Mount(host=cache, inside=CACHE, writable=True))
@@ -122,16 +122,16 @@ def run_contained(
 
 
 def run_in(client: "DockerClient", isolation: Isolation, command: Sequence[str]) -> tuple[int, str]:
-    """Run a short command with the limits of a trial and no mounts; its code and what it printed.
+    """Run a short command with the limits of a trial and no mounts; return its code and output.
 
     Raises:
-        IsolationError: the engine could not start it, or it did not end.
+        IsolationError: the container engine could not start the command, or it did not end.
     """
     name = f"lab-probe-{uuid.uuid4().hex[:16]}"
-    code, _, said = _run(
+    code, _, output = _run(
         client, name, isolation, command, (), time.monotonic() + REPLY_TIMEOUT_S, logs=True
     )
-    return code, said
+    return code, output
 
 
 def options(
@@ -140,7 +140,7 @@ def options(
     mounts: Sequence[Mount],
     hidden: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """Return the limits of a trial's container, as the Docker SDK takes them."""
+    """Return the limits of a trial's container as options of the Docker SDK."""
     from docker.types import Mount as EngineMount
 
     limits: dict[str, Any] = {
@@ -148,11 +148,11 @@ def options(
         "pids_limit": MOST_PROCESSES,
     }
     if isolation.memory is not None:
-        # Equal limits leave no swap: a trial that swaps would be measured, and mean nothing.
+        # Equal limits leave no swap: the measurement of a swapping trial would be useless.
         limits |= {"mem_limit": isolation.memory, "memswap_limit": isolation.memory}
     if not is_rootless(client):
-        # Without capabilities even root may not write what belongs to somebody else. In a rootless
-        # engine the container's root is this user already.
+        # Without capabilities even root cannot write files of other users, so run as this user.
+        # With a rootless engine, the container's root is this user already.
         limits["user"] = f"{os.getuid()}:{os.getgid()}"
     return limits | {
         "network_mode": "none",
@@ -162,7 +162,7 @@ def options(
             **dict.fromkeys(hidden, "ro,nosuid,nodev"),
         },
         "cap_drop": ["ALL"],
-        # The label keeps SELinux from refusing the mounts; elsewhere it means nothing.
+        # Without `label=disable`, SELinux refuses the mounts; elsewhere it has no effect.
         "security_opt": ["no-new-privileges", "label=disable"],
         "environment": {
             "HOME": "/tmp",
@@ -193,7 +193,7 @@ def _run(
     hidden: Sequence[str] = (),
     logs: bool = False,
 ) -> tuple[int, bool, str]:
-    """Return the exit code, whether the time was up, and what was printed if that was asked for."""
+    """Run a container; return its exit code, whether it timed out, and its output if `logs`."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
@@ -209,19 +209,19 @@ def _run(
         if timed_out:
             container.kill()
         code = int(container.wait(timeout=REPLY_TIMEOUT_S)["StatusCode"])
-        said = container.logs().decode(errors="replace") if logs else ""
+        output = container.logs().decode(errors="replace") if logs else ""
     except (DockerException, RequestException) as error:
         raise IsolationError(
             f"the container engine could not run image {isolation.image!r}: {error}"
         ) from error
     finally:
-        # By name: an interrupt may come between the engine's work and its answer.
+        # By name: an interrupt may come before `create` returns the container.
         remove(client, name)
-    return code, timed_out, said
+    return code, timed_out, output
 
 
 def _ends(container: "Container", deadline: float) -> bool:
-    """Wait until a container ends or the time is up; return whether it ended."""
+    """Wait until a container ends or the deadline; return whether it ended."""
     from requests.exceptions import ConnectionError as LostError
     from requests.exceptions import ReadTimeout
 
@@ -234,17 +234,17 @@ def _ends(container: "Container", deadline: float) -> bool:
                 container.wait(timeout=wait_s)
             return True
         except (ReadTimeout, LostError):
-            # The SDK reports a wait that takes too long as either, on a Unix socket.
+            # On a Unix socket, the SDK reports a timeout as either error.
             container.reload()
             if container.status in ("exited", "stopped", "dead"):
                 return True
             if time.monotonic() - began < wait_s / 2:
-                time.sleep(0.1)  # The connection was lost, not the time up.
+                time.sleep(0.1)  # The connection was lost before the timeout.
     return False
 
 
 def _as_process(code: int) -> int:
-    """Return an exit code of the shell as `subprocess` gives it: minus the signal, if by one."""
+    """Convert a shell's exit code to that of `subprocess`, where a signal is negative."""
     return 128 - code if 128 < code <= 128 + 64 else code
 
 

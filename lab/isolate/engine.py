@@ -1,4 +1,4 @@
-"""The container engine: how to reach it, and the containers that labs have started on it."""
+"""Connects to the container engine, and removes containers of labs."""
 
 import os
 import socket
@@ -20,22 +20,21 @@ LABEL_OWNER = "lab.owner"
 
 
 @dataclass(slots=True, kw_only=True)
-class _Said:
-    """What an engine has said of itself.
+class _EngineInfo:
+    """Cached facts about an engine.
 
-    Podman asks the machine's package manager for its own version each time, and so takes half a
-    second of a core for the two answers.
+    Without the cache, Podman takes half a second of CPU time each: it asks the machine's package manager for its own
+    version.
     """
 
     api_version: str
     rootless: bool | None = None
 
 
-_known: dict[str, _Said] = {}
-"""By address."""
-_said_to: "WeakKeyDictionary[DockerClient, _Said]" = WeakKeyDictionary()
+_info_by_address: dict[str, _EngineInfo] = {}
+_info_by_client: "WeakKeyDictionary[DockerClient, _EngineInfo]" = WeakKeyDictionary()
 
-# Answers to anything but a wait; a loaded machine starts a container in seconds.
+# Time limit for replies, except waits; a loaded machine takes seconds to start a container.
 REPLY_TIMEOUT_S = 120
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _HOW_TO_START = (
@@ -45,7 +44,7 @@ _HOW_TO_START = (
 
 
 def sockets(environ: Mapping[str, str]) -> list[str]:
-    """Return the paths of sockets at which an engine may answer, those that are named first."""
+    """Return paths of sockets where an engine may listen, those of environment variables first."""
     named = [
         address.removeprefix("unix://")
         for name in ("DOCKER_HOST", "CONTAINER_HOST")
@@ -57,18 +56,18 @@ def sockets(environ: Mapping[str, str]) -> list[str]:
 
 
 def address_of(environ: Mapping[str, str]) -> str:
-    """Return the address that DOCKER_HOST names, else that of the first socket that is there."""
+    """Return the address in DOCKER_HOST, or else that of the first existing socket."""
     if environ.get("DOCKER_HOST"):
         return environ["DOCKER_HOST"]
-    known = sockets(environ)
-    return "unix://" + next((path for path in known if Path(path).exists()), known[0])
+    paths = sockets(environ)
+    return "unix://" + next((path for path in paths if Path(path).exists()), paths[0])
 
 
 def connect() -> "DockerClient":
-    """Return a client of the engine that DOCKER_HOST names, else of the first socket that is there.
+    """Return a client of the engine at `address_of` this process's environment.
 
     Raises:
-        IsolationError: none answers.
+        IsolationError: no engine answers.
     """
     from docker.errors import DockerException  # heavy
 
@@ -86,46 +85,47 @@ def connect() -> "DockerClient":
 
 
 def _reach(address: str) -> "DockerClient":
-    """Return a client of the engine there, which is asked for its version where it was not yet."""
+    """Return a client of the engine at an address; asks for its API version only once."""
     import docker
 
     environ = {**os.environ, "DOCKER_HOST": address}
     client_of = partial(docker.from_env, timeout=REPLY_TIMEOUT_S, environment=environ)
-    known = _known.get(address)
-    if known is not None:
-        client = client_of(version=known.api_version)
+    info = _info_by_address.get(address)
+    if info is not None:
+        client = client_of(version=info.api_version)
         try:
             if client.ping():
-                _said_to[client] = known
+                _info_by_client[client] = info
                 return client
         except (docker.errors.DockerException, OSError):
-            pass  # it has gone, or another one has come: the question below tells
+            pass  # the engine has stopped or changed: ask again below
         client.close()
-        del _known[address]
+        del _info_by_address[address]
     client = client_of()
-    _known[address] = _said_to[client] = _Said(api_version=client.api.api_version)
+    info = _EngineInfo(api_version=client.api.api_version)
+    _info_by_address[address] = _info_by_client[client] = info
     return client
 
 
 def is_rootless(client: "DockerClient") -> bool:
-    """Return whether the engine that `connect` reached runs as this user."""
-    said = _said_to[client]
-    if said.rootless is None:
+    """Return whether the engine of a client from `connect` runs as this user."""
+    info = _info_by_client[client]
+    if info.rootless is None:
         options = client.info().get("SecurityOptions") or ()
-        said.rootless = any("rootless" in option for option in options)
-    return said.rootless
+        info.rootless = any("rootless" in option for option in options)
+    return info.rootless
 
 
 def owner() -> str:
-    """Return what tells this process from every other one, before and after a reboot."""
-    return f"{_here()} {os.getpid()} {psutil.Process().create_time():.2f}"
+    """Return a label that identifies this process, across reboots and process namespaces."""
+    return f"{_boot_and_namespace()} {os.getpid()} {psutil.Process().create_time():.2f}"
 
 
 def remove(client: "DockerClient", name: str) -> None:
-    """Kill and remove a container, if there is one.
+    """Kill and remove a container, if it exists.
 
     Raises:
-        IsolationError: it is still there.
+        IsolationError: the container cannot be removed.
     """
     from docker.errors import APIError, NotFound
     from requests.exceptions import RequestException
@@ -136,15 +136,15 @@ def remove(client: "DockerClient", name: str) -> None:
         return
     except (APIError, RequestException) as error:
         raise IsolationError(
-            f"container {name} cannot be removed: {error}; remove it by hand"
+            f"container {name} cannot be removed: {error}; remove it yourself"
         ) from error
 
 
 def sweep(client: "DockerClient") -> list[str]:
-    """Remove the containers of labs that are gone; return their names.
+    """Remove containers whose lab has ended; return their names.
 
-    Containers of another process namespace or machine (a lab that is in a container itself) are
-    left alone: whether their lab lives cannot be seen from here.
+    Keeps containers of other process namespaces and machines, e.g. of a lab inside a container: it is unknown whether
+    that lab is alive.
     """
     removed = []
     for container in client.containers.list(
@@ -157,13 +157,13 @@ def sweep(client: "DockerClient") -> list[str]:
 
 
 def _knock(path: str) -> None:
-    """Connect and hang up: the SDK leaves its socket open when nobody answers."""
+    """Connect and disconnect; the SDK itself leaves its socket open if the engine does not answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(REPLY_TIMEOUT_S)
         client.connect(path)
 
 
-def _here() -> str:
+def _boot_and_namespace() -> str:
     boot = BOOT_ID.read_text(encoding="ascii").strip()
     return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
 
@@ -173,10 +173,10 @@ def _is_orphan(label: str) -> bool:
     if len(words) != 3 or not words[1].isdigit():
         return False
     boot, _, namespace = words[0].partition(" ")
-    here_boot, _, here_namespace = _here().partition(" ")
-    if boot != here_boot:
-        return True  # Nothing survives a reboot; the container itself is stopped.
-    if namespace != here_namespace:
+    own_boot, _, own_namespace = _boot_and_namespace().partition(" ")
+    if boot != own_boot:
+        return True  # The lab ended with the reboot.
+    if namespace != own_namespace:
         return False
     try:
         created = psutil.Process(int(words[1])).create_time()

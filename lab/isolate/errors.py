@@ -1,11 +1,11 @@
-"""The branch of the error tree (`lab/errors.py`) for the surroundings of trials."""
+"""Errors of isolating trials; `lab/errors.py` shows the whole tree."""
 
 from streamlab.lab.errors import LabError
 
 
 class IsolationError(LabError):
-    """Trials cannot be kept apart as asked; the message names what is missing and its remedy."""
+    """Trials cannot be isolated; the message has the cause and the remedy."""
 
 
 class DiskFullError(LabError):
-    """A trial could not be recorded for lack of disk space; it is to be run again."""
+    """A trial could not be recorded because a disk is full; run it again."""

@@ -1,4 +1,4 @@
-"""How trials are kept apart: what a matrix may ask for."""
+"""Defines the isolation settings of a matrix."""
 
 import re
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ IMAGE = "stream-lab"
 """The image that `make image` builds."""
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-# What container engines accept; python, numpy and pyarrow do not even load in less.
+# Smallest limit that container engines accept; python, numpy and pyarrow need more to load.
 SMALLEST_MEMORY_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isolation:
-    """The surroundings of a trial; all but `kind` matter to containers only.
+    """Isolation of a trial; all settings except `kind` are for containers only.
 
     Attributes:
         kind: one of KINDS.
-        image: the container image, made by `make image`.
-        cpus: cores as the kernel lists them (`0-3,8`); None: those that the lab itself may use.
-        memory: limit on memory and swap together, as `512m` or `2g`; None: no limit.
+        image: the container image, built by `make image`.
+        cpus: cores in the kernel's list format (`0-3,8`); None: the cores of the lab itself.
+        memory: limit of memory and swap together, e.g. `512m` or `2g`; None: no limit.
     """
 
     kind: str = PROCESS
@@ -31,10 +31,10 @@ class Isolation:
     memory: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no engine would accept.
+        """Check the attributes.
 
         Raises:
-            ValueError: names the attribute, its value, and what it wants.
+            ValueError: an attribute is bad; the message has its name, value and expected value.
         """
         if self.kind not in KINDS:
             raise ValueError(f"kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
@@ -47,7 +47,7 @@ class Isolation:
 
     @property
     def cores(self) -> int | None:
-        """The number of cores of a container; None: the cores that the lab itself may use."""
+        """Return the number of cores of a container; None: the cores of the lab itself."""
         if self.kind != CONTAINER or self.cpus is None:
             return None
         spans = [[int(end) for end in span.split("-")] for span in self.cpus.split(",")]
@@ -58,12 +58,12 @@ def memory_bytes(text: str) -> int:
     """Return a memory limit such as `512m` in bytes; k, m and g are powers of 1024.
 
     Raises:
-        ValueError: it is none, or too small for anything to start.
+        ValueError: `text` is not a size, or below SMALLEST_MEMORY_BYTES.
     """
-    found = re.fullmatch(r"(\d+)([bkmg]?)", text.lower())
-    if found is None:
+    match = re.fullmatch(r"(\d+)([bkmg]?)", text.lower())
+    if match is None:
         raise ValueError(f"memory is {text!r}; expected a number with k, m or g, such as 2g")
-    size = int(found[1]) * _UNITS[found[2]]
+    size = int(match[1]) * _UNITS[match[2]]
     if size < SMALLEST_MEMORY_BYTES:
         raise ValueError(f"memory is {text!r}; expected {SMALLEST_MEMORY_BYTES >> 20}m or more")
     return size

@@ -1,8 +1,8 @@
-"""Runs one command as a process tree that is ended whole.
+"""Runs one command and ends its whole process tree afterwards.
 
-A supervisor process (`streamlab.lab.isolate.supervisor`) starts it, finds everything that comes of it, and
-ends that: when the command has ended, when its time is up, when the lab says so, and when the lab
-is gone. Should the supervisor be killed, what was below it becomes this process's, which ends it.
+A supervisor process (`streamlab.lab.isolate.supervisor`) starts the command and ends all processes that come from it:
+after the command, after its time limit, at the lab's request, and after the death of the lab.
+If the supervisor is killed, its descendants become children of this process, which ends them.
 """
 
 import json
@@ -26,17 +26,17 @@ from streamlab.lab.isolate.errors import IsolationError
 from streamlab.workloads.default_folders import here
 
 PATIENCE_S = 30.0
-"""For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""
+"""Time limit for a supervisor to end its processes; after it, even SIGKILL does not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAccess:
-    """What a command can write to and see; see `streamlab.lab.isolate.confine`.
+    """File access of a command; see `streamlab.lab.isolate.confine`.
 
     Attributes:
-        writable: folders that it may write to, which exist; it may write nowhere else.
-        hidden: folders that are empty to it.
-        own_memory: it has a /dev/shm of its own.
+        writable: existing folders that the command may write to; all others are read-only.
+        hidden: folders that look empty.
+        own_memory: mount a fresh /dev/shm.
     """
 
     writable: tuple[Path, ...]
@@ -46,9 +46,9 @@ class FileAccess:
 
 @cache
 def why_unconfined() -> str | None:
-    """Return why this system cannot confine processes; None: it can.
+    """Return why this system cannot confine processes; None if it can.
 
-    Without Linux 5.12, or without root where user namespaces are forbidden, it cannot.
+    It needs Linux 5.12, and root or user namespaces.
     """
     try:
         probe = subprocess.run(
@@ -67,13 +67,13 @@ def why_unconfined() -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a process ended.
+    """Outcome of a command.
 
     Attributes:
-        returncode: negative when killed by that signal.
-        timed_out: it was killed because its time was up.
-        oom_kills: processes on this machine that the kernel killed for lack of memory meanwhile.
-        left: command lines of descendants that outlived it and were killed then.
+        returncode: exit code, or minus the signal that killed the command.
+        timed_out: the command was killed at its time limit.
+        oom_kills: processes of this machine that the kernel killed for lack of memory meanwhile.
+        left: command lines of descendants that outlived the command and were killed.
     """
 
     returncode: int
@@ -91,22 +91,21 @@ def run_isolated(
     folder: Path | None = None,
     access: FileAccess | None = None,
 ) -> Outcome:
-    """Run a command to its end, its output appended to `log`; nothing of it is alive afterwards.
+    """Run a command, append its output to `log`, and end all processes that come from it.
 
-    That also holds when this call is left by an exception (Ctrl-C), and when this process is
-    killed: then `folder`, if given, is removed as well. One call at a time: other children that
-    this process starts meanwhile would be ended when the supervisor is killed.
+    This also holds after an exception (Ctrl-C), and if this process is killed; then `folder` is removed as well.
+    Start no other child process during the call: it would be ended if the supervisor is killed.
 
     Args:
         command: the command and its arguments.
-        log: the file that the command's output is appended to.
-        timeout_s: the time after which the command is ended.
+        log: file that the output is appended to.
+        timeout_s: time limit, in seconds.
         env: variables in addition to those of `streamlab.lab.host.git.environment`.
-        folder: a folder to remove if this process is killed.
-        access: what it can write to and see, where this system can confine it; None: everything.
+        folder: folder to remove if this process is killed.
+        access: file access of the command, if the system can confine it; None: unrestricted.
 
     Raises:
-        IsolationError: what it has started cannot be ended.
+        IsolationError: a process cannot be ended.
         KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
     """
     oom_before = oom_kills()
@@ -116,16 +115,15 @@ def run_isolated(
             "hidden": [str(path.absolute()) for path in access.hidden],
             "own_memory": access.own_memory,
         }
-        confined = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places)]
-        command = [*confined, *command]
+        command = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places), *command]
     with log.open("ab") as output:
         with _supervised(
             log=output, env=env, folder=folder, command=command, timeout_s=timeout_s
         ) as report:
-            said = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
-        if not said:
-            output.write(b"its supervisor ended without a report, and so all below it was killed\n")
-    code, late, *left = said.decode().split("\0") if said else (str(-signal.SIGKILL), "")
+            content = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
+        if not content:
+            output.write(b"the supervisor ended without a report; all its processes were killed\n")
+    code, late, *left = content.decode().split("\0") if content else (str(-signal.SIGKILL), "")
     return Outcome(
         returncode=int(code),
         timed_out=bool(late),
@@ -138,12 +136,12 @@ def run_isolated(
 def guarded(
     folder: Path | None, on_death: Sequence[str], env: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Remove a folder and run a command should this process be killed in the block.
+    """Remove a folder and run a command if this process is killed in the block.
 
     Args:
-        folder: left alone otherwise. None: there is none.
+        folder: the folder; None: no folder.
         on_death: the command.
-        env: variables for it, beside this process's own.
+        env: variables for the command, in addition to this process's own.
     """
     with _supervised(env=env, folder=folder, on_death=on_death):
         yield
@@ -159,24 +157,24 @@ def _supervised(
     command: Sequence[str] = (),
     timeout_s: float = 0.0,
 ) -> Iterator[int]:
-    """Have a supervisor in the block, gone after it with all below it; gives its report to read.
+    """Run a supervisor during the block, and end it and its processes; yields its report's descriptor.
 
-    In the block nothing is raised for a signal, but where `streamlab.lab.interrupt.check` is called.
+    In the block, signals raise exceptions only in `streamlab.lab.interrupt.check`.
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()
     with deferred(), ExitStack() as held:
         before = _children()
         held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
-        (told, tell), (report, reported) = os.pipe(), os.pipe()
+        (command_end, tell), (report, report_end) = os.pipe(), os.pipe()
         held.callback(os.close, report)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", supervisor.__file__, *words],
-                stdin=told,
-                stdout=reported,
+                stdin=command_end,
+                stdout=report_end,
                 stderr=subprocess.DEVNULL if log is None else log,
-                # A signal for the lab's whole process group must leave it alive.
+                # Without this, a signal to the lab's process group would kill the supervisor.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
                 cwd=here(),
@@ -185,8 +183,8 @@ def _supervised(
             os.close(tell)
             raise
         finally:
-            os.close(told)
-            os.close(reported)
+            os.close(command_end)
+            os.close(report_end)
         try:
             yield report
         finally:
@@ -194,15 +192,15 @@ def _supervised(
 
 
 def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]) -> None:
-    """Have a supervisor end what is below it and itself, or do both in its place.
+    """Let a supervisor end its processes and itself, or end them here if it fails.
 
     Raises:
-        IsolationError: something cannot be ended.
+        IsolationError: a process cannot be ended.
     """
     try:
         os.write(tell, b".")
     except BrokenPipeError:
-        pass  # Somebody has killed it.
+        pass  # The supervisor was killed.
     finally:
         os.close(tell)
     try:
@@ -220,17 +218,17 @@ def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]
 
 
 def _end_orphans(before: frozenset[int]) -> None:
-    """Kill the children that this process did not have before, and what is below them."""
+    """Kill children of this process that are not in `before`, and their descendants."""
     deadline = time.monotonic() + PATIENCE_S
     while orphans := _children() - before:
         supervisor.kill_below(os.getpid(), spare=before)
         for pid in orphans:
             os.waitpid(pid, os.WNOHANG)
         if time.monotonic() > deadline:
-            lines = "; ".join(supervisor.described(sorted(orphans))) or "without a command line"
+            lines = "; ".join(supervisor.describe(sorted(orphans))) or "without a command line"
             raise IsolationError(
                 f"processes of a trial cannot be ended, not even by SIGKILL: {lines}; they wait "
-                "for the kernel (a disk or network that does not answer?): see to that, then resume"
+                "for the kernel: check for a disk or network that does not answer, then resume"
             )
         time.sleep(0.01)
 
@@ -241,31 +239,31 @@ def _children() -> frozenset[int]:
 
 
 def _read_to_end(report: int, patience_s: float) -> bytes:
-    """Return what a supervisor reports; nothing when it was killed, or is out of its time.
+    """Return a supervisor's report; empty if it was killed, or exceeded its time.
 
     Raises:
-        KeyboardInterrupt: a signal has come.
+        KeyboardInterrupt: a signal came.
     """
     deadline = time.monotonic() + patience_s
     poll = select.poll()
     poll.register(report, select.POLLIN)
-    said = b""
+    content = b""
     while True:
         check()
-        # What was said in time is read, however late: the lab may have been stopped (Ctrl-Z).
+        # Read a timely report even after the deadline: the lab may have been stopped (Ctrl-Z).
         late = time.monotonic() >= deadline
         if poll.poll(0 if late else 1000 * LOOK_S):
             part = os.read(report, 1 << 16)
             if not part:
                 break
-            said += part
+            content += part
         elif late:
             break
-    return said
+    return content
 
 
 def oom_kills() -> int:
-    """Return how many processes the kernel has killed for lack of memory since boot."""
+    """Return the number of processes that the kernel killed for lack of memory since boot."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,14 +1,14 @@
-"""The digest of the lab's own source: equal digests are equal code, with or without a checkout.
+"""Computes a digest of the lab's own source: equal digests mean equal code.
 
-Also a script, `python3 lab/isolate/source.py`, that needs only Python: the image's build runs it
-inside and outside and refuses when the two differ, so that an image's label cannot be wrong.
+It is also a script without dependencies, `python3 lab/isolate/source.py`.
+The image's build runs it inside and outside the image, and fails if the digests differ.
 """
 
 import hashlib
 import os
 from pathlib import Path
 
-_HERE = Path(__file__).resolve().parents[2]  # as a script it imports nothing of the lab
+_ROOT = Path(__file__).resolve().parents[2]  # a script cannot import the lab's constant
 PARTS = (
     "streamlab",
     "lab",
@@ -20,18 +20,16 @@ PARTS = (
     "constraints.txt",
     "CMakeLists.txt",
 )
-"""What a trial's result depends on; documentation, tests and benchmarks are left out."""
+"""The part of the source that a trial's result depends on; not documentation, tests and benchmarks."""
 
-# Runs and baselines lie below results/, and interpreters and editors leave files anywhere.
 _DATA = ("results/runs", "results/baselines", "reports/out")
 _COMPILED = (".pyc", ".so")
 
 
-def source_digest(root: Path = _HERE) -> str:
+def source_digest(root: Path = _ROOT) -> str:
     """Return the SHA-256, in hex, of the names and contents of all source files below `root`.
 
-    Hidden files, compiled ones, runs and baselines do not count; parts that are absent
-    (an installed package has no pyproject.toml) count as absent.
+    Ignores hidden and compiled files, runs, baselines, and missing parts (an installed package has no pyproject.toml).
     """
     digest = hashlib.sha256()
     for name, path in sorted(_files(root)):
@@ -41,10 +39,9 @@ def source_digest(root: Path = _HERE) -> str:
 
 
 def source_bytes(path: Path) -> bytes:
-    """Return the content of a source file; empty for a path that no interpreter can read.
+    """Return the content of a source file; empty for an unreadable path.
 
-    Such paths are dangling links (an Emacs lock), folders, pipes, and files without read
-    permission.
+    Unreadable paths are dangling links (an Emacs lock), folders, pipes, and files without read permission.
     """
     try:
         return path.read_bytes() if path.is_file() else b""
@@ -53,27 +50,26 @@ def source_bytes(path: Path) -> bytes:
 
 
 def _files(root: Path) -> list[tuple[str, Path]]:
-    found = [(part, root / part) for part in PARTS if (root / part).is_file()]
-    if not (
-        root / "streamlab"
-    ).is_dir():  # an installed package: its own modules lie beside the other folders
-        found += [(f"streamlab/{path.name}", path) for path in root.glob("*.py")]
+    files = [(part, root / part) for part in PARTS if (root / part).is_file()]
+    # In an installed package, the package's own modules are in the root itself.
+    if not (root / "streamlab").is_dir():
+        files += [(f"streamlab/{path.name}", path) for path in root.glob("*.py")]
     for part in PARTS:
-        for folder, below, names in os.walk(root / part):
-            here = Path(folder)
-            below[:] = [
+        for folder, subfolders, names in os.walk(root / part):
+            parent = Path(folder)
+            subfolders[:] = [
                 name
-                for name in below
+                for name in subfolders
                 if not name.startswith(".")
                 and name != "__pycache__"
-                and (here / name).relative_to(root).as_posix() not in _DATA
+                and (parent / name).relative_to(root).as_posix() not in _DATA
             ]
-            found += [
-                ((here / name).relative_to(root).as_posix(), here / name)
+            files += [
+                ((parent / name).relative_to(root).as_posix(), parent / name)
                 for name in names
                 if not name.startswith(".") and not name.endswith(_COMPILED)
             ]
-    return found
+    return files
 
 
 if __name__ == "__main__":

@@ -1,23 +1,24 @@
-"""Runs a command so that all it starts can be found and ended, also when the lab is killed.
+"""Runs a command, and ends all processes that come from it, even if the lab is killed.
 
     python -I -S supervisor.py TIMEOUT_S FOLDER N WORD*N COMMAND...
 
-It is a *subreaper* (prctl(2), PR_SET_CHILD_SUBREAPER): a process below it that loses its parent
-becomes its child, whatever session, environment or name it has given itself. So what the command
-has started is what is below this process, and nothing of it is left when wait(2) says that there
-are no children.
+The supervisor is a *subreaper* (prctl(2), PR_SET_CHILD_SUBREAPER): an orphan below it becomes its child, in any
+session and with any name.
+So all processes of the command are below the supervisor, and none is left once it has no children.
 
-stdin     a pipe whose other end only the lab holds. A byte: end the command now. The end of the
-          file without one: the lab is gone, so FOLDER is removed too, and then the N WORDs are run.
-stdout    a pipe to the lab: when nothing is left, the exit code (minus the signal), `late` or
-          nothing, and what outlived the command, divided by NULs. The command never sees it.
+stdin     a pipe from the lab. A byte: end the command now. The end of the file without a byte: the lab has died, so
+          remove FOLDER and run the N WORDs as well.
+stdout    a pipe to the lab. At the end it gets the exit code (or minus the signal), `late` or nothing, and the
+          processes that outlived the command, separated by NULs. The command does not get this pipe.
 stderr    the log: the command's standard output and error.
 
-Without a COMMAND it only waits for the lab. Imports little: it starts with every trial.
+Without a COMMAND it only waits for the lab.
+It starts with every trial, so it imports little.
 
-Loses: what another process starts on request (a container engine, systemd, cron). If it is killed
-itself, the command is killed with it (PR_SET_PDEATHSIG), and what that has started becomes the
-lab's (`streamlab.lab.isolate.process`); if the lab is killed at the same moment, that goes on.
+Limits: processes that other processes start on request (a container engine, systemd, cron) are not found.
+If the supervisor is killed, the command dies with it (PR_SET_PDEATHSIG), and the lab inherits the command's
+descendants (`streamlab.lab.isolate.process`).
+If the lab is killed at the same moment, these descendants survive.
 """
 
 import ctypes
@@ -29,11 +30,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-# Long enough for a process that is already ending, short beside any trial.
+# Long enough for a process that is ending, and short compared to any trial.
 SETTLE_S = 1.0
-# Between two rounds of killing; a process that ends cuts it short.
+# Pause between two rounds of killing; the end of a process shortens it.
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 1.0
-_MOST_TOLD = 100
+_MOST_REPORTED = 100
 _LONGEST_POLL_S = 86_400.0  # poll(2) counts milliseconds in an int
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 1, 36, 37
@@ -41,7 +42,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def set_subreaper(on: bool) -> bool:
-    """Let this process inherit what below it loses its parent, or not; return what it was.
+    """Set whether this process inherits orphans below it; return the previous setting.
 
     Raises:
         OSError: the kernel is older than Linux 3.4.
@@ -60,66 +61,65 @@ def _prctl(option: int, argument: object) -> None:
 
 
 def below(root: int, parents: Mapping[int, int]) -> list[int]:
-    """Return the processes below one, given each process's parent."""
+    """Return the descendants of a process, from a map of processes to parents."""
     children: dict[int, list[int]] = {}
     for pid, parent in parents.items():
         children.setdefault(parent, []).append(pid)
-    found, queue = [], [root]
+    descendants, queue = [], [root]
     while queue:
         new = children.pop(queue.pop(), [])
-        found += new
+        descendants += new
         queue += new
-    return found
+    return descendants
 
 
 def parents() -> Iterator[tuple[int, int]]:
-    """Yield every process that can be seen and its parent, the newest numbers first.
+    """Yield every visible process and its parent, the highest ids first.
 
-    The kernel's own lists of children (`/proc/*/task/*/children`) are not compiled into every
-    kernel, and may be short while processes end.
+    The kernel's lists of children (`/proc/*/task/*/children`) are optional, and may be incomplete while processes end.
     """
     with os.scandir("/proc") as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
     for pid in sorted(pids, reverse=True):
         fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-        if fields:  # else it has ended
+        if fields:  # else the process has ended
             yield pid, int(fields[1])
 
 
 def kill_below(root: int, spare: frozenset[int] = frozenset()) -> None:
-    """Kill the processes below one, but for these children of it and what is below them.
+    """Kill the descendants of a process, except the children in `spare` and their descendants.
 
-    One round: what is started meanwhile is left, for the next.
+    This is one round; processes started meanwhile survive until the next round.
     """
-    seen = {}
+    parent_of = {}
     for pid, parent in parents():
         if pid in spare:
             continue
-        seen[pid] = parent
+        parent_of[pid] = parent
         if parent == root:
-            # At once: one that forks and ends all the time has another number a moment later.
+            # Immediately, because a process that keeps forking and ending changes its id.
             _kill(pid)
-    for pid in below(root, seen):
+    for pid in below(root, parent_of):
         _kill(pid)
 
 
-def described(pids: Sequence[int]) -> list[str]:
-    """Return number and command line of those that run."""
+def describe(pids: Sequence[int]) -> list[str]:
+    """Return the id and command line of each running process."""
     lines = []
     for pid in pids:
         words = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").strip()
-        if words:  # else it has ended, perhaps unwaited for
+        if words:  # else the process has ended
             lines.append(f"{pid}: {words[:120].decode(errors='replace')}")
     return lines
 
 
 def _kill(pid: int) -> None:
-    with suppress(OSError):  # it may have ended
+    with suppress(OSError):  # the process may have ended
         os.kill(pid, signal.SIGKILL)
 
 
 def _read(path: str) -> bytes:
-    """Return the first 4 KiB of a file of a process, nothing when that has ended."""
+    """Return the first 4 KiB of a process's file; empty if the process has ended."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -133,26 +133,28 @@ def _read(path: str) -> bytes:
 
 
 class _Tree:
-    """The command and all that it has started.
+    """The command and all processes that come from it.
 
-    `status` is that of wait(2) for the command itself; None while it runs. `said` is what came from
-    the lab: None for nothing yet, empty when the lab is gone.
+    Attributes:
+        status: status of wait(2) for the command itself; None while it runs.
+        message: byte from the lab; None before it arrives, empty if the lab has died.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
         self.status: int | None = None
-        self.said: bytes | None = None
+        self.message: bytes | None = None
         self._woken, wake = os.pipe()
         for end in (self._woken, wake):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        # Who ends the lab ends this through its pipe. Handlers, unlike SIG_IGN, are not inherited.
+        # Ignore signals: the lab ends this process through its pipe.
+        # Children do not inherit handlers, but would inherit SIG_IGN.
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, frame: None)
         self._first = _start(command)
 
     def is_there(self) -> bool:
-        """Wait for what has ended; return whether anything is left."""
+        """Reap ended processes; return whether any process is left."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -164,7 +166,7 @@ class _Tree:
             return False
 
     def pause(self, seconds: float, *, listening: bool = True) -> None:
-        """Wait until a process ends, the lab says something, or the time is up."""
+        """Wait until a process ends, the lab sends a byte or dies, or the time is up."""
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         if listening:
@@ -173,19 +175,19 @@ class _Tree:
             if file == self._woken:
                 os.read(self._woken, 4096)
             else:
-                self.said = os.read(0, 1)
+                self.message = os.read(0, 1)
 
-    def outliving(self) -> list[str]:
-        """Return the command lines of what is there after a moment of grace."""
+    def survivors(self) -> list[str]:
+        """Return the command lines of processes that are still alive after SETTLE_S."""
         deadline = time.monotonic() + SETTLE_S
-        while self.is_there() and self.said is None:
+        while self.is_there() and self.message is None:
             if (left_s := deadline - time.monotonic()) <= 0:
-                return described(below(os.getpid(), dict(parents())))
+                return describe(below(os.getpid(), dict(parents())))
             self.pause(left_s)
         return []
 
     def end(self) -> None:
-        """Kill everything; returns when nothing is left."""
+        """Kill all processes; return when none is left."""
         pause_s = _SHORTEST_PAUSE_S
         while self.is_there():
             kill_below(os.getpid())
@@ -194,7 +196,7 @@ class _Tree:
 
 
 def _start(command: Sequence[str]) -> int:
-    """Start the command in a session of its own and return its number."""
+    """Start the command in its own session and return its process id."""
     supervisor = os.getpid()
     pid = os.fork()
     if pid:
@@ -202,7 +204,7 @@ def _start(command: Sequence[str]) -> int:
     try:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
-        if os.getppid() == supervisor:  # else it was killed before that call
+        if os.getppid() == supervisor:  # else the supervisor died before the call
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(2, 1)
             for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
@@ -215,38 +217,38 @@ def _start(command: Sequence[str]) -> int:
 
 
 def _supervise(command: Sequence[str], timeout_s: float) -> bool:
-    """Run the command, kill what is left of it, and report; return whether the lab is there."""
+    """Run the command, kill its remaining processes, and report; return whether the lab is alive."""
     deadline = time.monotonic() + timeout_s
     tree = _Tree(command)
-    while tree.is_there() and tree.status is None and tree.said is None:
+    while tree.is_there() and tree.status is None and tree.message is None:
         if (left_s := deadline - time.monotonic()) <= 0:
             break
         tree.pause(left_s)
-    timed_out = tree.status is None and tree.said is None
-    left = [] if tree.status is None else tree.outliving()
+    timed_out = tree.status is None and tree.message is None
+    left = [] if tree.status is None else tree.survivors()
     tree.end()
-    assert tree.status is not None  # everything has been waited for
+    assert tree.status is not None  # all children were reaped
     code = os.waitstatus_to_exitcode(tree.status)
-    fields = [str(code), "late" if timed_out else "", *left[:_MOST_TOLD]]
-    if len(left) > _MOST_TOLD:
-        fields.append(f"and {len(left) - _MOST_TOLD} more")
+    fields = [str(code), "late" if timed_out else "", *left[:_MOST_REPORTED]]
+    if len(left) > _MOST_REPORTED:
+        fields.append(f"and {len(left) - _MOST_REPORTED} more")
     try:
         os.write(1, "\0".join(fields).encode(errors="replace"))
         os.close(1)
     except BrokenPipeError:
         return False
-    # FOLDER is the lab's again when it says so.
-    return bool(tree.said or os.read(0, 1))
+    # Wait for the lab's byte: until then a dead lab's FOLDER must be removed here.
+    return bool(tree.message or os.read(0, 1))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the command, or wait for the lab; clear up behind a lab that is gone."""
+    """Run the command, or wait for the lab; clean up after a lab that died."""
     timeout_s, folder, count, *words = arguments
     on_death, command = words[: int(count)], words[int(count) :]
     set_subreaper(True)
     if _supervise(command, float(timeout_s)) if command else os.read(0, 1):
         return
-    # Only now: they are slow to import.
+    # Imported here because they are slow to import.
     import shutil
     import subprocess
 

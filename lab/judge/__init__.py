@@ -1,1 +1,1 @@
-"""Judges trials: compares answers and accounts in processes in which no engine ever ran."""
+"""Judges trials: compares their answers and readings, in processes that never run an engine."""

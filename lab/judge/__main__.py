@@ -1,4 +1,4 @@
-"""`python -m streamlab.lab.judge`: see `streamlab.lab.judge.server`."""
+"""Runs the judge's server: `python -m streamlab.lab.judge`; see `streamlab.lab.judge.server`."""
 
 from streamlab.lab.judge.server import serve
 

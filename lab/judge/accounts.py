@@ -1,7 +1,7 @@
-"""Compares a trial's own readings with what the lab saw from outside.
+"""Compares a trial's own readings of clock and CPU time with the lab's readings from outside.
 
-An engine runs in the process that reads the clock and the CPU time, and can change both readings.
-The lab's own (`streamlab.lab.runner.witness`) bound them; a trial whose readings are outside is `invalid`.
+An engine runs in the process that takes the trial's readings, and can change them.
+The lab's readings (`streamlab.lab.runner.witness`) bound them; a trial outside the bounds is `invalid`.
 """
 
 import msgspec
@@ -9,21 +9,20 @@ import msgspec
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
 
 CLOCK_SLACK_S, CLOCK_SLACK_SHARE = 1e-3, 1e-3
-"""Between the clock of the stamps, which may be adjusted meanwhile, and the trial's."""
+"""Tolerance between the trial's clock and the clock of the stamps, which may be adjusted meanwhile."""
 LEAST_CPU_GAP_S, CPU_GAP_SHARE = 0.05, 0.1
-"""Of the kernel's account: it counts other processes in ticks of 10 ms, and the lab's own work."""
+"""Tolerance of CPU time: the kernel counts other processes in ticks of 10 ms, and includes the lab's own work."""
 OWN_CPU_SHARE = 0.01
-"""Of the timed part: the process that reads energy for the lab is in the kernel's account."""
+"""Tolerance of CPU time as a share of the timed part, for the process that reads energy for the lab."""
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """One report of a trial, as the lab saw it.
+    """One report of a trial, as received by the lab.
 
     Attributes:
-        name: of the phase that begins, or of a stamp (`streamlab.lab.trial.report`).
-        at_ns: the lab's monotonic clock when it was sent.
-        cpu_s: CPU time of the trial's processes until then, to the kernel's tick (10 ms); None:
-            not read.
+        name: name of the phase that begins, or of a stamp (`streamlab.lab.trial.report`).
+        at_ns: time of the report, by the lab's monotonic clock.
+        cpu_s: CPU time of the trial's processes until then, with a resolution of 10 ms; None: not read.
     """
 
     name: str
@@ -32,13 +31,13 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Accounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the lab saw of a trial that reached its end.
+    """The lab's readings of a trial that ended normally.
 
     Attributes:
-        least_s, most_s: bounds of the timed part by the lab's clock.
-        cpu_s: CPU time of the timed part by the kernel's account; None: it cannot be read.
-        prepare_s, answer_s: time before and after the timed part in which the engine can work, with
-            some ms of the lab's own work.
+        least_s, most_s: bounds of the timed part's length by the lab's clock.
+        cpu_s: CPU time of the timed part by the kernel's account; None: unreadable.
+        prepare_s, answer_s: time before and after the timed part in which the engine can work, with some ms of
+            the lab's own work.
     """
 
     least_s: float
@@ -49,23 +48,23 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
-    """Return the lab's readings of a trial, or why there are none."""
-    found = {}
+    """Return the lab's readings of a trial, or why they are missing."""
+    by_name = {}
     stamps = (BEFORE_BEGIN, AFTER_BEGIN, BEFORE_END, AFTER_END)
     for name in ("prepare", "run", *stamps, "ran", "answer", "close"):
-        seen = [sighting for sighting in sightings if sighting.name == name]
-        if len(seen) != 1:
-            times = "never" if not seen else f"{len(seen)} times"
-            return f"the trial reported {name!r} {times}, so that the lab cannot check its clock"
-        found[name] = seen[0]
-    order = [sighting.at_ns for sighting in found.values()]
+        matches = [sighting for sighting in sightings if sighting.name == name]
+        if len(matches) != 1:
+            times = "never" if not matches else f"{len(matches)} times"
+            return f"the trial reported {name!r} {times}, so the lab cannot check its clock"
+        by_name[name] = matches[0]
+    order = [sighting.at_ns for sighting in by_name.values()]
     if order != sorted(order):
-        return "the trial reported its phases in another order than they have"
+        return "the trial reported its phases in the wrong order"
 
     def between(first: str, last: str) -> float:
-        return (found[last].at_ns - found[first].at_ns) / 1e9
+        return (by_name[last].at_ns - by_name[first].at_ns) / 1e9
 
-    before, after = found["run"].cpu_s, found["ran"].cpu_s
+    before, after = by_name["run"].cpu_s, by_name["ran"].cpu_s
     return Accounts(
         least_s=between(AFTER_BEGIN, BEFORE_END),
         most_s=between(BEFORE_BEGIN, AFTER_END),
@@ -75,26 +74,26 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
     )
 
 
-def contradictions(seen: Accounts, *, timed_s: float, cpu_s: float) -> list[str]:
-    """Return which of a trial's readings are outside the lab's bounds, in words.
+def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float) -> list[str]:
+    """Return texts about a trial's readings outside the lab's bounds.
 
     Args:
-        seen: the lab's readings.
-        timed_s: the trial's reading of the length of its timed part.
-        cpu_s: its reading of the CPU time in that.
+        lab: the lab's readings.
+        timed_s: the trial's reading of its timed part's length.
+        cpu_s: the trial's reading of its timed part's CPU time.
     """
-    found = []
-    slack_s = CLOCK_SLACK_S + CLOCK_SLACK_SHARE * seen.most_s
-    if not seen.least_s - slack_s <= timed_s <= seen.most_s + slack_s:
-        found.append(
-            f"the trial's clock says {timed_s:.3f} s, the lab's between {seen.least_s:.3f} and "
-            f"{seen.most_s:.3f} s"
+    problems = []
+    slack_s = CLOCK_SLACK_S + CLOCK_SLACK_SHARE * lab.most_s
+    if not lab.least_s - slack_s <= timed_s <= lab.most_s + slack_s:
+        problems.append(
+            f"the trial's clock says {timed_s:.3f} s, the lab's between {lab.least_s:.3f} and "
+            f"{lab.most_s:.3f} s"
         )
-    if seen.cpu_s is not None:
-        gap_s = max(LEAST_CPU_GAP_S, CPU_GAP_SHARE * seen.cpu_s) + OWN_CPU_SHARE * seen.most_s
-        if seen.cpu_s - cpu_s > gap_s:
-            found.append(
+    if lab.cpu_s is not None:
+        gap_s = max(LEAST_CPU_GAP_S, CPU_GAP_SHARE * lab.cpu_s) + OWN_CPU_SHARE * lab.most_s
+        if lab.cpu_s - cpu_s > gap_s:
+            problems.append(
                 f"the trial's CPU time says {cpu_s:.3f} s, the kernel's account of its processes "
-                f"{seen.cpu_s:.3f} s"
+                f"{lab.cpu_s:.3f} s"
             )
-    return found
+    return problems

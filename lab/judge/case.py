@@ -1,4 +1,4 @@
-"""The trial that is judged: what was asked, and what its process read."""
+"""Defines the input of the judge: a trial's request and readings."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from streamlab.workloads.model import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A trial whose run ended.
+    """A trial to judge, whose run ended normally.
 
     Attributes:
-        workload: what was to be computed.
-        dataset: the input, under a load cut to its length.
+        workload: the workload.
+        dataset: the input; with a load, truncated to its length.
         load, spec: the offered load and its specification; None for catch-up.
-        timed: the readings around the run.
-        warnings: what is doubtful about it, in words; the judge adds to it.
+        timed: readings of the timed part.
+        warnings: texts about doubtful values; the judge adds to them.
     """
 
     workload: Workload
@@ -30,5 +30,5 @@ class Case:
 
     @property
     def duration_s(self) -> float:
-        """Length of the timed part by the trial's clock, s."""
+        """Return the length of the timed part by the trial's clock, in seconds."""
         return (self.timed.end_ns - self.timed.start_ns) / 1e9

@@ -1,6 +1,6 @@
-"""Has trials judged by a server process that lives as long as the lab.
+"""Requests judgements from a server process (`streamlab.lab.judge.server`).
 
-The server (`streamlab.lab.judge.server`) is started for the first trial and ends with the lab.
+The server starts with the first trial and ends with the lab.
 """
 
 import atexit
@@ -25,21 +25,21 @@ from streamlab.workloads.default_folders import here
 Result = dict[str, Any]
 
 LACKED_SPACE = "lab_lacked_space"
-"""Key of a judgement: true when the lab itself, and no engine, found no space for its files."""
+"""Key of a judgement: true if the lab itself, not an engine, had no disk space for its files."""
 TIMEOUT_S = 3600.0
-"""For one judgement; classifying the rows of a wrong answer is slow."""
+"""Time limit for a judgement; classifying the rows of a wrong answer is slow."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """Asks for a judgement, or before the trial for the size of the expected answer.
+    """Requests a judgement, or the size of the expected answer before the trial.
 
     Attributes:
-        job: its fields (`streamlab.lab.trial.spec.fields_of`).
-        folder: of the trial, with its evidence; None: the size is asked for.
-        sightings: what the lab saw of the trial; None: it was not observed.
-        log: the file to which what the judgement prints is appended.
-        environ: variables of the trial's process: workloads are found by them.
-        cwd: the folder from which relative references to workloads are seen.
+        job: fields of the job (`streamlab.lab.trial.spec.fields_of`).
+        folder: folder of the trial, with its evidence; None: request the size.
+        sightings: the lab's readings of the trial; None: not observed.
+        log: file that the judgement's output is appended to.
+        environ: environment of the trial's process, which determines where workloads are found.
+        cwd: base folder of relative references to workloads.
     """
 
     job: Any
@@ -51,14 +51,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge:
-    """The lab's end of a server; starts it when it is needed."""
+    """Client of a judge's server; starts the server on first use."""
 
     def __init__(self, python: str, env: Mapping[str, str]) -> None:
-        """Prepare.
+        """Create a client.
 
         Args:
-            python: the interpreter of the server.
-            env: variables in addition to this process's.
+            python: interpreter of the server.
+            env: variables of the server, in addition to this process's.
         """
         self._python = python
         self._env = dict(env)
@@ -73,30 +73,30 @@ class Judge:
         log: Path,
         environ: Mapping[str, str],
     ) -> Result:
-        """Return the columns of a job from its evidence; none where there is no evidence.
+        """Return the columns of a job from its evidence; empty without evidence.
 
-        A judgement that fails makes the trial `invalid`: nothing is known of its answer.
+        If the judgement itself fails, the trial is `invalid`: its answer is unknown.
 
         Args:
-            job: what was to be done, with this machine's paths.
-            folder: of the trial.
-            sightings: what the lab saw of it; None: it was not observed.
-            log: to which what the judgement prints is appended.
-            environ: variables of the trial's process.
+            job: the job, with this machine's paths.
+            folder: folder of the trial.
+            sightings: the lab's readings of the trial; None: not observed.
+            log: file that the judgement's output is appended to.
+            environ: environment of the trial's process.
 
         Raises:
             KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
         """
-        found, ended = self._reply(job, folder, sightings, log=log, environ=environ)
-        if isinstance(found, dict):
-            return found
+        result, ending = self._reply(job, folder, sightings, log=log, environ=environ)
+        if isinstance(result, dict):
+            return result
         return {
             "status": schema.INVALID,
-            "reason": f"the comparison of the answer {ended}; see {log}",
+            "reason": f"the comparison of the answer {ending}; see {log}",
         }
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
-        """Return how many records the right answer of a trial has; None: it is not made yet.
+        """Return the number of records in a trial's expected answer; None: not computed yet.
 
         Args:
             job: a trial, with this machine's paths.
@@ -106,8 +106,8 @@ class Judge:
         Raises:
             KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
         """
-        found, _ = self._reply(job, None, None, log=log, environ=environ)
-        return found if isinstance(found, int) else None
+        size, _ = self._reply(job, None, None, log=log, environ=environ)
+        return size if isinstance(size, int) else None
 
     def _reply(
         self,
@@ -118,7 +118,7 @@ class Judge:
         log: Path,
         environ: Mapping[str, str],
     ) -> tuple[object, str]:
-        """Return what the server found, and how the process that looked ended, in words."""
+        """Return the server's result, and a text about how its process ended."""
         fields = msgspec.to_builtins(
             Request(
                 job=fields_of(job),
@@ -136,18 +136,18 @@ class Judge:
         except BaseException:
             self.close()
             raise
-        found = next((reply["found"] for reply in replies if "found" in reply), None)
+        result = next((reply["found"] for reply in replies if "found" in reply), None)
         codes = [reply["ended"] for reply in replies if "ended" in reply]
         if codes:
-            return found, f"ended with code {codes[0]}"
+            return result, f"ended with code {codes[0]}"
         late = time.monotonic() >= deadline
-        return found, f"took more than {TIMEOUT_S:g} s" if late else "lost its process twice"
+        return result, f"took more than {TIMEOUT_S:g} s" if late else "lost its process twice"
 
     def close(self) -> None:
-        """End the server and what it does."""
+        """End the server and its judgement."""
         server, self._server = self._server, None
         if server is not None:
-            server.kill()  # the kernel ends its judgement with it
+            server.kill()  # the kernel ends the judgement as well (PR_SET_PDEATHSIG)
             server.wait()
             for pipe in (server.stdin, server.stdout):
                 if pipe is not None:
@@ -155,9 +155,9 @@ class Judge:
                         pipe.close()
 
     def _ask(self, request: bytes, deadline: float) -> list[dict[str, Any]]:
-        """Return the replies to a request: what was found, if anything, and how it ended.
+        """Return the replies to a request: the result, if any, and the exit code of its process.
 
-        There are none when the server died, or the time is up; it is closed then.
+        If the server dies or the time is up, closes the server and returns the replies so far.
         """
         server = self._running()
         assert server.stdin is not None and server.stdout is not None
@@ -193,16 +193,16 @@ class Judge:
                 [self._python, "-P", "-m", "streamlab.lab.judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # A signal for the lab's process group must leave it alone: the lab ends it.
+                # Without this, a signal to the lab's process group would kill the server.
                 start_new_session=True,
-                # A process with threads must not be forked: BLAS starts some when it is loaded.
+                # BLAS starts threads when loaded, and a process with threads must not fork.
                 env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},
             )
         return self._server
 
 
 MOST_SERVERS = 2
-"""A gate has one for each arm."""
+"""A gate needs a server for each arm."""
 _judges: dict[tuple[str, ...], Judge] = {}
 
 
@@ -210,7 +210,7 @@ def judge_of(python: str, env: Mapping[str, str]) -> Judge:
     """Return this process's judge for an interpreter and its variables."""
     key = (python, *(f"{name}={value}" for name, value in sorted(env.items())))
     judge = _judges.pop(key, None) or Judge(python, env)
-    _judges[key] = judge  # the last is the one that was used last
+    _judges[key] = judge  # ordered by last use
     if len(_judges) > MOST_SERVERS:
         _judges.pop(next(iter(_judges))).close()
     return judge

@@ -1,4 +1,4 @@
-"""Finds outputs that left an engine before the input that they depend on was due."""
+"""Finds outputs that left an engine before the input they depend on was due."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ def early_outputs(
     output_ts: npt.NDArray[Any],
     delay: int = 0,
 ) -> str | None:
-    """Return how many outputs left too early, in words; None: none that the counts show.
+    """Return a text about outputs that left too early; None if the counts show none.
 
-    An output of event time T depends on inputs up to T - `delay`: it can leave when an event or a heartbeat of that
-    time or later is due, or when all events are. The counts of outputs, in steps of 100 ms, are compared with how many
-    can have left by the end of each step.
+    An output of event time T depends on inputs up to T - `delay`.
+    It can leave once an event or heartbeat of that time or later is due, or once all events are due.
+    The function compares the engine's counts, in steps of 100 ms, with the number of outputs that can have left.
 
     Args:
-        progress: the engine's counts; None: it keeps none, and nothing can be found.
+        progress: counts of the engine; None: nothing can be checked.
         load: the offered load.
-        dataset: the input, cut to the load's length.
-        output_ts: [m], event times of the expected outputs.
+        dataset: the input, truncated to the load's length.
+        output_ts: int64[m], event times of the expected outputs.
         delay: how much later than its cause an output may be timed (`OutputType.delay`).
     """
     if progress is None or not len(output_ts):
@@ -37,7 +37,7 @@ def early_outputs(
     times, dues = np.concatenate(ts), np.concatenate(due_ns)
     order = np.argsort(dues, kind="stable")
     dues, reached = dues[order], np.maximum.accumulate(times[order])
-    # The first moment at which the event time of an output is reached.
+    # Index of the first due time that reaches the time of each output's cause.
     at = np.searchsorted(reached, np.sort(output_ts.astype(np.int64)) - delay, side="left")
     last_ns = max((int(stream[-1]) for stream in load.due_ns if len(stream)), default=0)
     possible_ns = np.sort(np.append(dues, last_ns)[at].clip(max=last_ns))
@@ -48,6 +48,6 @@ def early_outputs(
     if ahead[worst] <= 0:
         return None
     return (
-        f"{ahead[worst]} outputs had left after {ends_ns[worst] / 1e9:g} s although the inputs "
-        "that they depend on were not due yet"
+        f"{ahead[worst]} outputs had left after {ends_ns[worst] / 1e9:g} s although the inputs they "
+        "depend on were not due yet"
     )

@@ -1,4 +1,4 @@
-"""Turns the evidence of a trial into the columns of its row, and writes the files of the run."""
+"""Converts a trial's evidence to columns of its row, and writes the trial's files in the run."""
 
 import errno
 import json
@@ -18,7 +18,7 @@ from streamlab.lab.judge.client import LACKED_SPACE
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure import elastic
 from streamlab.lab.measure.hdr import write_log
-from streamlab.lab.measure.series import Phases, Recorded, write_series
+from streamlab.lab.measure.series import Phases, Recording, write_series
 from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
 from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
 from streamlab.results import schema
@@ -33,12 +33,12 @@ Result = dict[str, Any]
 
 
 def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Result:
-    """Return the columns that a job's evidence gives, as the run's columns can hold them.
+    """Return the columns from a job's evidence, in types that fit the results.
 
     Args:
-        job: what was to be done, as the lab specified it.
-        folder: of the trial.
-        sightings: what the lab saw of it; None: the trial was not observed.
+        job: the job, as specified by the lab.
+        folder: folder of the trial.
+        sightings: the lab's readings of the trial; None: not observed.
     """
     try:
         evidence = read_evidence(folder)
@@ -50,7 +50,7 @@ def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Res
     if isinstance(job, EngineTrial):
         result["planted_slowdown"] = job.planted_slowdown
     if evidence.status is not None:
-        # Only the judge says that an answer is right.
+        # A trial must not declare its own answer correct.
         failed = evidence.status not in schema.VERIFIED
         result["status"] = evidence.status if failed else schema.INVALID
         result["reason"] = evidence.reason
@@ -61,14 +61,14 @@ def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Res
 
 
 def expected_size(job: Job) -> int | None:
-    """Return how many records the right answer of a trial has; None: it is not made yet."""
+    """Return the number of records in a trial's expected answer; None: not computed yet."""
     if not isinstance(job, EngineTrial):
         return None
     try:
         workload = workload_of(job)
         return expected_rows(workload, _offered(job, workload)[0])
     except (EditedError, LoadError, DatasetError, ModelError):
-        return None  # the trial finds the same, and reports it
+        return None  # the trial reports the same error
 
 
 def _judge_trial(
@@ -102,8 +102,8 @@ def _judge_trial(
     except (EditedError, LoadError, DatasetError) as error:
         result |= {"status": schema.INVALID, "reason": str(error)}
     except MemoryError as error:
-        why = f"the comparison of the answer ran out of memory: {error}"
-        result |= {"status": schema.INVALID, "reason": why}
+        reason = f"the comparison of the answer ran out of memory: {error}"
+        result |= {"status": schema.INVALID, "reason": reason}
     except Exception as error:
         traceback.print_exc()
         result |= {"status": schema.CRASH, "reason": f"{type(error).__name__}: {error}"}
@@ -111,7 +111,7 @@ def _judge_trial(
 
 
 def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
-    """Return the input and its load as the lab specified them."""
+    """Return the input and its load, as specified by the lab."""
     if job.load is None:
         return job.dataset, None
     offered = offer(job.load, job.dataset, grid=workload.output.grid, program=workload.program)
@@ -121,7 +121,7 @@ def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad
 def _answer(timed: Timed, folder: Path) -> Columns | str:
     """Return the answer of a trial, or why it cannot be compared."""
     if timed.answer is None:
-        return timed.answer_error or "there is none"
+        return timed.answer_error or "the trial left no answer"
     try:
         return load_answer(timed.answer, folder)
     except (OSError, ValueError, ModelError) as error:
@@ -131,25 +131,25 @@ def _answer(timed: Timed, folder: Path) -> Columns | str:
 def _compare_readings(
     sightings: tuple[Sighting, ...] | None, timed: Timed, result: Result
 ) -> list[str]:
-    """Note the lab's readings of a trial; return which of the trial's own they contradict."""
+    """Add the lab's readings to the columns; return texts about readings that contradict them."""
     if not timed.start_ns <= timed.ran_ns <= timed.end_ns:
         return ["the trial's clock went backwards"]
     if sightings is None:
         return []
-    seen = accounts(sightings)
-    if isinstance(seen, str):
-        return [seen]
+    lab = accounts(sightings)
+    if isinstance(lab, str):
+        return [lab]
     result |= {
-        "lab_duration_s": seen.most_s,
-        "prepare_s": seen.prepare_s,
-        "answer_s": seen.answer_s,
+        "lab_duration_s": lab.most_s,
+        "prepare_s": lab.prepare_s,
+        "answer_s": lab.answer_s,
     }
     cpu_s = float(result.get("cpu_s") or 0.0)
-    return contradictions(seen, timed_s=result["duration_s"], cpu_s=cpu_s)
+    return contradictions(lab, timed_s=result["duration_s"], cpu_s=cpu_s)
 
 
 def _write(case: Case, job: EngineTrial, result: Result) -> None:
-    """Fill in what was measured, and write series and histograms."""
+    """Add the measured columns, and write series and histograms."""
     measured, timed = case.timed.measured, case.timed
     result |= record.engine_columns(measured)
     case.warnings.extend(record.counter_warnings(measured))
@@ -167,14 +167,14 @@ def _write(case: Case, job: EngineTrial, result: Result) -> None:
     if job.histograms is not None and histograms:
         write_log(histograms, case.duration_s, job.histograms)
     if job.series is not None:
-        write_series(_over_time(case), job.series)
+        write_series(_recording(case), job.series)
     if job.reconfigurations is not None and measured.elasticity is not None:
         elastic.write_reconfigurations(measured.elasticity, job.reconfigurations)
 
 
-def _over_time(case: Case) -> Recorded:
+def _recording(case: Case) -> Recording:
     load, timed = case.load, case.timed
-    return Recorded(
+    return Recording(
         phases=Phases(
             start_ns=timed.start_ns,
             end_ns=timed.end_ns,
@@ -188,7 +188,7 @@ def _over_time(case: Case) -> Recorded:
 
 
 def _store(answer: Columns, path: Path) -> None:
-    """Write an answer as Parquet, whole or not at all."""
+    """Write an answer as Parquet, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     columns = {name: arrow_array(values) for name, values in answer.items()}
@@ -197,7 +197,7 @@ def _store(answer: Columns, path: Path) -> None:
 
 
 def _recordable(result: Result) -> Result:
-    """Return the result as the run's columns can hold it; values that do not fit are reported."""
+    """Return the columns in types that fit the results; reports values that do not fit."""
     fit, unfit = fit_row(result)
     if unfit:
         reasons = [fit["reason"]] if fit.get("reason") else []

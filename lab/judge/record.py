@@ -1,4 +1,4 @@
-"""Turns what an engine measured into columns of the result."""
+"""Converts an engine's measurements to columns of the row."""
 
 import json
 import math
@@ -14,7 +14,7 @@ Result = dict[str, Any]
 
 
 def engine_columns(measured: Measured) -> Result:
-    """Return what the engine counted, and its latency, without counters of nan or inf."""
+    """Return the columns of counters and latency, without counters that are nan or inf."""
     counters = {name: float(value) for name, value in measured.counters.items()}
     finite = {name: value for name, value in counters.items() if math.isfinite(value)}
     columns: Result = {
@@ -25,43 +25,43 @@ def engine_columns(measured: Measured) -> Result:
     if "comparisons" in finite:
         columns["comparisons"] = int(finite["comparisons"])
     if measured.latency is not None:
-        found = percentiles(measured.latency)
+        latency = percentiles(measured.latency)
         columns |= {
             "latency_definition": measured.latency.definition,
-            "latency_count": found.count,
-            "latency_p50_ns": found.p50_ns,
-            "latency_p90_ns": found.p90_ns,
-            "latency_p99_ns": found.p99_ns,
-            "latency_p999_ns": found.p999_ns,
-            "latency_max_ns": found.max_ns,
+            "latency_count": latency.count,
+            "latency_p50_ns": latency.p50_ns,
+            "latency_p90_ns": latency.p90_ns,
+            "latency_p99_ns": latency.p99_ns,
+            "latency_p999_ns": latency.p999_ns,
+            "latency_max_ns": latency.max_ns,
         }
     if measured.service_latency is not None:
-        found = percentiles(measured.service_latency)
+        service = percentiles(measured.service_latency)
         columns |= {
-            "service_p50_ns": found.p50_ns,
-            "service_p99_ns": found.p99_ns,
-            "service_max_ns": found.max_ns,
+            "service_p50_ns": service.p50_ns,
+            "service_p99_ns": service.p99_ns,
+            "service_max_ns": service.max_ns,
         }
     return columns
 
 
 def counter_warnings(measured: Measured) -> list[str]:
-    """Return which counters `engine_columns` leaves out, in words."""
+    """Return texts about the counters that `engine_columns` drops."""
     return [
-        f"counter {name} is {value}, no number: it is left out"
+        f"counter {name} is {value}, not a finite number: it is left out"
         for name, value in measured.counters.items()
         if not math.isfinite(value)
     ]
 
 
 def load_columns(sent: Sent, load: OfferedLoad, events: int, ran_ns: int) -> Result:
-    """Return what became of an offered load.
+    """Return the columns of an offered load.
 
     Args:
-        sent: what the source did.
-        load: what it was asked to do.
-        events: of the input, all of them due by `load.end_ns`.
-        ran_ns: how long the engine took; without work that the lab added itself.
+        sent: report of the source.
+        load: the offered load.
+        events: number of input events, all due by `load.end_ns`.
+        ran_ns: time that the engine took, without work added by the lab.
     """
     load_s = load.end_ns / 1e9
     lag = percentiles(sent.lag)
@@ -77,25 +77,25 @@ def load_columns(sent: Sent, load: OfferedLoad, events: int, ran_ns: int) -> Res
 
 
 def sent_of(measured: Measured) -> Sent:
-    """Return what the source did.
+    """Return the report of the source.
 
     Raises:
-        EngineCrashError: the engine took a load and does not say.
+        EngineCrashError: the engine took a load but has no report of its source.
     """
     if measured.sent is None:
         raise EngineCrashError(
-            "the engine took a load, but does not say what its source sent (Measured.sent)"
+            "the engine took a load, but does not report what its source sent (Measured.sent)"
         )
     return measured.sent
 
 
 def histograms(measured: Measured) -> Mapping[str, Histogram]:
-    """Return all histograms by their tag in the log."""
+    """Return all histograms, by their tag in the log."""
     lag = None if measured.sent is None or not measured.sent.own_thread else measured.sent.lag
-    found = {
+    by_tag = {
         hdr.LATENCY: measured.latency,
         hdr.WARM_UP: measured.warm_up_latency,
         hdr.SERVICE: measured.service_latency,
         hdr.SEND_LAG: lag,
     }
-    return {tag: histogram for tag, histogram in found.items() if histogram is not None}
+    return {tag: histogram for tag, histogram in by_tag.items() if histogram is not None}

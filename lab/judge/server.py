@@ -1,8 +1,8 @@
-"""Judges trials, each in a forked process: `python -m streamlab.lab.judge`.
+"""Serves judgements, each in a forked process: `python -m streamlab.lab.judge`.
 
-The server never loads an engine or a workload, so a fork of it is as good as a fresh process, and
-costs milliseconds. It reads a request a line from its standard input and writes the judgement to
-its standard output, both JSON. It ends with its input, and a judgement under way ends with it.
+The server never loads an engine or a workload, so a fork is as clean as a fresh process, and takes milliseconds.
+It reads one JSON request a line from standard input, and writes the judgement to standard output as JSON.
+It ends when its input ends, and a running judgement ends with it.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ def serve() -> None:
 
 
 def _answer(line: bytes) -> bool:
-    """Judge in a forked process; return False when the lab has gone meanwhile."""
+    """Judge in a forked process; return False if the lab ends meanwhile."""
     pid = os.fork()
     if pid == 0:
         _judge(line)
@@ -48,9 +48,9 @@ def _answer(line: bytes) -> bool:
     poll = select.poll()
     poll.register(ended, select.POLLIN)
     poll.register(0, 0)  # reports only that the other end is closed
-    found = dict(poll.poll())
+    events = dict(poll.poll())
     os.close(ended)
-    if 0 in found and ended not in found:
+    if 0 in events and ended not in events:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         return False
@@ -73,14 +73,14 @@ def _judge(line: bytes) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         _adopt_environment(request)
         job = job_of(request.job)
-        found: object
+        result: object
         if request.folder is None:
-            found = expected_size(job)
+            result = expected_size(job)
         else:
-            found = judge(job, Path(request.folder), request.sightings)
+            result = judge(job, Path(request.folder), request.sightings)
         sys.stdout.flush()
         with os.fdopen(reply, "wb") as file:
-            file.write(json.dumps({"found": found}).encode() + b"\n")
+            file.write(json.dumps({"found": result}).encode() + b"\n")
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -91,9 +91,9 @@ def _judge(line: bytes) -> None:
 
 
 def _adopt_environment(request: Request) -> None:
-    """Find workloads as the trial's process does."""
+    """Adopt folder and environment of the trial's process, so that the same workloads are found."""
     os.chdir(request.cwd)
     os.environ.clear()
     os.environ.update(request.environ)
-    given = request.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [place for place in given if place and place not in sys.path]
+    folders = request.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [folder for folder in folders if folder and folder not in sys.path]

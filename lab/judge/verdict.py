@@ -1,4 +1,4 @@
-"""Sets a trial's status: first the answer, then the count of events, then the offered load."""
+"""Sets a trial's status and rates, from its answer, its count of events and its offered load."""
 
 import json
 import time
@@ -24,15 +24,15 @@ from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.model import Columns, Dataflow, Workload
 from streamlab.workloads.model.workload import REFERENCE
 
-# Below this, starting and stopping threads weighs more than the work itself.
+# In a shorter timed part, starting and stopping threads takes longer than the work.
 SHORTEST_S = 1e-3
 
 NOT_DETERMINISTIC = (
-    "the reference engine's answer, from the same functions, is another: the engine is wrong, or a "
-    "function does not give the same each time (random numbers, a clock, a variable that it "
-    "keeps), which no engine can get right: make it depend on its arguments alone"
+    "the reference engine's answer, from the same functions, differs: the engine is wrong, or a "
+    "function is not deterministic (random numbers, a clock, a variable that it changes): make it "
+    "depend on its arguments alone"
 )
-"""What a wrong answer may also be where engine and reference run the same program."""
+"""Explanation of a wrong answer if engine and reference run the same program."""
 
 Result = dict[str, Any]
 
@@ -40,24 +40,25 @@ Result = dict[str, Any]
 def check_answer(
     workload: Workload, dataset: Dataset, answer: Columns | str, result: Result
 ) -> str | None:
-    """Compare the answer with the oracle's; return what is wrong with it, in a line.
-
-    Fills `result` with the columns of the comparison.
+    """Compare the answer with the oracle's, and add the columns of the comparison to `result`.
 
     Args:
-        workload: whose oracle is asked.
+        workload: the workload, with its oracle.
         dataset: the input.
         answer: the answer, or why it cannot be compared.
         result: columns of the row.
+
+    Returns:
+        A line about the first difference; None if the answer is correct.
     """
     begin_ns = time.monotonic_ns()
-    right = expected(workload, dataset)
+    correct = expected(workload, dataset)
     if isinstance(answer, str):
         count, problem = 0, f"the answer cannot be compared: {answer}"
-        verdict = Verification(expected_outputs=len(right["ts"]), difference=problem)
+        verdict = Verification(expected_outputs=len(correct["ts"]), difference=problem)
     else:
         count = max((len(column) for column in answer.values()), default=0)
-        verdict = verify(workload, dataset, answer, right)
+        verdict = verify(workload, dataset, answer, correct)
     result |= {
         "checked_by": workload.checked_by,
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
@@ -73,24 +74,24 @@ def check_answer(
     }
     if verdict.difference is None:
         return None
-    why = verdict.rounding
-    if why is None and workload.checked_by == REFERENCE:
-        why = NOT_DETERMINISTIC
-    if why is not None:
-        result["warnings"] = json.dumps([why])
+    explanation = verdict.rounding
+    if explanation is None and workload.checked_by == REFERENCE:
+        explanation = NOT_DETERMINISTIC
+    if explanation is not None:
+        result["warnings"] = json.dumps([explanation])
     return verdict.difference.splitlines()[0]
 
 
 def conclude(
     case: Case, answer: Columns | str, result: Result, contradicted: Sequence[str]
 ) -> None:
-    """Set status, rates and reason; a rate exists only for a verified answer and an honest clock.
+    """Set status, rates and reason; rates require a correct answer and plausible readings.
 
     Args:
         case: the trial.
-        answer: its answer, or why it cannot be compared.
+        answer: answer of the trial, or why it cannot be compared.
         result: columns of the row.
-        contradicted: which of its readings the lab's contradict, in words.
+        contradicted: texts about the trial's readings that contradict the lab's.
     """
     warnings, measured = list(case.warnings), case.timed.measured
     contradicted = contradicted or _early(case)
@@ -98,9 +99,9 @@ def conclude(
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
         if measured.unsound is not None:
-            why = f"{wrong}: {measured.unsound}"
-            result["difference"] = str(result["difference"]).replace(wrong, why, 1)
-            wrong = why
+            explained = f"{wrong}: {measured.unsound}"
+            result["difference"] = str(result["difference"]).replace(wrong, explained, 1)
+            wrong = explained
         warnings.insert(0, wrong)
     elif measured.unsound is not None:
         result["status"] = schema.INVALID
@@ -126,26 +127,28 @@ def conclude(
 
 
 def _early(case: Case) -> list[str]:
-    """Return whether outputs left before their inputs were due, in words."""
+    """Return a text if outputs left before their inputs were due."""
     if case.load is None:
         return []
-    right = expected(case.workload, case.dataset)
+    correct = expected(case.workload, case.dataset)
     progress, delay = case.timed.measured.progress, case.workload.output.delay
-    found = early_outputs(progress, case.load, case.dataset, right["ts"], delay)
-    return [] if found is None else [found]
+    early = early_outputs(progress, case.load, case.dataset, correct["ts"], delay)
+    return [] if early is None else [early]
 
 
 def _nothing_compared(case: Case) -> str:
-    why = f"{case.dataset.events} events are too few, or the query's parameters let nothing through"
+    cause = (
+        f"{case.dataset.events} events are too few, or the query's parameters exclude all outputs"
+    )
     if isinstance(case.workload.program, Dataflow):
         period = case.workload.program.markers
-        why += f", or no event is behind the first marker (every {period:,}): what is sorted or "
-        why += "aggregated in the last block does not leave"
-    return f"the expected answer is empty, so that nothing was compared: {why}"
+        cause += f", or no event is after the first marker (every {period:,}): sorted or "
+        cause += "aggregated items of the last block do not leave"
+    return f"the expected answer is empty, so nothing was compared: {cause}"
 
 
 def _judge_load(case: Case, load: OfferedLoad, spec: LoadSpec, result: Result) -> tuple[str, ...]:
-    """Set the status by the criteria of a sustained rate; return why it is not ok, or limits."""
+    """Set the status by the criteria of a sustained rate; return failed criteria and limits."""
     measured = case.timed.measured
     judgement = judge_load(
         measured.progress,
@@ -163,23 +166,23 @@ def _judge_load(case: Case, load: OfferedLoad, spec: LoadSpec, result: Result) -
 
 
 def steadiness(progress: Progress | None, duration_ns: int) -> Result:
-    """Return the verdict on the rate of a catch-up run; nothing where the run is too short."""
+    """Return the columns about the steadiness of a catch-up trial; empty if it is too short."""
     if progress is None:
         return {}
-    whole = min(len(progress.consumed), duration_ns // progress.step_ns)
-    width = max(1, min(POINT_NS // progress.step_ns, whole // FEWEST_POINTS))
-    points = whole // width
+    rows = min(len(progress.consumed), duration_ns // progress.step_ns)
+    width = max(1, min(POINT_NS // progress.step_ns, rows // FEWEST_POINTS))
+    points = rows // width
     if points < FEWEST_POINTS:
         return {}
     per_point = progress.consumed[: points * width].reshape(points, width).sum(axis=1)
-    found = steady_state(per_point.astype(np.float64))
-    if found.verdict == TOO_SHORT:
+    steady = steady_state(per_point.astype(np.float64))
+    if steady.verdict == TOO_SHORT:
         return {}
-    return {"steady": found.verdict, "steady_reason": found.reason}
+    return {"steady": steady.verdict, "steady_reason": steady.reason}
 
 
 def rates(result: Result, *, offered: bool) -> list[str]:
-    """Set the rates; return what is doubtful about them. Catch-up has no meaning under a load."""
+    """Set the rates, without throughput under an offered load; return warnings about them."""
     duration_s = result["duration_s"]
     if duration_s > 0:
         result["outputs_eps"] = result["outputs"] / duration_s
@@ -189,5 +192,5 @@ def rates(result: Result, *, offered: bool) -> list[str]:
         return []
     return [
         f"doubtful rate: the timed part took {duration_s * 1e3:.3f} ms, below "
-        f"{SHORTEST_S * 1e3:g} ms; use more events, or a larger input where it is imported"
+        f"{SHORTEST_S * 1e3:g} ms; use more events, or a larger dataset"
     ]

@@ -13,25 +13,28 @@ from streamlab.workloads.model.answers.floats import Tolerances, tolerances_of
 from streamlab.workloads.model.answers.trace import Difference, compare
 
 ROUNDING = (
-    "the answers differ in the last bits of floats only: these depend on the order of additions, "
-    "and exceed the bound ({bounds}) where values cancel; add with streamlab.workloads.model.exact_sum, or "
+    "the answers differ only in the last bits of floats: these depend on the order of additions, "
+    "and exceed the bound ({bounds}) if values cancel; add with streamlab.workloads.model.exact_sum, or "
     "declare a tolerance (docs/model.md, Floats)"
 )
 FIXED = (
-    "the answers differ in the last bits of floats only, although the program's model fixes the "
-    "order of operations: the engine uses another order, precision or fused operations; if that is "
+    "the answers differ only in the last bits of floats, although the program's model fixes the "
+    "order of operations: the engine uses another order, precision or fused operations; if this is "
     "intended, declare a tolerance (docs/model.md, Floats)"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The result of the comparison; `difference` is None exactly when the answer is right.
+    """Result of a comparison.
 
     Attributes:
-        floats: how floats were compared, with the largest difference; None: no floats.
-        float_deviation: the largest difference as a share of its bound; None: floats are exact.
-        rounding: why only the last bits of floats differ; None where more differs.
+        expected_outputs: number of expected records.
+        missing, duplicate, out_of_order, wrong: numbers of records with this problem.
+        difference: text about the differences; None exactly if the answer is correct.
+        floats: rule for comparing floats, with the largest difference; None: no floats.
+        float_deviation: largest difference as a share of its bound; None: floats are exact.
+        rounding: why only the last bits of floats differ; None if more differs.
     """
 
     expected_outputs: int
@@ -50,7 +53,7 @@ def verify(
 ) -> Verification:
     """Compare an answer with the expected one.
 
-    An answer that cannot be compared at all (a column is missing, lengths differ) is wrong, too.
+    An answer that cannot be compared (a column is missing, lengths differ) is wrong, too.
     """
     count = len(expected["ts"])
     tolerances = tolerances_of(workload.program, workload.output.tolerances, dataset.events)
@@ -74,14 +77,14 @@ def verify(
         out_of_order=difference.out_of_order,
         wrong=difference.wrong,
         difference=None if difference.equal else difference.render(),
-        floats=_in_words(tolerances, difference),
+        floats=_describe_floats(tolerances, difference),
         float_deviation=_deviation(tolerances, difference),
         rounding=_rounding(tolerances) if difference.rounding else None,
     )
 
 
 def _magnitude(dataset: Dataset) -> float:
-    """Return the median magnitude of the floats in a dataset that are not 0; 0 without any."""
+    """Return the median magnitude of the non-zero floats in a dataset; 0 without floats."""
     parts = [np.empty(0)]
     for stream in dataset.streams:
         for name, dtype in stream.columns:
@@ -92,8 +95,8 @@ def _magnitude(dataset: Dataset) -> float:
     return float(np.median(values)) if len(values) else 0.0
 
 
-def _in_words(tolerances: Tolerances, difference: Difference) -> str | None:
-    """Return the rule of each float field, with the largest difference that was found."""
+def _describe_floats(tolerances: Tolerances, difference: Difference) -> str | None:
+    """Return the rule of each float field, with its largest difference."""
     if not tolerances:
         return None
     if all(bound.exact for bound in tolerances.values()):
@@ -102,14 +105,14 @@ def _in_words(tolerances: Tolerances, difference: Difference) -> str | None:
     for name, bound in tolerances.items():
         words = f"{name} {bound.words()}"
         if not bound.exact:
-            found = difference.deviations.get(name)
+            deviation = difference.deviations.get(name)
             words += ", largest difference "
-            if found is None or found.absolute == 0:
+            if deviation is None or deviation.absolute == 0:
                 words += "0"
             elif bound.relative:
-                words += f"{found.relative:.2g} of its size"
+                words += f"{deviation.relative:.2g} of its size"
             else:
-                words += f"{found.absolute:.2g}"
+                words += f"{deviation.absolute:.2g}"
         parts.append(words)
     return "; ".join(parts)
 
@@ -117,7 +120,7 @@ def _in_words(tolerances: Tolerances, difference: Difference) -> str | None:
 def _deviation(tolerances: Tolerances, difference: Difference) -> float | None:
     if all(bound.exact for bound in tolerances.values()):
         return None
-    return max((found.share for found in difference.deviations.values()), default=0.0)
+    return max((deviation.share for deviation in difference.deviations.values()), default=0.0)
 
 
 def _rounding(tolerances: Tolerances) -> str:

@@ -1,1 +1,1 @@
-"""Offered load: when each event is due, in the trial and in what plans it."""
+"""Computes offered loads: when each event and heartbeat of a dataset is due."""

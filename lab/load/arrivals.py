@@ -1,12 +1,11 @@
-"""When each event is due: the arrival processes, as pure functions of a specification.
+"""Computes due times of events for the arrival processes, as pure functions of a specification.
 
-Every process but `poisson` is deterministic in time once its phases are known. It is described by a
-curve U(t), the time that a source of constant rate would have needed for what this one has sent by
-t; event k is due where U reaches k / rate. U is piecewise linear, and U(t) = t for `constant`.
+All processes except `poisson` are a piecewise linear curve U(t), once their phases are drawn.
+U(t) is the time that a constant-rate source needs for the events sent by t; event k is due when U reaches k / rate.
+For `constant`, U(t) = t.
 
-Random numbers are drawn in a fixed order in chunks of fixed size, so that a longer schedule of the
-same specification begins with the shorter one, and schedules of different rate have their gaps in
-the same proportions.
+Random numbers are drawn in a fixed order, in chunks of fixed size.
+So a longer schedule starts with the shorter one, and schedules of different rates have proportional gaps.
 """
 
 import math
@@ -30,32 +29,31 @@ FloatArray = npt.NDArray[np.float64]
 
 NS_PER_S = 1_000_000_000
 _GAPS = 1 << 16
-"""Poisson gaps drawn at once."""
+"""Size of a chunk of Poisson gaps."""
 _PHASES = 256
-"""Phases drawn at once."""
+"""Size of a chunk of phases."""
 _ROUNDING = 1e-9
-"""Share of a burst's period by which a rounded quotient may miss a whole number of periods."""
+"""Tolerance for a whole number of burst periods after rounding, as a share of the period."""
 
 
 def due_times(spec: LoadSpec, count: int) -> IntArray:
-    """Return when the first `count` events are due.
+    """Return the due times of the first `count` events.
 
     Args:
-        spec: a load with a rate, i.e. any but `replay`.
+        spec: a load with a rate, i.e. not `replay`.
         count: number of events, over all streams.
 
     Returns:
-        int64[count], ns after the start, non-decreasing. All begin at 0 but `poisson`, which begins
-        after its first gap.
+        int64[count], ns after the start, non-decreasing. The first is 0, or the first gap for `poisson`.
     """
     return _reached_ns(_units(spec, count) / _rate(spec), spec)
 
 
 def replay_times(spec: LoadSpec, ts: IntArray) -> IntArray:
-    """Return when the events with these recorded times are due.
+    """Return the due times of events with recorded times.
 
     Args:
-        spec: a `replay`.
+        spec: a `replay` load.
         ts: int64[n], non-decreasing event times in units of `tick_ns`.
 
     Returns:
@@ -68,45 +66,47 @@ def replay_times(spec: LoadSpec, ts: IntArray) -> IntArray:
 
 
 def parameters(spec: LoadSpec) -> dict[str, float]:
-    """Return all parameters of the arrival process: those given, the others by default."""
+    """Return all parameters of the arrival process, with defaults."""
     return {**ARRIVALS[spec.arrival], **spec.params}
 
 
 def load_end_ns(spec: LoadSpec) -> int:
-    """Return when the steady window ends, ns after the start."""
+    """Return the end of the steady window, in ns after the start."""
     return round((spec.warm_up_s + spec.window_s) * NS_PER_S)
 
 
 def expected_events(spec: LoadSpec) -> float:
-    """Return how many events are due before the window's end; for `poisson` on average."""
+    """Return the number of events due before the window's end; the mean for `poisson`."""
     return _rate(spec) * _cover(spec)
 
 
 def feasible_eps(spec: LoadSpec, events: int) -> float:
-    """Return the highest rate at which so many events last to the end of the window.
+    """Return the highest rate at which `events` events last until the end of the window.
 
-    Exact for the random numbers of `spec`: the same seed gives the same gaps at every rate.
+    The result is exact, because the same seed gives the same gaps at every rate.
     """
     if spec.arrival == POISSON:
-        # Event number `events`, counted from 0, must not be due before the end.
+        # Event number `events`, from 0, must not be due before the end.
         highest = float(_units(spec, events + 1)[-1]) / _cover(spec)
     else:
         highest = events / _cover(spec)
-    # A rate that is rounded up would need one event more.
+    # A rate rounded up would need one more event.
     return highest * (1 - 1e-9)
 
 
 def _rate(spec: LoadSpec) -> float:
     if spec.arrival == REPLAY or spec.rate_eps is None:
-        raise ValueError(f"arrival {spec.arrival} has rate {spec.rate_eps}: there is no schedule")
+        raise ValueError(
+            f"arrival {spec.arrival} with rate {spec.rate_eps} has no schedule; a rate is required"
+        )
     return spec.rate_eps
 
 
 def _units(spec: LoadSpec, count: int) -> FloatArray:
-    """Return U of the first `count` events times the rate: what does not depend on the rate."""
+    """Return U of the first `count` events times the rate, which is independent of the rate."""
     if spec.arrival != POISSON:
         return np.arange(count, dtype=np.float64)
-    # By chunks of fixed size, so that the order of additions does not depend on `count`.
+    # Chunks of fixed size make the order of additions independent of `count`.
     random = np.random.Generator(np.random.PCG64(spec.seed))
     units = np.empty(math.ceil(count / _GAPS) * _GAPS, dtype=np.float64)
     reached = 0.0
@@ -120,15 +120,15 @@ def _units(spec: LoadSpec, count: int) -> FloatArray:
 
 
 def _reached_ns(u: FloatArray, spec: LoadSpec) -> IntArray:
-    """Return where the curve U reaches the values `u` (seconds), in ns. Overwrites `u`."""
+    """Return the times at which the curve U reaches the values `u` (seconds), in ns; overwrites `u`."""
     params = parameters(spec)
     if spec.arrival == BURSTS:
         on, period = params["on_s"], params["on_s"] + params["off_s"]
-        whole = np.floor(u / period + _ROUNDING)
-        u -= whole * period
+        periods = np.floor(u / period + _ROUNDING)
+        u -= periods * period
         np.maximum(u, 0.0, out=u)
         u *= on / period
-        u += whole * period
+        u += periods * period
     elif spec.arrival == PHASES:
         times, reached = _phases(spec, float(u[-1]) if len(u) else 0.0)
         u = np.interp(u, reached, times)
@@ -149,10 +149,10 @@ def _cover(spec: LoadSpec) -> float:
         at_s = params["at_s"] * params["scale"]
         return min(end_s, at_s) + max(0.0, end_s - at_s) * params["factor"]
     if spec.arrival != BURSTS:
-        return end_s  # of `phases`: since their rates are scaled
+        return end_s  # for `phases` because their rates are scaled
     on, period = params["on_s"], params["on_s"] + params["off_s"]
-    whole = math.floor(end_s / period + _ROUNDING)
-    return whole * period + min(max(end_s - whole * period, 0.0), on) * period / on
+    periods = math.floor(end_s / period + _ROUNDING)
+    return periods * period + min(max(end_s - periods * period, 0.0), on) * period / on
 
 
 def _phases(spec: LoadSpec, u_max: float) -> tuple[FloatArray, FloatArray]:

@@ -1,9 +1,8 @@
-"""Makes an offered load for a dataset: which events, when each is due, and the heartbeats.
+"""Schedules an offered load for a dataset: its events, their due times, and the heartbeats.
 
-Events are due in the total order of the input (event time, stream, position), whatever stream they
-are in, so that due times never decrease along it. The input is cut off where the load ends, at an
-event time: the events of one time are kept or left out together, and a few more may therefore be
-due after the end.
+Due times increase along the total order of the input (event time, stream, position), across streams.
+The input is truncated at the event time at which the load ends.
+Events with equal times stay together, so a few may be due after the end.
 """
 
 import math
@@ -36,38 +35,38 @@ IntArray = npt.NDArray[np.int64]
 _NEVER = np.iinfo(np.int64).max
 
 _ROUNDING = 0.01
-"""Of the shortest period: a load ends a little before its last whole gap."""
+"""Tolerance for the shortest period, as a share: a load ends slightly before its last whole gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """A dataset that is cut to the length of a load, and the load."""
+    """A dataset truncated to the length of a load, and the load."""
 
     dataset: Dataset
     load: OfferedLoad
 
 
 def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offered:
-    """Return the load that a specification gives on a dataset.
+    """Return the load of a specification on a dataset; equal on every machine.
 
-    Reads the timestamps of the dataset and, but for heartbeats per barrier, nothing else. The same
-    specification and dataset give the same load on every machine.
+    Reads only the timestamps of the dataset, unless the load has heartbeats per barrier.
 
     Args:
-        spec: what to offer.
-        dataset: a whole one.
-        grid: the input is cut at a multiple of this event time, which `OutputType.grid` asks for;
-            the load may then end earlier.
-        program: the workload's, which says what heartbeats per barrier are counted from.
+        spec: specification of the load.
+        dataset: the complete dataset.
+        grid: truncate the input at a multiple of this event time (`OutputType.grid`); the load may end earlier.
+        program: program of the workload; defines the synchronizing events for heartbeats per barrier.
 
     Raises:
-        LoadError: the input is too short for the load, no event is due in it, or none of them
-            synchronizes though heartbeats are counted from one to the next.
+        LoadError: the input is too short for the load, the load has no event, or no event synchronizes although
+            the load has heartbeats per barrier.
         DatasetError: a file is missing or damaged.
     """
     times = event_times(dataset)
     if sum(len(ts) for ts in times) == 0:
-        raise LoadError(f"dataset {dataset.id[:16]} has no events; nothing can be offered")
+        raise LoadError(
+            f"dataset {dataset.id[:16]} has no events, so no load can be offered; use another dataset"
+        )
     schedule = _replayed(spec, times) if spec.arrival == REPLAY else _rated(spec, times)
     if grid > 1:
         schedule = _aligned(schedule, grid)
@@ -90,7 +89,7 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Schedule:
-    """The events before `until_ts`: by stream, their times and when they are due."""
+    """Event times and due times, by stream, of the events before `until_ts`."""
 
     ts: tuple[IntArray, ...]
     due_ns: tuple[IntArray, ...]
@@ -98,10 +97,10 @@ class _Schedule:
 
 
 def _rated(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
-    """Return the schedule of a load that has a rate."""
+    """Return the schedule of a load with a rate."""
     events = sum(len(ts) for ts in times)
     end_ns = load_end_ns(spec)
-    # Five standard deviations of a Poisson count, and something for small ones.
+    # The mean, five standard deviations of a Poisson count, and a margin for small counts.
     likely = int(expected_events(spec) + 5 * expected_events(spec) ** 0.5 + 16)
     count = min(likely, events + 1)
     due = due_times(spec, count)
@@ -130,16 +129,16 @@ def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     first, last = _bounds(times)
     end_ns = load_end_ns(spec)
     ns_per_tick = params["tick_ns"] / params["speed_up"]
-    # The last event stands for a mean gap, as every other one does for the gap after it.
+    # The last event adds a mean gap, as every other event adds the gap after it.
     events = sum(len(ts) for ts in times)
-    lasts_ns = (last - first) * ns_per_tick * events / max(1, events - 1)
-    if lasts_ns < end_ns:
+    input_ns = (last - first) * ns_per_tick * events / max(1, events - 1)
+    if input_ns < end_ns:
         raise LoadError(
-            f"replay: the input lasts {lasts_ns / NS_PER_S:g} s at speed_up = "
-            f"{params['speed_up']:g} and tick_ns = {params['tick_ns']:g}, and warm_up_s + window_s "
+            f"replay: the input lasts {input_ns / NS_PER_S:g} s at speed_up = "
+            f"{params['speed_up']:g} and tick_ns = {params['tick_ns']:g}, but warm_up_s + window_s "
             f"is {end_ns / NS_PER_S:g} s; lower speed_up, shorten window_s, or use a longer input"
         )
-    # An event at the very end is not due before it.
+    # Exclude an event exactly at the end.
     last_ts = min(last, first + int(np.ceil(end_ns / ns_per_tick)) - 1)
     kept = _until(times, last_ts + 1)
     merged = np.sort(np.concatenate(kept), kind="stable")
@@ -154,8 +153,8 @@ def _aligned(schedule: _Schedule, grid: int) -> _Schedule:
     kept = _until(schedule.ts, until_ts)
     if not any(map(len, kept)):
         raise LoadError(
-            f"no event is left of the load when it is cut at a multiple of {grid} in event time, "
-            "as this workload's answer requires; make the load longer, or raise its rate"
+            f"the load has no events before the last multiple of {grid} in event time, where this "
+            "workload's answer requires its end; make the load longer, or raise its rate"
         )
     due = tuple(due[: len(ts)] for due, ts in zip(schedule.due_ns, kept, strict=True))
     return _Schedule(ts=kept, due_ns=due, until_ts=until_ts)
@@ -164,12 +163,12 @@ def _aligned(schedule: _Schedule, grid: int) -> _Schedule:
 def _too_short(spec: LoadSpec, events: int) -> LoadError:
     feasible = feasible_eps(spec, events)
     digits = 10 ** (5 - math.floor(math.log10(feasible)))
-    shown = math.floor(feasible * digits) / digits  # rounded up, it would not do
+    rounded = math.floor(feasible * digits) / digits  # rounding up would exceed the limit
     seconds = spec.warm_up_s + spec.window_s
     return LoadError(
         f"{spec.arrival} arrivals at {spec.rate_eps:g} events/s for {seconds:g} s (warm_up_s + "
         f"window_s) need about {expected_events(spec):,.0f} events, the input has {events:,}; "
-        f"use more `events`, a rate_eps of at most {shown:,.10g}, or a shorter window_s",
+        f"use more `events`, a rate_eps of at most {rounded:,.10g}, or a shorter window_s",
         feasible_eps=feasible,
     )
 
@@ -191,10 +190,10 @@ def _until(times: Sequence[IntArray], until_ts: int) -> tuple[IntArray, ...]:
 
 
 def _spread(times: Sequence[IntArray], due: IntArray) -> tuple[IntArray, ...]:
-    """Give the due times, which are in total order, to the events of the streams."""
-    # Streams lie one after another, so a stable sort keeps (stream, position) among equal times.
-    # It merges the sorted runs that it finds: 0.32 s for three streams of 10 M events together,
-    # where searching each stream for the events of the others took 0.38 s.
+    """Distribute due times, which are in total order, to the events of the streams."""
+    # Streams are concatenated, so a stable sort keeps (stream, position) among equal times.
+    # It merges sorted runs: 0.32 s for three streams with 10 M events, against 0.38 s for searching
+    # each stream for the events of the others.
     order = np.argsort(np.concatenate(times), kind="stable")
     by_row = np.empty_like(due)
     by_row[order] = due
@@ -205,29 +204,27 @@ def _spread(times: Sequence[IntArray], due: IntArray) -> tuple[IntArray, ...]:
 
 
 def _period_ns(spec: LoadSpec, cut: Dataset, program: object, last_ns: int) -> int:
-    """Return the period of heartbeats on a dataset that is cut to the load."""
-    wanted = spec.heartbeats_per_barrier
-    if wanted is None:
+    """Return the period of heartbeats, in ns, on a dataset truncated to the load."""
+    per_barrier = spec.heartbeats_per_barrier
+    if per_barrier is None:
         return max(1, round(spec.heartbeat_ms * 1e6))
     if not isinstance(program, DGSProgram):
         raise LoadError(
-            f"heartbeats_per_barrier = {wanted:g} counts from one synchronizing event to the next, "
-            "and this workload is no DGS program: none of its events synchronizes; give "
-            "heartbeat_ms"
+            f"heartbeats_per_barrier = {per_barrier:g} needs synchronizing events, but this workload "
+            "is not a DGS program and has none; use heartbeat_ms"
         )
     barriers = synchronizing_events(program, profile(cut.load()))
     if barriers == 0:
         raise LoadError(
-            f"heartbeats_per_barrier = {wanted:g} counts from one synchronizing event to the next, "
-            f"and none of the {cut.events:,} events of this load synchronizes; offer more events, "
-            "or give heartbeat_ms"
+            f"heartbeats_per_barrier = {per_barrier:g} needs synchronizing events, but none of the "
+            f"{cut.events:,} events of this load synchronizes; offer more events, or use heartbeat_ms"
         )
-    period_ms = last_ns / barriers / wanted / 1e6
+    period_ms = last_ns / barriers / per_barrier / 1e6
     if period_ms < SHORTEST_HEARTBEAT_MS * (1 - _ROUNDING):
         raise LoadError(
-            f"heartbeats_per_barrier = {wanted:g} is a heartbeat each {period_ms:.3g} ms with "
-            f"{barriers:,} synchronizing events in {last_ns / NS_PER_S:.3g} s; at least "
-            f"{SHORTEST_HEARTBEAT_MS:g} ms are wanted: fewer of them, or a lower rate_eps"
+            f"heartbeats_per_barrier = {per_barrier:g} is a heartbeat each {period_ms:.3g} ms with "
+            f"{barriers:,} synchronizing events in {last_ns / NS_PER_S:.3g} s; expected at least "
+            f"{SHORTEST_HEARTBEAT_MS:g} ms: lower heartbeats_per_barrier or rate_eps"
         )
     return max(1, round(period_ms * 1e6))
 
@@ -235,25 +232,25 @@ def _period_ns(spec: LoadSpec, cut: Dataset, program: object, last_ns: int) -> i
 def _heartbeats(
     times: Sequence[IntArray], due: Sequence[IntArray], last_ns: int, period_ns: int
 ) -> list[tuple[IntArray, IntArray]]:
-    """Return the heartbeats of each stream: event times, and when they are due.
+    """Return the heartbeats of each stream: their event times and due times.
 
-    At its due time a heartbeat moves the frontier to one tick before the next event, of any stream,
-    that is not due yet. The last one is sent with the last event and moves it to that event's time.
-    A stream does not get those by which it says no more than it said before.
+    A heartbeat moves the frontier to one tick before the next event of any stream that is not due yet.
+    The last one is due with the last event, and moves the frontier to that event's time.
+    A stream gets only heartbeats that advance its frontier.
     """
     at = np.append(np.arange(period_ns, last_ns, period_ns, dtype=np.int64), np.int64(last_ns))
     following = np.full(len(at), _NEVER, dtype=np.int64)
-    said = []  # by stream, the time of its last event that is due at each of the beats
+    last_due = []  # by stream: the time of its last event due at each heartbeat
     for ts, due_ns in zip(times, due, strict=True):
         sent = np.searchsorted(due_ns, at, side="right")
         following = np.minimum(following, np.append(ts, _NEVER)[sent])
-        said.append(np.append(np.iinfo(np.int64).min, ts)[sent])
+        last_due.append(np.append(np.iinfo(np.int64).min, ts)[sent])
     first, last = _bounds(times)
     frontier = np.where(following == _NEVER, last, following - 1)
-    news = np.diff(frontier, prepend=first - 1) > 0
+    advances = np.diff(frontier, prepend=first - 1) > 0
     beats = []
-    for latest in said:
-        useful = news & (frontier >= latest)
+    for latest in last_due:
+        useful = advances & (frontier >= latest)
         beats.append((frontier[useful], at[useful]))
     return beats
 

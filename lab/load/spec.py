@@ -1,4 +1,4 @@
-"""One concrete offered load: what a single trial is given."""
+"""Defines the specification of a trial's offered load."""
 
 from collections.abc import Mapping
 
@@ -14,10 +14,10 @@ PHASES = "phases"
 STEP = "step"
 
 SHORTEST_HEARTBEAT_MS = 0.01
-"""A hundred thousand heartbeats a second on each stream: more would be the load."""
+"""Limit of a hundred thousand heartbeats a second on each stream; more would dominate the load."""
 
 SEND_LAG_MS = 1.0
-"""What a generator with a core of its own keeps; see docs/method.md."""
+"""A generator with a core of its own stays below this lag (docs/method.md)."""
 
 ARRIVALS: Mapping[str, Mapping[str, float]] = {
     CONSTANT: {},
@@ -27,33 +27,36 @@ ARRIVALS: Mapping[str, Mapping[str, float]] = {
     PHASES: {"min_s": 0.5, "max_s": 2.0, "min_factor": 0.5, "max_factor": 1.5, "scale": 1.0},
     STEP: {"at_s": 30.0, "factor": 2.0, "scale": 1.0},
 }
-"""The arrival processes, and the parameters of each with their defaults."""
+"""Arrival processes and their parameters, with defaults."""
 
 
 class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An offered load of one rate.
+    """An offered load with one rate.
+
+    The arrival processes are:
+
+    - `constant`: event k is due at k / rate.
+    - `poisson`: exponential gaps, seeded.
+    - `bursts`: active for `on_s`, then silent for `off_s`, with the mean rate `rate_eps`.
+    - `replay`: the recorded event times in units of `tick_ns`, `speed_up` times as fast; has no `rate_eps`.
+    - `phases`: phases of random length in [min_s, max_s] x `scale` and random rate in
+      [min_factor, max_factor] x `rate_eps`, scaled to the mean rate `rate_eps` until the end of the window; seeded.
+    - `step`: `rate_eps` for `at_s` x `scale` seconds from the start of the warm-up, then `factor` x `rate_eps`.
 
     Attributes:
-        arrival: one of ARRIVALS. `constant`: event k is due at k / rate. `poisson`: exponential
-            gaps, seeded. `bursts`: on for `on_s` at a rate that makes the mean `rate_eps`, then
-            silent for `off_s`. `replay`: gaps as in the recorded event times, whose unit is
-            `tick_ns`, `speed_up` times as fast; `rate_eps` is then what comes of it and is not
-            given. `phases`: phases of random length in [min_s, max_s] x `scale` and random rate in
-            [min_factor, max_factor] x `rate_eps`, scaled so that the mean from the start to the end
-            of the window is `rate_eps`; seeded. `step`: `rate_eps` for `at_s` x `scale` seconds
-            from the start (of the warm-up), from then on `factor` x `rate_eps`.
-        rate_eps: mean offered rate over all streams together, events/s (of `step`: the first
-            rate); None for `replay`.
-        warm_up_s, window_s: the steady window follows the warm-up; the input is cut to their sum.
-        seed: of random arrivals.
+        arrival: one of ARRIVALS.
+        rate_eps: mean offered rate over all streams, events/s (for `step` the first rate); None for `replay`.
+        warm_up_s, window_s: durations of the warm-up and of the steady window after it; the input is truncated to
+            their sum.
+        seed: seed of random arrivals.
         batching: see `streamlab.engines.protocol.OfferedLoad`.
-        heartbeat_ms: period of the heartbeats that every stream gets while others go on.
-        heartbeats_per_barrier: how many of them come, on the mean, from one synchronizing event to
-            the next, whatever the rate; None: their period is `heartbeat_ms`.
-        params: of the arrival process, complete.
-        objective: further condition on a sustained rate, e.g. `p99 <= 10ms`; None: none.
-        send_lag_ms: most send lag, as the 99th percentile, of a valid trial. More than the default
-            is for loads that keep all cores busy by design; latency contains the lag.
+        heartbeat_ms: period of the heartbeats on every stream.
+        heartbeats_per_barrier: mean number of heartbeats between two synchronizing events, at any rate; None: use
+            `heartbeat_ms`.
+        params: all parameters of the arrival process.
+        objective: further condition on a sustained rate, e.g. `p99 <= 10ms`, or None.
+        send_lag_ms: largest 99th percentile of the send lag in a valid trial. Raise it for loads that keep all
+            cores busy by design; latency includes the lag.
     """
 
     arrival: str = CONSTANT

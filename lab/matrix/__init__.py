@@ -1,1 +1,1 @@
-"""Matrices: what a run is to measure, read from TOML and expanded into cells."""
+"""Reads matrices from TOML, and expands them into cells."""

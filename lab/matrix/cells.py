@@ -20,13 +20,13 @@ from streamlab.lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
 from streamlab.workloads.name_suggestions import suggest_names
 
 CELL = "cell"
-"""Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
+"""Purpose of a trial outside a search; trials of a search have the search's purposes."""
 
 MOST_TRIALS = 1_000_000
-"""Of one matrix, searches apart: at a second each they take twelve days."""
+"""Limit for a matrix, without searches: at a second each they take twelve days."""
 
 LONGEST_SLUG_BYTES = 150
-"""A file's name has 255 bytes; repetition, purpose and suffixes take up to 60, the hash 13."""
+"""A file name has at most 255 bytes; repetition, purpose and suffixes take up to 60, the hash 13."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +34,15 @@ class Cell:
     """One point of the matrix.
 
     Attributes:
-        id: unique in the matrix.
+        id: unique name in the matrix.
         entry: the workload.
         engine, variant, workers, options, repetitions, timeout_s: as in the matrix.
-        batch: None where the variant has no such notion.
-        load: what is offered; None for catch-up. Of a search: all but the rate, which is None.
-        load_label: last part of the id; None where there is none.
-        search: how to search for the rate; None where the rate is given.
-        refusal: why no process is started for it; None where one is.
-        conditions: what its rate includes; None where the variant does not declare it.
+        batch: events handed over together; None if the variant has no batches.
+        load: the offered load; None for catch-up. In a search its rate is None.
+        load_label: last part of the id; may be None.
+        search: settings of the search for the rate; None if the matrix has the rate.
+        refusal: why the cell cannot run; None if it can.
+        conditions: what the rate includes; None if the variant does not declare it.
     """
 
     id: str
@@ -62,30 +62,30 @@ class Cell:
 
     @property
     def query(self) -> Mapping[str, Any]:
-        """All query parameters of the workload; empty where it has none."""
+        """Return all query parameters of the workload; may be empty."""
         return self.entry.bound().query_params
 
     @property
     def slug(self) -> str:
-        """The id as a file name; the end of a long one is replaced by its hash."""
+        """Return the id as a file name; a hash replaces the end of a long id."""
         name = self.id.replace("/", "__")
         if len(name.encode()) <= LONGEST_SLUG_BYTES:
             return name
-        kept = name.encode()[:LONGEST_SLUG_BYTES].decode(errors="ignore")
-        return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+        prefix = name.encode()[:LONGEST_SLUG_BYTES].decode(errors="ignore")
+        return f"{prefix}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One fresh process: a repetition of a cell, or a vote of a search's probe.
+    """One measurement in a fresh process: a repetition of a cell, or a vote of a search.
 
     Attributes:
-        cell: what is run.
-        repetition: from 1, unique within the cell.
+        cell: the cell to run.
+        repetition: number within the cell, from 1.
         order_index: position in the run, from 0.
-        purpose: CELL, or what a search wants it for.
-        probe, vote: from 1, in a search; None elsewhere.
-        rate_eps: the rate that a search asks about; None elsewhere.
+        purpose: CELL, or the purpose of a search's probe.
+        probe, vote: numbers within a search, from 1; None outside a search.
+        rate_eps: the rate that a search probes; None outside a search.
     """
 
     cell: Cell
@@ -98,14 +98,14 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """File name of everything that belongs to this trial."""
+        """Return the stem of all file names of this trial."""
         if self.probe is None:
             return f"{self.cell.slug}-r{self.repetition}"
         return f"{self.cell.slug}-p{self.probe}-{self.purpose}-v{self.vote}"
 
     @property
     def load(self) -> LoadSpec | None:
-        """What is offered to this very process; None for catch-up."""
+        """Return the load of this trial; None for catch-up."""
         if self.cell.load is None or self.rate_eps is None:
             return self.cell.load
         return msgspec.structs.replace(self.cell.load, rate_eps=self.rate_eps)
@@ -116,13 +116,13 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
 
     Args:
         matrix: the matrix.
-        only: patterns on cell ids; a cell stays when it matches any. None: all stay.
+        only: patterns on cell ids; keeps cells that match any. Empty: all cells.
 
     Raises:
-        MatrixError: an unknown variant, an option that an engine cannot take, too many trials, two
-            cells with one id, or a pattern that matches nothing.
-        EngineError: an unknown engine.
-        ModelError: an unknown workload or a bad query parameter.
+        MatrixError: a variant is unknown, an engine rejects an option, there are too many trials, two cells
+            have the same id, or a pattern matches no cell.
+        EngineError: an engine is unknown.
+        ModelError: a workload is unknown or a query parameter is bad.
     """
     adapters = {entry.name: find_engine(entry.name) for entry in matrix.engines}
     cells = [
@@ -138,17 +138,17 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
     if trials > MOST_TRIALS:
         raise MatrixError(
             f"{matrix.source}: {len(cells)} cells make {trials:,} trials; a run has at most "
-            f"{MOST_TRIALS:,}: give fewer repetitions, workers or batches"
+            f"{MOST_TRIALS:,}: reduce repetitions, workers or batches"
         )
     _check_loads(matrix, {name: adapter.variants() for name, adapter in adapters.items()})
-    seen: set[str] = set()
+    ids: set[str] = set()
     for cell in cells:
-        if cell.id in seen:
+        if cell.id in ids:
             raise MatrixError(
                 f"{matrix.source}: two cells are called {cell.id}; give one of their [[engine]] "
                 "or [[load]] tables a label"
             )
-        seen.add(cell.id)
+        ids.add(cell.id)
     for pattern in only:
         if not any(fnmatchcase(cell.id, pattern) for cell in cells):
             raise MatrixError(
@@ -162,8 +162,7 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
 def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
     """Order all trials ABBA: repetition by repetition, every second one backwards.
 
-    A drift of the machine that is linear in time then falls on all cells alike, where AAABBB would
-    give it to the later ones.
+    So a linear drift of the machine affects all cells alike; with AAABBB it would affect the later ones.
     """
     trials: list[Trial] = []
     for repetition in range(1, max((cell.repetitions for cell in cells), default=0) + 1):
@@ -174,7 +173,7 @@ def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
 
 
 def describe(cell: Cell) -> dict[str, Any]:
-    """Return all that defines a cell, as JSON values; resume compares these."""
+    """Return the definition of a cell as JSON values, which resuming compares."""
     entry = cell.entry
     workload: dict[str, Any] = {"name": entry.name}
     if entry.dataset is not None:
@@ -193,9 +192,9 @@ def describe(cell: Cell) -> dict[str, Any]:
         "load": None if cell.load is None else msgspec.structs.asdict(cell.load),
         "search": None if cell.search is None else asdict(cell.search),
     }
-    if cell.query:  # else left out, so that fingerprints of older runs stay what they are
+    if cell.query:  # leaving out an empty query keeps fingerprints of older runs valid
         content["query"] = dict(cell.query)
-    # Dates and other TOML values that JSON lacks become text, on both sides of the comparison.
+    # TOML values that JSON lacks, such as dates, become text on both sides of the comparison.
     loaded: dict[str, Any] = json.loads(json.dumps(content, default=str))
     return loaded
 
@@ -207,26 +206,26 @@ def _variants(
     entry: WorkloadEntry,
     adapter: Engine,
 ) -> tuple[Variant, ...]:
-    """Return the variants that a table asks for, where they take its options."""
-    found = _asked(matrix, number, engine, entry, adapter.variants())
-    for variant in found:
+    """Return the variants of an [[engine]] table, after checking its options."""
+    variants = _select_variants(matrix, number, engine, entry, adapter.variants())
+    for variant in variants:
         wrong = adapter.wrong_options(variant.name, engine.options)
         if wrong is not None:
             raise MatrixError(f"{matrix.source}: [[engine]] {number}, key options: {wrong}")
-    return found
+    return variants
 
 
-def _asked(
+def _select_variants(
     matrix: Matrix,
     number: int,
     engine: EngineEntry,
     entry: WorkloadEntry,
-    known: tuple[Variant, ...],
+    available: tuple[Variant, ...],
 ) -> tuple[Variant, ...]:
     if engine.variants is None:
         bound = entry.bound()
-        return (default_variant(known, type(bound.program), bound.name),)
-    by_name = {variant.name: variant for variant in known}
+        return (default_variant(available, type(bound.program), bound.name),)
+    by_name = {variant.name: variant for variant in available}
     for name in engine.variants:
         if name not in by_name:
             raise MatrixError(
@@ -238,7 +237,7 @@ def _asked(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Offer:
-    """What one `[load]` table offers to a variant at one rate; all None for catch-up."""
+    """The load of one `[load]` table at one rate; all None for catch-up."""
 
     label: str | None = None
     load: LoadSpec | None = None
@@ -249,26 +248,26 @@ class _Offer:
 def _offers(
     matrix: Matrix, entry: WorkloadEntry, engine: EngineEntry, variant: Variant
 ) -> list[_Offer]:
-    found: list[_Offer] = []
+    offers: list[_Offer] = []
     for load in matrix.loads:
         if not _matches(load.workloads, entry.name, entry.key):
             continue
         if not _matches(load.engines, engine.name, f"{engine.name}/{variant.name}"):
             continue
         if load.mode == CATCH_UP:
-            found.append(_Offer(label=load.label))
+            offers.append(_Offer(label=load.label))
             continue
         refusal = None
         if not variant.takes_load:
             refusal = (
-                f"{engine.name}/{variant.name} cannot be driven at an offered rate; keep it out "
+                f"{engine.name}/{variant.name} cannot be driven at an offered rate; exclude it "
                 "with `engines` in [load]"
             )
-        found += [
+        offers += [
             _Offer(label=label, load=spec, search=load.search, refusal=refusal)
             for label, spec in specs(load)
         ]
-    return found
+    return offers
 
 
 def _matches(patterns: Sequence[str] | None, *names: str) -> bool:
@@ -278,12 +277,12 @@ def _matches(patterns: Sequence[str] | None, *names: str) -> bool:
 
 
 def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) -> None:
-    """Refuse patterns of loads that match nothing."""
+    """Raise an error for patterns of loads that match nothing."""
     workloads = [name for entry in matrix.workloads for name in (entry.name, entry.key)]
     engines = [
         name
-        for engine, known in variants.items()
-        for name in (engine, *(f"{engine}/{variant.name}" for variant in known))
+        for engine, available in variants.items()
+        for name in (engine, *(f"{engine}/{variant.name}" for variant in available))
     ]
     for number, load in enumerate(matrix.loads, 1):
         for key, patterns, names in (

@@ -1,4 +1,4 @@
-"""One `[load]` table of a matrix: a load, or several rates of one, or a search."""
+"""Defines a `[load]` table of a matrix, and expands it into loads: one rate, several, or a search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,19 +13,18 @@ SEARCH = "sustainable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """How a sustainable rate is searched; defaults from docs/method.md.
+    """Settings of a search for the sustainable rate; defaults from docs/method.md.
 
     Attributes:
-        start_eps: first rate; doubled until one fails, halved while even that fails.
-        tolerance: the bracket [highest pass, lowest fail] is narrowed to this share of its lower
-            end.
-        votes: fresh processes per probe, of which a majority decides; a probe ends as soon as the
-            majority is certain.
-        confirmations: fresh processes in which the found rate must hold; when it does not, the rate
-            is lowered by `tolerance` and tried again.
-        levels: shares of the found rate at which latency is measured afterwards.
-        level_repetitions: fresh processes per level.
-        max_eps: rates above this are not tried; None: no limit but the input's length.
+        start_eps: first rate; doubled until one fails, halved while it fails.
+        tolerance: the search narrows [highest pass, lowest fail] to this share of the lower end.
+        votes: fresh processes for each probe, whose majority decides; a probe ends once the majority is
+            certain.
+        confirmations: fresh processes in which the resulting rate must hold; if it fails, the search lowers
+            the rate by `tolerance` and tries again.
+        levels: shares of the resulting rate at which latency is measured.
+        level_repetitions: fresh processes for each level.
+        max_eps: highest rate to try; None: limited only by the input's length.
     """
 
     start_eps: float = 10_000.0
@@ -39,16 +38,16 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadEntry:
-    """A `[load]` table, or one of several `[[load]]` tables. A matrix without any is catch-up.
+    """A `[load]` table, or one of several `[[load]]` tables; a matrix without any runs catch-up.
 
     Attributes:
-        mode: CATCH_UP, OPEN (every rate of `rates_eps` is a cell) or SEARCH.
-        label: last part of the cells' ids; default: none for catch-up, `<arrival>-<rate>` for open
-            loads (`constant-1M`), `sustainable` for a search.
+        mode: CATCH_UP, OPEN (each rate of `rates_eps` is a cell) or SEARCH.
+        label: last part of the cells' ids; default: empty for catch-up, `<arrival>-<rate>` for open loads
+            (`constant-1M`), `sustainable` for a search.
         rates_eps: offered rates; empty for `replay` and for a search.
         objective: further condition on a sustained rate, e.g. `p99 <= 10ms`.
-        engines, workloads: patterns as in `[[engine]]`; None: all. Of `engines`: on the engine's
-            name, or `name/variant`.
+        engines: patterns on an engine's name, or on `name/variant`; None: all.
+        workloads: patterns as in `[[engine]]`; None: all.
         The other attributes are those of `LoadSpec`.
     """
 
@@ -73,9 +72,10 @@ class LoadEntry:
 def specs(entry: LoadEntry) -> tuple[tuple[str, LoadSpec], ...]:
     """Return the loads of an entry, each with the last part of its cells' ids.
 
-    Open loads: one for each rate, called `constant-1M`, `poisson-250k` or `replay-x10`; with a
-    label, by it, and by label and rate (`day-1M`) where there are several rates. A search: one,
-    whose rate is None because it is yet to be found. Catch-up: none.
+    Open loads: one for each rate, with an id such as `constant-1M` or `replay-x10`; with a label, the id is the label,
+    plus the rate if there are several (`day-1M`).
+    A search: one load without a rate.
+    Catch-up: no load.
     """
     if entry.mode == CATCH_UP:
         return ()
@@ -111,7 +111,7 @@ def _spec(entry: LoadEntry, rate_eps: float | None) -> LoadSpec:
 
 
 def _short(rate_eps: float) -> str:
-    """Return a rate as `1M`, `250k` or `12.5`; different rates have different texts."""
+    """Return a rate as a unique text such as `1M`, `250k` or `12.5`."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if rate_eps >= unit:
             return f"{rate_eps / unit:.12g}{letter}"

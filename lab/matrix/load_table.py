@@ -4,31 +4,31 @@
 mode = "open"                  # or "catch-up"; implied by arrival or rate_eps
 arrival = "poisson"            # constant (default), poisson, bursts, replay, phases, step
 rate_eps = [100_000, 1e6]      # events/s over all streams; a number or a list; not with replay
-warm_up_s = 10                 # kept apart from the latency
+warm_up_s = 10                 # not part of the measured latency
 window_s = 60                  # the steady window
-seed = 1                       # of poisson and phases
+seed = 1                       # for poisson and phases
 batching = "adaptive"          # or "full"
 heartbeat_ms = 1
-heartbeats_per_barrier = 100   # instead: so many from one synchronizing event to the next
+heartbeats_per_barrier = 100   # instead of heartbeat_ms: heartbeats between two synchronizing events
 objective = "p99 <= 10ms"      # p50 p90 p99 p99.9 max; ns us ms s
-send_lag_ms = 1                # most p99 of the generator's lag; not with search
+send_lag_ms = 1                # largest p99 of the generator's lag; not with search
 label = "day"                  # last part of the cells' ids
-engines = ["multicore/dgs"]    # patterns on `name` or `name/variant`; default: all that can
+engines = ["multicore/dgs"]    # patterns on `name` or `name/variant`; default: all
 workloads = ["event_*"]        # patterns on `name` or `name@label`; default: all
 on_s = 0.1                     # bursts: on_s, off_s
 off_s = 0.1
-speed_up = 10                  # replay: speed_up, tick_ns (ns that one tick of event time stands
-tick_ns = 1e6                  #   for, default 1 ms)
+speed_up = 10                  # replay: speed_up, tick_ns (ns of one tick of event time,
+tick_ns = 1e6                  #   default 1 ms)
 min_s = 0.5                    # phases: min_s, max_s, min_factor, max_factor
 max_s = 2.0
 min_factor = 0.5
 max_factor = 1.5
-at_s = 30                      # step: at_s (counted from the start of the warm-up), factor
+at_s = 30                      # step: at_s (after the start of the warm-up), factor
 factor = 2.0
 scale = 0.1                    # phases and step: multiplies min_s, max_s, at_s; default 1
 
 [[load]]
-search = "sustainable"         # instead of rate_eps; all of the above, and:
+search = "sustainable"         # instead of rate_eps; takes the keys above, and:
 start_eps = 10_000
 tolerance = 0.02
 votes = 3
@@ -51,7 +51,7 @@ from streamlab.lab.measure.objective import EXPECTED, parse_objective
 
 MOST_VOTES = 999
 MOST = 1e15
-"""Of rates, factors and ticks: what a microsecond of it makes still fits 64 bits."""
+"""Limit for rates, factors and ticks: a microsecond at this rate still fits 64 bits."""
 
 _MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
 _ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
@@ -70,14 +70,14 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
     """Parse the `load` key of a matrix.
 
     Args:
-        content: a table, a list of tables, or None where the key is absent.
-        source: names the matrix in messages.
+        content: a table, a list of tables, or None if the key is absent.
+        source: name of the matrix in messages.
 
     Returns:
-        At least one entry; catch-up where there is no table.
+        At least one entry; catch-up if the key is absent.
 
     Raises:
-        MatrixError: a key is unknown or out of place, or a value is not what it must be.
+        MatrixError: a key is unknown or does not fit the others, or a value is bad.
     """
     if content is None:
         return (LoadEntry(mode=CATCH_UP),)
@@ -95,12 +95,12 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
 
 
 def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
-    # First of all: an unknown key is often the misspelt one that would be called missing below.
+    # Check this first: an unknown key is often the misspelt form of a key reported as missing below.
     for key, value in content.items():
         if key not in _KEYS:
             raise table.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(_KEYS)}")
     search = table.take("search", f'"{SEARCH}"', lambda v: v == SEARCH, None)
-    # Whatever else is said of a load is about an open one.
+    # All keys outside _ALWAYS belong to open loads.
     implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
     mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
     entry: dict[str, Any] = {
@@ -115,18 +115,21 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
         table.done()
         return LoadEntry(mode=CATCH_UP, **entry)
     if "heartbeats_per_barrier" in content:
-        _refuse(
-            table, content, {"heartbeat_ms"}, "no heartbeats_per_barrier: either gives a period"
-        )
+        _refuse(table, content, {"heartbeat_ms"}, "either heartbeat_ms or heartbeats_per_barrier")
     arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
     if search and arrival == REPLAY:
-        raise table.error("arrival", f"is {arrival!r}", "one that has a rate to search for")
+        raise table.error("arrival", f"is {arrival!r}", "an arrival process with a rate")
     if not search:
         _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
     if search:
-        _refuse(table, content, {"send_lag_ms"}, "rate_eps; a search keeps to its own criteria")
+        _refuse(table, content, {"send_lag_ms"}, "rate_eps; a search has its own criteria")
     if search or arrival == REPLAY:
-        _refuse(table, content, {"rate_eps"}, "no rate: it is searched for, or what is recorded")
+        _refuse(
+            table,
+            content,
+            {"rate_eps"},
+            "no rate: a search finds it, and replay has the recorded one",
+        )
     else:
         rates = table.take("rate_eps", *_RATES, REQUIRED)
         entry["rates_eps"] = tuple(map(float, rates if isinstance(rates, list) else [rates]))
@@ -151,11 +154,11 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
 
 
 def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[str, float]:
-    """Take the parameters of the arrival process, and refuse those of others."""
+    """Take the parameters of the arrival process; raise an error for those of others."""
     for other, names in ARRIVALS.items():
         if other != arrival:
-            taken = set(names) - set(ARRIVALS[arrival])
-            _refuse(table, content, taken, f'arrival = "{other}"')
+            foreign = set(names) - set(ARRIVALS[arrival])
+            _refuse(table, content, foreign, f'arrival = "{other}"')
     params = {
         name: _number(table, name, default, zero=name in _MAY_BE_ZERO)
         for name, default in ARRIVALS[arrival].items()
@@ -181,11 +184,11 @@ def _settings(table: TomlTable) -> SearchSettings:
         ),
         votes=table.take(
             "votes",
-            f"an odd whole number up to {MOST_VOTES}, so that there is a majority",
+            f"an odd whole number up to {MOST_VOTES}, for a majority",
             lambda v: type(v) is int and 0 < v <= MOST_VOTES and v % 2 == 1,
             default.votes,
         ),
-        confirmations=table.whole(
+        confirmations=table.integer(
             "confirmations", default.confirmations, minimum=0, maximum=MOST_VOTES
         ),
         levels=tuple(
@@ -196,24 +199,24 @@ def _settings(table: TomlTable) -> SearchSettings:
                 default.levels,
             )
         ),
-        level_repetitions=table.whole(
+        level_repetitions=table.integer(
             "level_repetitions", default.level_repetitions, maximum=MOST_VOTES
         ),
         max_eps=_number(table, "max_eps", None, least=start_eps),
     )
 
 
-def _refuse(table: TomlTable, content: Mapping[str, Any], keys: set[str], goes_with: str) -> None:
-    """Refuse keys that are out of place."""
+def _refuse(table: TomlTable, content: Mapping[str, Any], keys: set[str], expected: str) -> None:
+    """Raise an error if the table has one of these keys."""
     for key in content:
         if key in keys:
-            raise table.error(key, f"(= {content[key]!r}) is out of place here", goes_with)
+            raise table.error(key, f"(= {content[key]!r}) is out of place here", expected)
 
 
 def _number(
     table: TomlTable, key: str, default: float | None, *, zero: bool = False, least: float = 0.0
 ) -> Any:
-    """Take a finite number above 0, or as `zero` and `least` say, as a float."""
+    """Take a finite number as a float: above 0, at least 0 if `zero`, or at least `least`."""
     most = LONGEST_S if key.endswith("_s") else MOST
     expected = f"a finite number {f'of at least {least:g}' if zero or least else 'above 0'}"
     value = table.take(

@@ -1,36 +1,36 @@
-"""A matrix: which workloads run on which engines, how, and how often. Read from TOML.
+"""Reads a matrix from TOML: which workloads run on which engines, how, and how often.
 
 [run]                      # all keys optional
 name = "night"             # part of the run directory's name
-repetitions = 3            # fresh processes a cell
-timeout_s = 120            # of one trial, from process start to verified answer
-seed = 1                   # of generated input
+repetitions = 3            # fresh processes for each cell
+timeout_s = 120            # for one trial, from process start to verified answer
+seed = 1                   # for generated input
 energy = "auto"            # or "none", "pyrapl", "powercap", "hwmon", "perf"
-idle_s = 60                # idle baseline before and after; default 0: none
-cores_within_ns = 100      # a trial waits until the cores are so close; default: it does not
+idle_s = 60                # idle baseline before and after a session; default 0: no baseline
+cores_within_ns = 100      # wait until the cores are this close to each other; default: no wait
 isolate = "container"      # default "process"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
-planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; default 0
+planted_slowdown = 0.1     # slow every trial down by this share, to test a gate; default 0
 
 [[workload]]
 name = "event_window"      # or package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]
-events = 2_000_000         # of generated input, about
-params = { streams = 2 }   # of its generator; the others at their defaults
-query = { ws_ms = 60000 }  # what is computed on it, for workloads that leave it open
+events = 2_000_000         # approximate size of generated input
+params = { streams = 2 }   # parameters of the generator; others have their defaults
+query = { ws_ms = 60000 }  # query parameters; others have their defaults
 seed = 2                   # instead of the run's
-dataset = "3f2a9c"         # instead of events, params and seed: id prefix in the catalogue
-label = "small"            # tells apart several inputs of one workload
+dataset = "3f2a9c"         # id prefix in the catalogue, instead of events, params and seed
+label = "small"            # distinguishes several inputs of one workload
 
 [[engine]]
 name = "multicore"
-variants = ["dgs"]         # default: the engine's first that runs the workload's model
+variants = ["dgs"]         # default: the engine's first variant for the workload's model
 workers = [1, 2]           # default: 1; "doubling": 1, 2, 4, ... and all usable cores
 batch = [4096]             # default: 4096; only for variants that use it
 options = {}               # passed to the engine
-workloads = ["event_*"]    # patterns on name@label; one that matches none of these, on name
+workloads = ["event_*"]    # patterns on name@label, or on name if no name@label matches
 repetitions = 1            # instead of the run's
 timeout_s = 600            # instead of the run's
-label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
+label = "pinned"           # distinguishes two tables with equal engine, variant, workers, batch
 
 [load]                     # or several [[load]]; see lab/matrix/load_table.py; default: catch-up
 arrival = "poisson"
@@ -76,10 +76,14 @@ MOST_SLOWDOWN = 100.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadEntry:
-    """One `[[workload]]`: generated (`events`, `params`, `seed`), or a `dataset` by id prefix.
+    """One `[[workload]]` table: input is generated (`events`, `params`, `seed`) or a `dataset`.
 
-    `query` holds the query parameters that are given; the others are at their defaults. `name` is
-    the workload's own, `reference` what it is found by where that is another.
+    Attributes:
+        name: the workload's name.
+        reference: reference to the workload (`streamlab.workloads.registry`) if other than the name; else empty.
+        query: query parameters in the table; others have their defaults.
+        dataset: prefix of a dataset's id.
+        events, params, seed, label: as in the table.
     """
 
     name: str
@@ -93,38 +97,38 @@ class WorkloadEntry:
 
     @property
     def key(self) -> str:
-        """`name`, or `name@label`: unique within a matrix, first part of its cells' ids."""
+        """Return `name` or `name@label`, unique in a matrix and the first part of its cells' ids."""
         return f"{self.name}@{self.label}" if self.label else self.name
 
     def bound(self) -> Workload:
-        """Return the workload for its query parameters.
+        """Return the workload, bound to its query parameters.
 
         Raises:
-            ModelError: it is unknown, or a query parameter is bad.
+            ModelError: the workload is unknown, or a query parameter is bad.
         """
         return self.workload().bound(self.query)
 
     def workload(self) -> Workload:
-        """Return the workload, for its default query parameters.
+        """Return the workload with its default query parameters.
 
         Raises:
-            ModelError: it is unknown, or cannot be loaded.
+            ModelError: the workload is unknown, or cannot be loaded.
         """
         return find_workload(self.found_by)
 
     @property
     def found_by(self) -> str:
-        """What `streamlab.workloads.registry` finds it by."""
+        """Return the reference or name for `streamlab.workloads.registry`."""
         return self.reference or self.name
 
     def asked_for(self, dataset: Dataset) -> str | None:
-        """Return what a job on a dataset is told; None: the workload that this is named after."""
+        """Return the workload's reference for a job on a dataset; None if it is the dataset's workload."""
         return None if self.found_by == dataset.workload else self.found_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEntry:
-    """One `[[engine]]`; `variants` None: each workload's default; `workloads` None: all."""
+    """One `[[engine]]` table; `variants` None: each workload's default; `workloads` None: all."""
 
     name: str
     variants: tuple[str, ...] | None = None
@@ -139,15 +143,15 @@ class EngineEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What holds for all trials of a run.
+    """Settings for all trials of a run.
 
     Attributes:
         energy: one of `streamlab.lab.measure.energy.choose.NAMES`.
-        idle_s: how long the idle machine is measured before and after a session; 0: not at all.
-        cores_within_ns: a trial waits, for a while, until the cores are so close to each other;
-            None: it does not (`streamlab.lab.measure.machine.await_near`).
+        idle_s: duration of the idle baselines before and after a session; 0: no baselines.
+        cores_within_ns: a trial waits up to a minute until the cores are this close to each other; None: no
+            wait (`streamlab.lab.measure.machine.await_near`).
         isolation: where trials run.
-        planted_slowdown: share of a trial's own time that is added to it, to try a gate.
+        planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """
 
     energy: str = AUTO
@@ -159,7 +163,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A whole matrix; `source` is its file, for messages, `folder` what paths are relative to."""
+    """A matrix; `source` names it in messages, `folder` is the base of relative paths."""
 
     source: str
     folder: Path
@@ -170,17 +174,17 @@ class Matrix:
     settings: Settings = field(default_factory=Settings)
 
     def workloads_of(self, engine: EngineEntry) -> tuple[WorkloadEntry, ...]:
-        """Return the workloads that an engine is to run, in order."""
+        """Return the workloads for an engine, in order."""
         if engine.workloads is None:
             return self.workloads
         chosen = [entry for pattern in engine.workloads for entry in self.matching(pattern)]
         return tuple(entry for entry in self.workloads if entry in chosen)
 
     def matching(self, pattern: str) -> tuple[WorkloadEntry, ...]:
-        """Return the workloads whose key matches a pattern; if none does, those whose name does.
+        """Return the workloads whose key matches a pattern, or else those whose name matches.
 
-        So `event_window` is the table without a label where there is one, and all tables of the
-        workload where all have labels, as those of imported datasets do.
+        So `event_window` selects the table without a label, or all tables of the workload if all have labels, as
+        tables of imported datasets do.
         """
         by_key = tuple(entry for entry in self.workloads if fnmatchcase(entry.key, pattern))
         return by_key or tuple(e for e in self.workloads if fnmatchcase(e.name, pattern))
@@ -190,7 +194,7 @@ def read_matrix(path: Path) -> Matrix:
     """Read a matrix file.
 
     Raises:
-        MatrixError: it cannot be read, is no TOML, or has bad keys or values.
+        MatrixError: the file cannot be read, is not TOML, or has bad keys or values.
     """
     return parse_matrix(read_text(path, "the matrix"), str(path), path.parent)
 
@@ -199,9 +203,9 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     """Parse a matrix.
 
     Args:
-        text: TOML.
-        source: its name in messages.
-        folder: what the paths of workloads' files are relative to; None: the current one.
+        text: the matrix, as TOML.
+        source: name of the matrix in messages.
+        folder: base of relative paths of workloads' files; None: the current folder.
 
     Raises:
         MatrixError: as for `read_matrix`.
@@ -214,7 +218,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     load = top.take("load", "a [load] table or [[load]] tables", lambda _: True, None)
     top.done()
     name = run.label("name", _name_of(source))
-    repetitions = run.whole("repetitions", 1, maximum=MOST_REPETITIONS)
+    repetitions = run.integer("repetitions", 1, maximum=MOST_REPETITIONS)
     timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
     seed = run.seed("seed", 1)
     settings = _settings(run)
@@ -244,11 +248,11 @@ def _settings(run: TomlTable) -> Settings:
     container = TomlTable(run.file, "[run] container", run.table("container"))
     parts = {key: container.text(key) for key in ("image", "memory", "cpus")}
     container.done()
-    given = {key: value for key, value in parts.items() if value is not None}
-    if given and kind == PROCESS:
-        raise run.error("container", f"is given with isolate = {kind!r}", 'isolate = "container"')
+    present = {key: value for key, value in parts.items() if value is not None}
+    if present and kind == PROCESS:
+        raise run.error("container", f"is set with isolate = {kind!r}", 'isolate = "container"')
     try:
-        isolation = Isolation(kind=kind, **given)
+        isolation = Isolation(kind=kind, **present)
     except ValueError as error:
         raise MatrixError(f"{run.file}: [run] container, {error}") from error
     return Settings(
@@ -277,7 +281,9 @@ def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:
     if dataset is not None:
         for key in ("events", "params", "seed"):
             if table.take(key, "", lambda _: True, None) is not None:
-                raise table.error(key, "stands beside dataset", "either dataset or events/params")
+                raise table.error(
+                    key, "cannot be combined with dataset", "either dataset or events/params/seed"
+                )
         label = table.label("label", dataset[:8])
         entry = WorkloadEntry(
             name=name, reference=elsewhere, dataset=dataset, label=label, query=query
@@ -286,7 +292,7 @@ def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:
         entry = WorkloadEntry(
             name=name,
             reference=elsewhere,
-            events=table.whole("events", DEFAULT_EVENTS, minimum=0),
+            events=table.integer("events", DEFAULT_EVENTS, minimum=0),
             params=table.free_table("params"),
             query=query,
             seed=table.seed("seed", seed),
@@ -301,10 +307,10 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
         name=table.text("name", REQUIRED),
         variants=table.texts("variants"),
         workers=_workers(table),
-        batch=table.wholes("batch", (DEFAULT_BATCH,)),
+        batch=table.integers("batch", (DEFAULT_BATCH,)),
         options=table.free_table("options"),
         workloads=table.texts("workloads"),
-        repetitions=table.whole("repetitions", repetitions, maximum=MOST_REPETITIONS),
+        repetitions=table.integer("repetitions", repetitions, maximum=MOST_REPETITIONS),
         timeout_s=float(table.positive("timeout_s", timeout_s, maximum=LONGEST_S)),
         label=table.label("label"),
     )
@@ -313,10 +319,10 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
 
 
 def _workers(table: TomlTable) -> tuple[int, ...]:
-    """Take the numbers of workers; "doubling": the usable cores and all powers of two below."""
-    given = table.wholes_or("workers", DOUBLING, (1,))
-    if not isinstance(given, str):
-        return given
+    """Take the numbers of workers; "doubling" gives the usable cores and all powers of two below."""
+    workers = table.integers_or("workers", DOUBLING, (1,))
+    if not isinstance(workers, str):
+        return workers
     cores = max(1, int(usable_cores_here()))
     return tuple(sorted({*(1 << power for power in range(cores.bit_length())), cores}))
 
@@ -327,7 +333,7 @@ def _check_keys(matrix: Matrix) -> None:
         if keys.count(key) > 1:
             raise MatrixError(
                 f"{matrix.source}: {keys.count(key)} [[workload]] tables are called {key}; "
-                "give each a label of its own"
+                "give each a different label"
             )
     for number, engine in enumerate(matrix.engines, 1):
         for pattern in engine.workloads or ():
@@ -339,7 +345,7 @@ def _check_keys(matrix: Matrix) -> None:
 
 
 def _name_of(source: str) -> str:
-    """Return the name of a run whose matrix has none: its file's, as far as that can be one."""
+    """Return the default name of a run: the matrix file's, reduced to allowed characters."""
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(source).stem)[:LONGEST_LABEL_BYTES].lstrip("-_.")
     return stem or "matrix"
 

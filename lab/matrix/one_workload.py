@@ -1,4 +1,4 @@
-"""The matrix of one workload on some engines, for who has no matrix: as text, kept with the run."""
+"""Writes a matrix for one workload on some engines, for runs without a matrix file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.registry import short_name
 
-ONE_WORKER = frozenset({"reference"})
-"""Engines that are sequential whatever is asked: more workers would be cells without a number."""
+SEQUENTIAL_ENGINES = frozenset({"reference"})
+"""Engines that run with one worker only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneWorkload:
-    """What is asked of one workload. What is None or empty is left to the defaults of a matrix.
+    """A request to run one workload; None and empty values mean the defaults of a matrix.
 
     Attributes:
         reference: the workload (`streamlab.workloads.registry`); files are relative to the current folder.
-        engines: names, or `name/variant`; several variants of one engine are several of these.
-        workers: for each engine that is not sequential.
-        batch: for the variants that take one.
-        repetitions: fresh processes a cell.
-        options: of engines; those of one engine alone as `engine.option`.
+        engines: names, or `name/variant`, repeated for several variants of an engine.
+        workers: numbers of workers, for engines that are not sequential.
+        batch: batch sizes, for variants that use batches.
+        repetitions: fresh processes for each cell.
+        options: options of the engines; `engine.option` applies to one engine only.
         events, params, seed, dataset, query: as in a matrix.
 
     Raises:
@@ -48,66 +48,67 @@ class OneWorkload:
         for name, numbers in (("workers", self.workers), ("batch", self.batch)):
             if not isinstance(numbers, list | tuple) or not all(map(_is_count, numbers)):
                 raise LabError(
-                    f"{name} is {numbers!r}; give whole numbers of at least 1, such as "
+                    f"{name} is {numbers!r}; use whole numbers of at least 1, such as "
                     f"--{name} 1,2 ({name}=[1, 2])"
                 )
 
 
-def matrix_text(asked: OneWorkload) -> str:
+def matrix_text(request: OneWorkload) -> str:
     """Return the matrix as TOML; its only path is absolute.
 
     Raises:
-        ModelError: the workload cannot be found or loaded.
+        ModelError: the workload is unknown or cannot be loaded.
     """
-    reference = references.absolute(asked.reference, here())
-    run = {"name": short_name(reference), "repetitions": asked.repetitions}
+    reference = references.absolute(request.reference, here())
+    run = {"name": short_name(reference), "repetitions": request.repetitions}
     workload = {
         "name": reference,
-        "dataset": asked.dataset,
-        "events": asked.events,
-        "seed": asked.seed,
-        "params": asked.params,
-        "query": asked.query,
+        "dataset": request.dataset,
+        "events": request.events,
+        "seed": request.seed,
+        "params": request.params,
+        "query": request.query,
     }
     content = {
-        "run": _given(run),
-        "workload": [_given(workload)],
-        "engine": [_engine(asked, engine) for engine in dict.fromkeys(asked.engines)],
+        "run": _without_empty(run),
+        "workload": [_without_empty(workload)],
+        "engine": [_engine(request, engine) for engine in dict.fromkeys(request.engines)],
     }
     return tomli_w.dumps(content)
 
 
-def left_undone(asked: OneWorkload) -> str | None:
-    """Return, in words, which numbers of workers are asked for and not run; None: all are run."""
-    alone = [name for name in _names(asked) if name in ONE_WORKER]
-    if not alone or set(asked.workers) <= {1}:
+def describe_ignored_workers(request: OneWorkload) -> str | None:
+    """Return a text about numbers of workers that a sequential engine ignores; None if none."""
+    sequential = [name for name in _names(request) if name in SEQUENTIAL_ENGINES]
+    if not sequential or set(request.workers) <= {1}:
         return None
-    numbers = ", ".join(str(number) for number in dict.fromkeys(asked.workers))
+    numbers = ", ".join(str(number) for number in dict.fromkeys(request.workers))
     return (
-        f"{' and '.join(alone)} is sequential: it runs with 1 worker, whatever is asked ({numbers})"
+        f"{' and '.join(sequential)} is sequential: it runs with 1 worker and ignores workers = "
+        f"{numbers}"
     )
 
 
-def _names(asked: OneWorkload) -> list[str]:
-    return list(dict.fromkeys(engine.partition("/")[0] for engine in asked.engines))
+def _names(request: OneWorkload) -> list[str]:
+    return list(dict.fromkeys(engine.partition("/")[0] for engine in request.engines))
 
 
-def _engine(asked: OneWorkload, engine: str) -> dict[str, Any]:
+def _engine(request: OneWorkload, engine: str) -> dict[str, Any]:
     name, _, variant = engine.partition("/")
-    names = _names(asked)
+    names = _names(request)
     options = {}
-    for option, value in asked.options.items():
-        whose, dot, its = option.partition(".")
-        if not dot or whose not in names:
+    for option, value in request.options.items():
+        prefix, dot, suffix = option.partition(".")
+        if not dot or prefix not in names:
             options[option] = value
-        elif whose == name:
-            options[its] = value
-    return _given(
+        elif prefix == name:
+            options[suffix] = value
+    return _without_empty(
         {
             "name": name,
             "variants": [variant] if variant else None,
-            "workers": [] if name in ONE_WORKER else list(asked.workers),
-            "batch": list(asked.batch),
+            "workers": [] if name in SEQUENTIAL_ENGINES else list(request.workers),
+            "batch": list(request.batch),
             "options": options,
         }
     )
@@ -117,5 +118,5 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _given(table: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value not in (None, [], {})}

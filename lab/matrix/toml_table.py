@@ -1,4 +1,4 @@
-"""Reads one TOML table strictly: every error names file, table, key, value and expectation."""
+"""Reads a TOML table strictly; errors name the file, table, key, value and expected value."""
 
 import math
 import re
@@ -13,71 +13,75 @@ from streamlab.workloads.datasets.catalog import LARGEST_SEED
 from streamlab.workloads.model.workload import LARGEST_WHOLE
 
 LONGEST_LABEL_BYTES = 64
-"""Of a label as UTF-8: a cell's id has up to three of them, and names a table's row."""
+"""Longest label, as UTF-8; a cell's id has up to three labels and must fit a table."""
 
 LONGEST_S = 10_000_000.0
-"""Of anything that is waited for: 115 days; the clocks of the system can be told no 1e300 s."""
+"""Longest waiting time, 115 days; system calls reject a time such as 1e300 s."""
 
 _LABEL = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 class TomlTable:
-    """A table whose keys are taken one by one; what is left over at the end is an error."""
+    """A table whose keys are taken one by one; `done` raises an error for the rest."""
 
     def __init__(self, file: str, name: str, content: object) -> None:
         self.file = file
         self.name = name
         if not isinstance(content, Mapping):
-            raise MatrixError(f"{file}: {name} must be a table, got {shown(content)}")
-        self._left: dict[str, Any] = dict(content)
-        self._known: list[str] = []
+            raise MatrixError(f"{file}: {name} must be a table, got {format_value(content)}")
+        self._rest: dict[str, Any] = dict(content)
+        self._keys: list[str] = []
 
     def take(self, key: str, expected: str, check: Callable[[Any], bool], default: Any) -> Any:
-        """Remove and return a value, or `default` when the key is absent.
+        """Remove and return a value, or return `default` if the key is absent.
 
         Args:
             key: the key.
-            expected: what a good value is, in words for the error.
-            check: whether a value is good.
-            default: returned unchecked; `REQUIRED` when the key must be there.
+            expected: description of a good value, for the error.
+            check: returns whether a value is good.
+            default: returned unchecked; `REQUIRED` if the key must exist.
 
         Raises:
-            MatrixError: the value is not good, or a required key is absent.
+            MatrixError: the value is bad, or a required key is absent.
         """
-        self._known.append(key)
-        if key not in self._left:
+        self._keys.append(key)
+        if key not in self._rest:
             if default is REQUIRED:
                 raise self.error(key, "is missing", expected)
             return default
-        value = self._left.pop(key)
+        value = self._rest.pop(key)
         if not check(value):
-            raise self.error(key, f"is {shown(value)}", expected)
+            raise self.error(key, f"is {format_value(value)}", expected)
         return value
 
     def text(self, key: str, default: Any = None) -> Any:
-        """Take a text that is not empty."""
+        """Take a non-empty text."""
         return self.take(key, "a text", lambda v: isinstance(v, str) and v != "", default)
 
     def label(self, key: str, default: str | None = None) -> Any:
-        """Take a text that can be part of a cell's id and of a file's name."""
+        """Take a text for a cell's id and a file name."""
         expected = (
             "letters, digits, '-', '_' and '.', beginning with a letter or digit, "
             f"{LONGEST_LABEL_BYTES} bytes at most"
         )
         return self.take(key, expected, is_label, default)
 
-    def whole(
+    def integer(
         self, key: str, default: Any = None, *, minimum: int = 1, maximum: int = LARGEST_WHOLE
     ) -> Any:
         """Take a whole number."""
         most = "" if maximum == LARGEST_WHOLE else f" and at most {maximum}"
         expected = f"a whole number of at least {minimum}{most or ', below 2^63'}"
-        return self.take(key, expected, lambda v: _is_whole(v) and minimum <= v <= maximum, default)
+        return self.take(
+            key, expected, lambda v: _is_integer(v) and minimum <= v <= maximum, default
+        )
 
     def seed(self, key: str, default: int) -> Any:
-        """Take a seed: a whole number that the results can hold."""
+        """Take a seed: a whole number that fits the results."""
         expected = f"a whole number from 0 to {LARGEST_SEED}"
-        return self.take(key, expected, lambda v: _is_whole(v) and 0 <= v <= LARGEST_SEED, default)
+        return self.take(
+            key, expected, lambda v: _is_integer(v) and 0 <= v <= LARGEST_SEED, default
+        )
 
     def positive(self, key: str, default: Any = None, *, maximum: float = math.inf) -> Any:
         """Take a finite number above zero."""
@@ -85,7 +89,7 @@ class TomlTable:
         return self.take(key, expected, lambda v: is_finite(v) and 0 < v <= maximum, default)
 
     def number(self, key: str, default: Any = None, *, maximum: float = math.inf) -> Any:
-        """Take a finite number that is not negative."""
+        """Take a finite number of at least 0."""
         expected = "a finite number of at least 0" + _at_most(maximum)
         return self.take(key, expected, lambda v: is_finite(v) and 0 <= v <= maximum, default)
 
@@ -97,89 +101,89 @@ class TomlTable:
         """Take true or false."""
         return self.take(key, "true or false", lambda v: isinstance(v, bool), default)
 
-    def wholes(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        """Take different whole numbers of at least 1; one number stands for a list of one."""
+    def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """Take different whole numbers of at least 1; accepts a single number as well."""
         expected = "a list of different whole numbers of at least 1, below 2^63"
-        value = self.take(key, expected, _wholes, default)
-        return (value,) if _is_whole(value) else tuple(value)
+        value = self.take(key, expected, _are_integers, default)
+        return (value,) if _is_integer(value) else tuple(value)
 
-    def wholes_or(self, key: str, word: str, default: tuple[int, ...]) -> tuple[int, ...] | str:
-        """Take whole numbers as `wholes` does, or a word instead."""
-        if self._left.get(key) == word:
+    def integers_or(self, key: str, word: str, default: tuple[int, ...]) -> tuple[int, ...] | str:
+        """Take whole numbers as `integers` does, or this word."""
+        if self._rest.get(key) == word:
             return str(self.take(key, word, lambda value: value == word, word))
-        return self.wholes(key, default)
+        return self.integers(key, default)
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        """Take a list of different texts, None when the key is absent."""
+        """Take a list of different texts; None if the key is absent."""
         value = self.take(key, "a list of different texts", _texts, None)
         return None if value is None else tuple(value)
 
     def table(self, key: str) -> dict[str, Any]:
-        """Take a table of any content, empty when the key is absent."""
+        """Take a table of any content; empty if the key is absent."""
         value = self.take(key, "a table, e.g. { streams = 2 }", lambda v: isinstance(v, dict), {})
         return dict(value)
 
     def free_table(self, key: str) -> dict[str, Any]:
-        """Take a table whose keys others know: its numbers are such as a run can record."""
+        """Take a table with any keys, whose numbers fit the results."""
         value = self.table(key)
         for place, number in _numbers(value, key):
             if not is_finite(number):
-                raise self.error(place, f"is {shown(number)}", "a finite number")
+                raise self.error(place, f"is {format_value(number)}", "a finite number")
             if isinstance(number, int) and abs(number) > LARGEST_WHOLE:
-                raise self.error(place, f"is {shown(number)}", "a whole number below 2^63")
+                raise self.error(place, f"is {format_value(number)}", "a whole number below 2^63")
         return value
 
     def done(self) -> None:
-        """Refuse keys that nobody took.
+        """Check that all keys were taken.
 
         Raises:
-            MatrixError: there are such keys.
+            MatrixError: the table has an unknown key.
         """
-        for key, value in self._left.items():
+        for key, value in self._rest.items():
             raise self.error(
-                key, f"(= {shown(value)}) is unknown", f"one of {', '.join(self._known)}"
+                key, f"(= {format_value(value)}) is unknown", f"one of {', '.join(self._keys)}"
             )
 
-    def error(self, key: str, seen: str, expected: str) -> MatrixError:
-        """Return the error for one key of this table."""
-        return MatrixError(f"{self.file}: {self.name}, key {key} {seen}; expected {expected}")
+    def error(self, key: str, problem: str, expected: str) -> MatrixError:
+        """Return the error for a key of this table."""
+        return MatrixError(f"{self.file}: {self.name}, key {key} {problem}; expected {expected}")
 
 
 REQUIRED: Any = object()
-"""Default of keys that must be there."""
+"""Default of required keys."""
 
 
 def read_text(path: Path, what: str) -> str:
-    """Return the text of a file that a person wrote; `what` names it, e.g. `the matrix`.
+    """Return the text of a user's file; `what` names it in errors, e.g. `the matrix`.
 
     Raises:
-        MatrixError: it cannot be read.
+        MatrixError: the file cannot be read.
     """
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        said = error.strerror or str(error)
-        raise MatrixError(f"{path}: cannot read {what}: {said}") from error
+        reason = error.strerror or str(error)
+        raise MatrixError(f"{path}: cannot read {what}: {reason}") from error
     except UnicodeDecodeError as error:
-        raise MatrixError(f"{path}: cannot read {what}: it is no UTF-8 text: {error}") from error
+        raise MatrixError(f"{path}: cannot read {what}: it is not UTF-8 text: {error}") from error
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
     """Return the content of a TOML text; `source` names it in messages.
 
     Raises:
-        MatrixError: it is no TOML.
+        MatrixError: the text is not TOML.
     """
     try:
         return tomllib.loads(text)
-    except ValueError as error:  # beside its own errors: numbers of more than 4,300 digits
+    except ValueError as error:  # also for numbers of more than 4,300 digits
         raise MatrixError(f"{source}: not valid TOML: {error}") from error
     except RecursionError:
         raise MatrixError(f"{source}: not valid TOML: nested too deeply") from None
 
 
-def shown(value: object) -> str:
-    """Return a value as messages show it, long ones shortened."""
+def format_value(value: object) -> str:
+    """Return a value as text for messages, shortened if long."""
     return _SHORT.repr(value)
 
 
@@ -188,7 +192,7 @@ _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
 
 
 def is_label(value: object) -> bool:
-    """Return whether a value can be a label (`TomlTable.label`)."""
+    """Return whether a value is a valid label (`TomlTable.label`)."""
     return (
         isinstance(value, str)
         and _LABEL.fullmatch(value) is not None
@@ -197,7 +201,7 @@ def is_label(value: object) -> bool:
 
 
 def is_finite(value: object) -> bool:
-    """Return whether a TOML value is a number that a float can hold: no inf, no nan."""
+    """Return whether a TOML value is a number that fits a float, without inf and nan."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:
@@ -211,7 +215,7 @@ def _at_most(maximum: float) -> str:
 
 
 def _numbers(value: object, place: str) -> Iterator[tuple[str, int | float]]:
-    """Yield every number below a value, with its place."""
+    """Yield all numbers in a value, with their keys."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _numbers(item, f"{place}.{key}")
@@ -222,17 +226,17 @@ def _numbers(value: object, place: str) -> Iterator[tuple[str, int | float]]:
         yield place, value
 
 
-def _is_whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _wholes(value: object) -> bool:
-    if _is_whole(value):
+def _are_integers(value: object) -> bool:
+    if _is_integer(value):
         value = [value]
     return (
         isinstance(value, list)
         and len(value) > 0
-        and all(_is_whole(item) and 1 <= item <= LARGEST_WHOLE for item in value)
+        and all(_is_integer(item) and 1 <= item <= LARGEST_WHOLE for item in value)
         and len(set(value)) == len(value)
     )
 

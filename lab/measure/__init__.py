@@ -1,1 +1,1 @@
-"""Measurements that the lab takes itself, without trusting an engine."""
+"""Measures trials from the lab's side, without trusting the engine."""

@@ -1,7 +1,7 @@
-"""What a trial says of an elastic operator: figures of its row, and the list of its changes.
+"""Summarizes a trial's elasticity as columns of its row, and stores its reconfigurations.
 
-The list stands beside the series as Parquet, one row a `streamlab.engines.protocol.Reconfiguration`, with its
-fields as columns.
+The reconfigurations are a Parquet file next to the series: one row for each
+`streamlab.engines.protocol.Reconfiguration`, with its fields as columns.
 """
 
 from dataclasses import asdict, fields
@@ -16,36 +16,36 @@ from streamlab.results.table import table_of
 Result = dict[str, Any]
 
 
-def columns(found: Elasticity | None) -> Result:
-    """Return the columns of the result; none where the number of instances cannot change."""
-    if found is None:
+def columns(elasticity: Elasticity | None) -> Result:
+    """Return the columns of a trial; empty if its operator is not elastic."""
+    if elasticity is None:
         return {}
-    took = np.sort([change.duration_ns for change in found.reconfigurations])
-    worked = found.load_cov[~np.isnan(found.load_cov)]
-    result: Result = {"reconfiguration_count": len(took)}
-    if len(took):
+    durations_ns = np.sort([change.duration_ns for change in elasticity.reconfigurations])
+    load_cov = elasticity.load_cov[~np.isnan(elasticity.load_cov)]
+    result: Result = {"reconfiguration_count": len(durations_ns)}
+    if len(durations_ns):
         result |= {
-            "reconfiguration_p50_ns": _rank(took, 50),
-            "reconfiguration_p99_ns": _rank(took, 99),
-            "reconfiguration_max_ns": int(took[-1]),
+            "reconfiguration_p50_ns": _rank(durations_ns, 50),
+            "reconfiguration_p99_ns": _rank(durations_ns, 99),
+            "reconfiguration_max_ns": int(durations_ns[-1]),
         }
-    if len(found.instances):
-        result["instances_min"] = int(found.instances.min())
-        result["instances_max"] = int(found.instances.max())
-    if found.comparisons is not None:
-        result["comparisons"] = int(found.comparisons.sum())
-    if len(worked):
-        result["load_cov"] = float(np.median(worked))
+    if len(elasticity.instances):
+        result["instances_min"] = int(elasticity.instances.min())
+        result["instances_max"] = int(elasticity.instances.max())
+    if elasticity.comparisons is not None:
+        result["comparisons"] = int(elasticity.comparisons.sum())
+    if len(load_cov):
+        result["load_cov"] = float(np.median(load_cov))
     return result
 
 
-def write_reconfigurations(found: Elasticity, path: Path) -> None:
-    """Write the changes, in order, whole or not at all; an empty table when there were none."""
-    import pyarrow as pa  # heavy: not while the clock runs
+def write_reconfigurations(elasticity: Elasticity, path: Path) -> None:
+    """Write the reconfigurations in order, atomically; the table may be empty."""
+    import pyarrow as pa  # heavy: imported after the clock has stopped
     import pyarrow.parquet as pq
 
     schema = pa.schema([(field.name, pa.int64()) for field in fields(Reconfiguration)])
-    rows = [asdict(change) for change in found.reconfigurations]
+    rows = [asdict(change) for change in elasticity.reconfigurations]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), partial, write_page_checksum=True)
@@ -53,10 +53,10 @@ def write_reconfigurations(found: Elasticity, path: Path) -> None:
 
 
 def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:
-    """Return the changes in a file that `write_reconfigurations` wrote."""
+    """Return the reconfigurations from the bytes of a file by `write_reconfigurations`."""
     return tuple(Reconfiguration(**row) for row in table_of(content).to_pylist())
 
 
 def _rank(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:
-    """Return the nearest-rank percentile: a value that occurred."""
+    """Return the nearest-rank percentile."""
     return int(ascending[-(-len(ascending) * percent // 100) - 1])

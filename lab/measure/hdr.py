@@ -1,8 +1,9 @@
 """Writes and reads latency histograms in the log format of HdrHistogram (`.hlog`).
 
-Any HdrHistogram tool opens such a file. One line a histogram, named by its tag, base64 of the
-compressed V2 encoding; lowest value 1 ns, highest one hour, 3 significant digits. Values above one
-hour count as one hour. What each tag measures stands in a comment:
+Any HdrHistogram tool opens such a file.
+Each histogram is one line with a tag and the base64 of the compressed V2 encoding.
+Values range from 1 ns to one hour, with 3 significant digits; larger values count as one hour.
+A comment defines what each tag measures:
 
     #[Histogram log format version 1.2]
     #[Unit: ns]
@@ -36,12 +37,12 @@ _DEFINITION = re.compile(r"#\[Definition (\w+): (.*)\]$")
 
 
 def write_log(histograms: Mapping[str, Histogram], duration_s: float, path: Path) -> None:
-    """Write histograms by tag, whole or not at all; empty ones are kept as empty.
+    """Write histograms atomically; they may be empty.
 
     Args:
-        histograms: by tag; a tag is a word.
+        histograms: histograms by tag; a tag is a word.
         duration_s: length of the interval that they cover.
-        path: the file; its folder is made when it is missing.
+        path: the file; its folder is created if missing.
     """
     lines = ["#[Histogram log format version 1.2]", "#[Unit: ns]"]
     lines += [f"#[Definition {tag}: {h.definition}]" for tag, h in histograms.items()]
@@ -56,14 +57,14 @@ def write_log(histograms: Mapping[str, Histogram], duration_s: float, path: Path
 
 
 def read_log(content: bytes) -> dict[str, Histogram]:
-    """Return the histograms of a file that `write_log` wrote.
+    """Return the histograms, by tag, from the bytes of a file by `write_log`.
 
-    Values come back as the upper ends of their buckets.
+    Each value is the upper end of its bucket.
     """
-    from hdrh.histogram import HdrHistogram  # of the reports, not of every trial
+    from hdrh.histogram import HdrHistogram  # not needed by every trial
 
     definitions: dict[str, str] = {}
-    found: dict[str, Histogram] = {}
+    histograms: dict[str, Histogram] = {}
     for line in content.decode().splitlines():
         if match := _DEFINITION.match(line):
             definitions[match[1]] = match[2]
@@ -71,12 +72,12 @@ def read_log(content: bytes) -> dict[str, Histogram]:
             continue
         head, *_, encoded = line.split(",", 4)
         tag = head.removeprefix("Tag=")
-        found[tag] = _decode(HdrHistogram.decode(encoded), definitions.get(tag, ""))
-    return found
+        histograms[tag] = _decode(HdrHistogram.decode(encoded), definitions.get(tag, ""))
+    return histograms
 
 
 def _encode(histogram: Histogram) -> tuple[str, int]:
-    from hdrh.histogram import HdrHistogram  # imported when the clock has stopped
+    from hdrh.histogram import HdrHistogram  # imported after the clock has stopped
 
     target = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
     values = np.clip(histogram.values_ns, 0, HIGHEST_NS).tolist()

@@ -1,4 +1,4 @@
-"""Percentiles of a latency histogram, only where the samples carry them."""
+"""Computes percentiles of a latency histogram, if it has enough samples for them."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from streamlab.engines.protocol import Histogram
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentiles:
-    """Latency of one trial; a percentile is None where there are too few samples for it."""
+    """Latency percentiles of a trial, in ns; None with too few samples."""
 
     count: int
     p50_ns: int | None
@@ -22,9 +22,8 @@ class Percentiles:
 def percentiles(histogram: Histogram) -> Percentiles:
     """Return the percentiles of a histogram.
 
-    pX needs at least 10 / (1 - X) samples, so that about ten lie above it: 20, 100, 1,000 and
-    10,000. A value is the upper end of its bucket and so errs on the slow side, by less than the
-    bucket's width.
+    pX needs at least 10 / (1 - X) samples (20, 100, 1,000 and 10,000), so that about ten lie above it.
+    A value is the upper end of its bucket, so it is too high by less than the bucket's width.
     """
     count = int(histogram.counts.sum())
     return Percentiles(
@@ -38,11 +37,11 @@ def percentiles(histogram: Histogram) -> Percentiles:
 
 
 def percentile(histogram: Histogram, permille: int) -> int | None:
-    """Return one percentile; None where fewer than ten samples lie above it, or below it."""
+    """Return one percentile in ns; None if fewer than ten samples lie above it, or below it."""
     cumulative = np.cumsum(histogram.counts, dtype=np.int64)
     count = int(cumulative[-1]) if len(cumulative) else 0
     if count * min(permille, 1000 - permille) < 10_000:
         return None
-    # The smallest rank with at least that share of the samples at or below it, unrounded.
+    # The smallest rank with at least this share of the samples at or below it, in exact integers.
     rank = -(-count * permille // 1000)
     return int(histogram.values_ns[np.searchsorted(cumulative, rank)])

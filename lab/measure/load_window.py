@@ -1,7 +1,7 @@
-"""The measuring window of an open-loop trial, in points: what is tested for steadiness and growth.
+"""Extracts the measuring window of an open-loop trial as points, for tests of steadiness and growth.
 
-A point is as many rows of the engine's 100 ms grid as make a second, or fewer where the window is
-short, so that there are 20 points where the grid allows: a window of 3 s has 30 points of 100 ms.
+A point covers one second of the engine's 100 ms grid.
+In a short window it covers less, to get at least 20 points: 3 s give 30 points of 100 ms.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,15 @@ class Window:
     """Series over the window; point k covers [start + k, start + k + 1) x `point_s`.
 
     Attributes:
-        point_s: width of a point.
-        kept_up: float64[n], 1 + (events done - events due) / mean events due: 1 where the engine
-            does what is due, whatever the arrivals are like; C / R where it does C of R.
-        noise_sd: what counting alone makes `kept_up` vary: of m events due in a point, and by the
-            engine's units.
+        point_s: width of a point, in seconds.
+        kept_up: float64[n], 1 + (events done - events due) / mean events due. It is 1 if the engine
+            processes all due events, for any arrivals, and C / R if it processes C of R.
+        noise_sd: standard deviation of `kept_up` from counting alone: random arrivals and units.
         backlog: float64[n], mean of emitted - consumed over the point.
-        backlog_max: largest on the grid.
-        unit: events that the engine is done with at once, where that is so many that most rows see
-            none; else 0.
-        latency_at: float64[k], the points that have outputs.
-        latency_ns: float64[k], median of the median latencies of their rows.
+        backlog_max: largest backlog on the grid.
+        unit: events that the engine completes at once, if so many that most rows have none; else 0.
+        latency_at: float64[k], indices of the points with outputs.
+        latency_ns: float64[k], median of the rows' median latencies at these points.
     """
 
     point_s: float
@@ -44,11 +42,10 @@ class Window:
 
 
 def window(progress: Progress, load: OfferedLoad) -> Window:
-    """Cut the window out of what the engine counted.
+    """Return the window of an engine's progress.
 
-    Rows that the engine did not write, since it was done before, have no events. Rows that lie
-    partly in the warm-up or after the load's end are left out, and at the end those that do not
-    fill a point.
+    Rows after the engine's last one count as empty.
+    Rows partly in the warm-up or after the load's end are dropped, and final rows that do not fill a point.
     """
     step = progress.step_ns
     first, last = -(-load.warm_up_ns // step), load.end_ns // step
@@ -85,16 +82,16 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
 
 
 def _filled(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> FloatArray:
-    found = np.full(rows, fill)
-    kept = min(rows, len(values))
-    found[:kept] = values[:kept]
-    return found
+    padded = np.full(rows, fill)
+    count = min(rows, len(values))
+    padded[:count] = values[:count]
+    return padded
 
 
 def _unit(consumed: FloatArray) -> float:
-    """Return the mean of the rows that have events, where fewer than half have any."""
-    some = consumed[consumed > 0]
-    return float(np.mean(some)) if 0 < len(some) < len(consumed) / 2 else 0.0
+    """Return the mean of the rows with events, if fewer than half have any; else 0."""
+    busy = consumed[consumed > 0]
+    return float(np.mean(busy)) if 0 < len(busy) < len(consumed) / 2 else 0.0
 
 
 def _latency(p50_ns: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:

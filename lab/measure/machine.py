@@ -1,7 +1,6 @@
-"""A look at the machine before and after each trial: what makes its numbers doubtful.
+"""Inspects the machine before and after each trial, for conditions that make its numbers doubtful.
 
-What cannot be read is no warning: the doctor says once what is not visible; a warning here says
-that something is known to be wrong.
+A value that cannot be read gives no warning here; `lab doctor` reports it.
 """
 
 import math
@@ -12,14 +11,14 @@ from streamlab.lab.host.machine import Machine
 from streamlab.lab.host.processor import Ticks
 from streamlab.workloads import control_group
 
-# A load average also counts what the lab itself ran in the last minute; so it is believed only
-# when something runs now, while the lab waits.
+# The load average also counts the lab's own trials of the last minute.
+# So it gives a warning only if cores are busy now, while the lab waits.
 _BUSY_LOOK_S = 0.1
 _MOST_LOAD_PER_CORE = 0.5
 _MOST_BUSY_CORES = 0.25
-# One per cent is the effect that a gate wants to see; a hypervisor's housekeeping is far below.
+# Gates detect effects of one per cent; a hypervisor's housekeeping is far below.
 _MOST_STOLEN = 0.01
-# Between tries on an idle machine a tenth is usual; between clusters of cores several times.
+# On an idle machine two measurements differ by a tenth; between clusters of cores, several times.
 _MOST_MOVED = 2.0
 _WAIT_S, _MOST_WAITS = 0.5, 120
 _MIB = 1 << 20
@@ -27,13 +26,13 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was seen at one moment.
+    """State of the machine at one moment.
 
     Attributes:
-        loadavg: of the last minute; None where it cannot be read.
-        warnings: one text for each thing that makes numbers doubtful, with its measured value.
-        core_to_core_ns: of a cache line between the usable cores that are furthest apart; None with
-            one core, infinite when that was not to be had in time.
+        loadavg: load average of the last minute; None if unreadable.
+        warnings: texts about conditions that make numbers doubtful, with the measured value.
+        core_to_core_ns: transfer time of a cache line between the usable cores that are furthest apart; None
+            with one core, infinite after a timeout.
         ticks, throttled: counters since boot, for the next look.
     """
 
@@ -44,13 +43,13 @@ class Look:
     throttled: int | None = None
 
     def near(self, within_ns: float) -> bool:
-        """Tell whether the cores are so close to each other; one core is."""
+        """Return whether all usable cores are within so many ns of each other; True for one core."""
         return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
     def moved(self, since: "Look") -> bool:
-        """Tell whether a hypervisor has put a guest's cores elsewhere since an earlier look.
+        """Return whether the hypervisor has moved the cores since an earlier look.
 
-        Not known, and so not told, where one of the looks was stalled.
+        False if one of the two measurements timed out.
         """
         before_ns, after_ns = since.core_to_core_ns, self.core_to_core_ns
         if before_ns is None or after_ns is None or math.inf in (before_ns, after_ns):
@@ -59,12 +58,12 @@ class Look:
 
 
 def look(since: Look | None = None, machine: Machine | None = None) -> Look:
-    """Look at the machine; call it while no trial runs.
+    """Inspect the machine; call it while no trial runs.
 
-    Takes 0.1 s when the load average is high, and some ten milliseconds otherwise.
+    Takes some ten milliseconds, or 0.1 s if the load average is high.
 
     Args:
-        since: an earlier look: stolen time and throttling since then are told, too.
+        since: an earlier look; adds warnings about stolen time, throttling and moved cores since then.
         machine: the machine; None: this one.
     """
     machine = machine or Machine()
@@ -80,57 +79,59 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
         _load(machine, usable, load),
         _swap(machine),
     ]
-    apart_ns = machine.core_to_core()
+    distance_ns = machine.core_to_core()
     if since is not None:
         warnings += [
             _stolen(since.ticks, ticks),
             _heat(since.throttled, throttled),
         ]
-    seen = Look(
+    current = Look(
         loadavg=load,
         warnings=tuple(text for text in warnings if text is not None),
-        core_to_core_ns=apart_ns,
+        core_to_core_ns=distance_ns,
         ticks=ticks,
         throttled=throttled,
     )
-    if since is None or not seen.moved(since):
-        return seen
-    told = (
-        f"cores were {since.core_to_core_ns:.0f} ns apart before the trial and {apart_ns:.0f} ns "
+    if since is None or not current.moved(since):
+        return current
+    moved = (
+        f"cores were {since.core_to_core_ns:.0f} ns apart before the trial and {distance_ns:.0f} ns "
         "after it: the host moved them"
     )
-    return replace(seen, warnings=(*seen.warnings, told))
+    return replace(current, warnings=(*current.warnings, moved))
 
 
 def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
-    """Wait until the cores are within so many ns of each other; a warning where they do not come.
+    """Wait up to a minute until the cores are within so many ns of each other.
 
-    A hypervisor moves the cores of a guest every few seconds or minutes, and lets those that have
-    slept start elsewhere. Gives up after a minute: the trial is run then all the same.
+    A hypervisor moves a guest's cores every few seconds or minutes, often while they sleep.
+
+    Returns:
+        A warning if the cores did not come near in time; None otherwise.
     """
     machine = machine or Machine()
-    apart_ns = machine.core_to_core()
+    distance_ns = machine.core_to_core()
     for _ in range(_MOST_WAITS):
-        if apart_ns is None or apart_ns <= within_ns:
+        if distance_ns is None or distance_ns <= within_ns:
             return None
         machine.pause(_WAIT_S)
-        apart_ns = machine.core_to_core()
+        distance_ns = machine.core_to_core()
     return (
-        f"cores were {apart_ns:.0f} ns apart (inf: stalled) when the trial began, after a minute's "
+        f"cores were {distance_ns:.0f} ns apart (inf: stalled) when the trial began, after a minute's "
         f"waiting for cores_within_ns = {within_ns:g}"
     )
 
 
 def _governor(machine: Machine) -> str | None:
-    seen = processor.governors(machine)
-    if not seen or seen == ("performance",):
+    governors = processor.governors(machine)
+    if not governors or governors == ("performance",):
         return None
-    return f"governor is {', '.join(seen)}, not performance: the frequency follows the load"
+    return f"governor is {', '.join(governors)}, not performance: the frequency follows the load"
 
 
 def _turbo(machine: Machine) -> str | None:
-    found = processor.turbo(machine)
-    return "turbo is on: speed varies with heat" if found is not None and found.on else None
+    turbo = processor.turbo(machine)
+    return "turbo is on: speed varies with heat" if turbo is not None and turbo.on else None
 
 
 def _smt(machine: Machine) -> str | None:
@@ -163,6 +164,7 @@ def _load(machine: Machine, usable: int, load: float | None) -> str | None:
     busy = cores * (after.busy - before.busy) / (after.total - before.total)
     if busy <= _MOST_BUSY_CORES:
         return None
+    # `reports.scaling` searches stored rows for "busy beside the lab".
     return f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
 
 

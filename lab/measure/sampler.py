@@ -8,20 +8,19 @@ from types import TracebackType
 import psutil
 
 from streamlab.lab.measure.tree import descendants, rss_bytes
-from streamlab.lab.measure.usage import used
+from streamlab.lab.measure.usage import tree_usage
 
 PERIOD_S = 0.1
-# A look for new processes costs more than reading known ones; five a second find all that matter.
+# A scan for new processes costs more than reading known ones; five scans a second suffice.
 SAMPLES_PER_SCAN = 2
 
 
 class ResourceSampler:
     """A thread that samples every 100 ms; use as a context manager.
 
-    Samples keep to a grid from the first one on: a late one does not delay those after it, and one
-    that is late by a whole period is left out. Promises: `peak_rss_bytes` is at least every sampled
-    sum, and at least this process's own peak as the kernel recorded it. Loses: peaks of other
-    processes that are shorter than the period.
+    Samples lie on a grid: a late sample does not delay the next one, and a sample a period late is skipped.
+    `peak_rss_bytes` is at least every sampled sum, and at least this process's own peak in the kernel's record.
+    Peaks of other processes shorter than the period are lost.
     """
 
     def __init__(self, ignore: frozenset[int] = frozenset()) -> None:
@@ -60,7 +59,7 @@ class ResourceSampler:
         self.peak_rss_bytes = self.peak_so_far_bytes()
 
     def peak_so_far_bytes(self) -> int:
-        """Return the largest sampled sum, or this process's own peak where that is larger."""
+        """Return the largest sampled sum, or this process's own peak if larger."""
         return max(self.peak_rss_bytes, _own_peak_bytes())
 
     def _run(self) -> None:
@@ -75,14 +74,14 @@ class ResourceSampler:
             self._stop.wait(PERIOD_S - (time.monotonic() - begin) % PERIOD_S)
 
     def others(self) -> list[psutil.Process]:
-        """Return the processes below this one that are measured."""
+        """Return the measured processes below this one."""
         return [process for process in descendants() if process.pid not in self._ignore]
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)
         self.times_ns.append(time.monotonic_ns())
         self.rss.append(rss)
-        self.cpu_s.append(used(processes).cpu_s)
+        self.cpu_s.append(tree_usage(processes).cpu_s)
         self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
 
 

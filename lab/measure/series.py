@@ -1,25 +1,25 @@
-"""One table a trial on a 100 ms grid: what the engine counted, and what the lab sampled beside it.
+"""Builds a trial's series: a table on a 100 ms grid with the engine's counts and the lab's samples.
 
-| column | what it holds |
+| column | meaning |
 |---|---|
-| t_ns | begin of the row, after the start of the timed part; below 0 in the preparation |
-| timed | whether the row begins in the timed part |
-| phase | `prepare`, `warm_up`, `window`, `drain`; the timed part of catch-up is all `window` |
+| t_ns | start of the row, after the start of the timed part; negative during preparation |
+| timed | whether the row starts in the timed part |
+| phase | `prepare`, `warm_up`, `window`, `drain`; in catch-up the timed part is all `window` |
 | emitted | events that the source handed over in the row |
-| consumed | events that the engine was done with in the row |
+| consumed | events that the engine completed in the row |
 | outputs | records emitted in the row |
 | backlog | emitted less consumed, at the end of the row |
-| latency_p50_ns, latency_p99_ns, latency_max_ns | of the outputs of the row |
+| latency_p50_ns, latency_p99_ns, latency_max_ns | latency of the row's outputs |
 | cpu_s | user and system time of the process tree since its start, at the row's last sample |
-| instances | of an elastic operator: active instances at the end of the row |
-| comparisons | of an elastic join: pairs that it compared in the row |
-| load_cov | of an elastic operator: coefficient of variation of its instances' busy time |
+| instances | active instances of an elastic operator at the end of the row |
+| comparisons | pairs that an elastic join compared in the row |
+| load_cov | coefficient of variation of the busy time of an elastic operator's instances |
 | rss_bytes | resident memory of the process tree, at the row's last sample |
 | energy_<domain>_j | joules since the recording began, at the row's last sample |
 
-The columns of elasticity are there only for operators that have it. Null where a row has no value:
-no sample fell into it, no output left in it, or the engine keeps no counts. Never 0 for unknown.
-Rows cover [t_ns, t_ns + 100 ms).
+A row covers [t_ns, t_ns + 100 ms).
+A value is null, never 0, if the row has no sample or output, or the engine keeps no counts.
+Only elastic operators have `instances`, `comparisons` and `load_cov`.
 """
 
 import math
@@ -46,7 +46,7 @@ Table = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """Something that was sampled: `values[i]` at `times_ns[i]` of the monotonic clock; NaN: not."""
+    """A sampled quantity: `values[i]` at `times_ns[i]` of the monotonic clock; NaN: no value."""
 
     times_ns: Sequence[int]
     values: Sequence[float]
@@ -54,12 +54,12 @@ class Track:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phases:
-    """When things happened.
+    """Boundaries of a trial's phases.
 
     Attributes:
-        start_ns, end_ns: the timed part, by the monotonic clock.
-        warm_up_ns, load_end_ns: after the start: end of the warm-up and of the offered load; both
-            None for catch-up.
+        start_ns, end_ns: timed part, by the monotonic clock.
+        warm_up_ns, load_end_ns: end of the warm-up and of the offered load, after the start; None for
+            catch-up.
     """
 
     start_ns: int
@@ -68,7 +68,7 @@ class Phases:
     load_end_ns: int | None = None
 
     def phase(self, t_ns: int) -> str:
-        """Return the phase in which a row begins that begins `t_ns` after the start."""
+        """Return the phase of a row that starts `t_ns` after the start."""
         if t_ns < 0:
             return PREPARE
         if self.warm_up_ns is not None and t_ns < self.warm_up_ns:
@@ -79,8 +79,8 @@ class Phases:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """All that one trial recorded over time; `tracks` by column name."""
+class Recording:
+    """All time series of a trial; `tracks` by column name."""
 
     phases: Phases
     progress: Progress | None = None
@@ -88,45 +88,45 @@ class Recorded:
     tracks: Mapping[str, Track] = field(default_factory=dict)
 
 
-def on_grid(recorded: Recorded) -> Table:
-    """Return the table, column by column.
+def grid_table(recording: Recording) -> Table:
+    """Return the series of a trial, as columns by name.
 
     Raises:
-        ValueError: the progress has another step than 100 ms.
+        ValueError: the engine's progress has a step other than 100 ms.
     """
-    phases, progress = recorded.phases, recorded.progress
+    phases, progress = recording.phases, recording.progress
     if progress is not None and progress.step_ns != STEP_NS:
         raise ValueError(
             f"the engine's progress has steps of {progress.step_ns} ns, expected {STEP_NS}"
         )
-    starts = [track.times_ns[0] for track in recorded.tracks.values() if track.times_ns]
+    starts = [track.times_ns[0] for track in recording.tracks.values() if track.times_ns]
     first = min(0, *((start - phases.start_ns) // STEP_NS for start in starts), 0)
     duration_ns = phases.end_ns - phases.start_ns
-    counted = 0 if progress is None else len(progress.emitted)
-    scaled = 0 if recorded.elasticity is None else len(recorded.elasticity.instances)
-    end = max(-(-duration_ns // STEP_NS), counted, scaled, 1)
+    progress_rows = 0 if progress is None else len(progress.emitted)
+    elastic_rows = 0 if recording.elasticity is None else len(recording.elasticity.instances)
+    end = max(-(-duration_ns // STEP_NS), progress_rows, elastic_rows, 1)
     t_ns = [row * STEP_NS for row in range(first, end)]
     table: Table = {
         "t_ns": t_ns,
         "timed": [0 <= t < max(duration_ns, 1) for t in t_ns],
         "phase": [phases.phase(t) for t in t_ns],
     }
-    table |= _counted(progress, first, end)
-    if recorded.elasticity is not None:
-        table |= _scaled(recorded.elasticity, first, end)
-    for name, track in recorded.tracks.items():
+    table |= _progress_columns(progress, first, end)
+    if recording.elasticity is not None:
+        table |= _elasticity_columns(recording.elasticity, first, end)
+    for name, track in recording.tracks.items():
         table[name] = _last_in_row(track, phases.start_ns, first, end)
     return table
 
 
-def write_series(recorded: Recorded, path: Path) -> None:
-    """Write the table as Parquet, whole or not at all."""
-    import pyarrow as pa  # heavy: not while the clock runs
+def write_series(recording: Recording, path: Path) -> None:
+    """Write the series of a trial as Parquet, atomically."""
+    import pyarrow as pa  # heavy: imported after the clock has stopped
     import pyarrow.parquet as pq
 
-    table = on_grid(recorded)
-    whole = ("t_ns", "rss_bytes", *_COUNTED, "instances", "comparisons")
-    types = {name: pa.int64() for name in whole} | {"timed": pa.bool_(), "phase": pa.string()}
+    table = grid_table(recording)
+    integers = ("t_ns", "rss_bytes", *_PROGRESS_COLUMNS, "instances", "comparisons")
+    types = {name: pa.int64() for name in integers} | {"timed": pa.bool_(), "phase": pa.string()}
     arrays = {
         name: array_with_nulls(values, types.get(name, pa.float64()))
         for name, values in table.items()
@@ -137,7 +137,7 @@ def write_series(recorded: Recorded, path: Path) -> None:
     partial.replace(path)
 
 
-_COUNTED = (
+_PROGRESS_COLUMNS = (
     "emitted",
     "consumed",
     "outputs",
@@ -148,9 +148,9 @@ _COUNTED = (
 )
 
 
-def _counted(progress: Progress | None, first: int, end: int) -> Table:
+def _progress_columns(progress: Progress | None, first: int, end: int) -> Table:
     if progress is None:
-        return {name: [None] * (end - first) for name in _COUNTED}
+        return {name: [None] * (end - first) for name in _PROGRESS_COLUMNS}
     columns: dict[str, npt.NDArray[np.int64]] = {
         "emitted": progress.emitted,
         "consumed": progress.consumed,
@@ -162,14 +162,14 @@ def _counted(progress: Progress | None, first: int, end: int) -> Table:
     }
     table: Table = {}
     for name, values in columns.items():
-        known: list[int | None] = [int(value) for value in values]
+        column: list[int | None] = [int(value) for value in values]
         if name.startswith("latency_"):
-            known = [None if value is None or value < 0 else value for value in known]
-        table[name] = [None] * -first + known + [None] * (end - len(known))
+            column = [None if value is None or value < 0 else value for value in column]
+        table[name] = [None] * -first + column + [None] * (end - len(column))
     return table
 
 
-def _scaled(elasticity: Elasticity, first: int, end: int) -> Table:
+def _elasticity_columns(elasticity: Elasticity, first: int, end: int) -> Table:
     columns: dict[str, list[Any]] = {
         "instances": elasticity.instances.tolist(),
         "load_cov": [c if math.isfinite(c) else None for c in elasticity.load_cov.tolist()],

@@ -1,23 +1,20 @@
-"""Steady state of a series: where it settles, and whether it does.
+"""Tests whether a series reaches a steady state, and finds where.
 
-Three questions, asked in this order of the points of a measuring window:
+Three tests, in this order, on the points of a measuring window:
 
-1. Where did the mean change last? Optimal partitioning into segments of constant mean, on the
-   series freed of its first-order autocorrelation. What follows the last change is the *tail*; it
-   must be at least half of the window.
-2. Does the tail scatter? Its coefficient of variation must be at most 5 %, or what counting noise
-   alone would make it.
-3. Does the tail drift? The confidence interval of its Theil-Sen slope must contain 0, or the drift
-   over the tail must be negligible.
+1. Last change of the mean: optimal partitioning into segments of constant mean, after removing the
+   first-order autocorrelation. The *tail* after the last change must be at least half of the window.
+2. Scatter: the tail's coefficient of variation must be at most 5 %, or the level of counting noise.
+3. Drift: the confidence interval of the tail's Theil-Sen slope must contain 0, or the drift over the tail must be
+   negligible.
 
-A change or a drift below `negligible` of the mean is passed over: a source that counts to a million
-shows differences that are real and mean nothing. Where the method is weak: oscillations faster than
-a point are averaged away, and a change in the last few points looks like noise. Measured error
-rates are in docs/method.md.
+Changes and drifts below `negligible` of the mean are ignored: with a million events, tiny differences are significant
+but irrelevant.
+Limits: oscillations faster than a point average out, and a change in the last few points looks like noise.
+docs/method.md has the bounds and the measured error rates.
 
-Sources: the tests and their bounds are those of the lab's method (docs/method.md); the
-segmentation is Jackson et al. 2005 (optimal partitioning) with the penalty of Yao 1988 (BIC), the
-estimate of the autocorrelation that changes of the mean do not disturb is Chakar et al. 2017.
+Sources: segmentation by Jackson et al. 2005 (optimal partitioning) with the penalty of Yao 1988 (BIC); autocorrelation
+robust to changes of the mean by Chakar et al. 2017.
 """
 
 import math
@@ -35,24 +32,24 @@ TOO_SHORT = "too_short"
 
 # Median absolute deviation of normal noise to its standard deviation.
 _MAD_TO_SD = 1.4826
-# A stronger correlation cannot be told from a drift in a window of 60 points.
+# In a window of 60 points a stronger correlation looks like a drift.
 _STRONGEST_CORRELATION = 0.9
-# Standard errors that a change must exceed: 2 for one place, 3 since the place was chosen.
+# Standard errors that a change must exceed: 2 for a fixed place, 3 because the place was searched for.
 _CHANGE_Z = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteadyCriteria:
-    """When a series counts as steady.
+    """Criteria of a steady series.
 
     Attributes:
-        fewest_points: below it the verdict is `too_short`.
-        least_share: of the window, for the tail.
+        fewest_points: with fewer points the verdict is `too_short`.
+        least_share: smallest share of the window for the tail.
         most_cv: bound on standard deviation / mean of the tail.
-        negligible: changes and drifts below this share of the mean are passed over; equal to the
-            tolerance of the search, which could not resolve them either.
-        confidence: of the slope's interval.
-        shortest_segment: points between two changes, at least.
+        negligible: changes and drifts below this share of the mean are ignored; equal to the search's
+            tolerance, which cannot resolve them either.
+        confidence: confidence of the slope's interval.
+        shortest_segment: smallest number of points between two changes.
     """
 
     fewest_points: int = 20
@@ -69,8 +66,8 @@ class Steadiness:
 
     Attributes:
         verdict: STEADY, UNSTEADY or TOO_SHORT.
-        reason: the test that failed, with its value and bound; None when steady.
-        tail_start: index of the point with which the tail begins.
+        reason: the failed test with value and bound; None if steady.
+        tail_start: index of the tail's first point.
     """
 
     verdict: str
@@ -93,11 +90,10 @@ def steady_state(
     """Judge whether a series is steady.
 
     Args:
-        values: float64[n], equally spaced in time, of a quantity whose mean is not 0.
-        noise_sd: standard deviation that the way of counting gives to a point even when nothing
-            varies, in the values' unit: sqrt(m) for Poisson arrivals of m events a point. The bound
-            on the coefficient of variation is hypot(most_cv, noise_sd / mean), the noise widened
-            for what a sample of its size may show.
+        values: float64[n], equally spaced in time, with a mean other than 0.
+        noise_sd: standard deviation of a point from counting alone, in the unit of `values`: sqrt(m) for
+            Poisson arrivals of m events a point. The bound on the coefficient of variation is
+            hypot(most_cv, noise_sd / mean), with the noise widened for the sample size.
         criteria: default `SteadyCriteria()`.
     """
     rules = criteria or SteadyCriteria()
@@ -120,14 +116,14 @@ def _failed_test(tail: FloatArray, n: int, noise_sd: float, rules: SteadyCriteri
     share = len(tail) / n
     if share < rules.least_share:
         return (
-            f"the mean changed: it has held for {share:.0%} of the window only, "
+            f"the mean changed: it held for only {share:.0%} of the window, "
             f"below {rules.least_share:.0%}"
         )
     mean = abs(float(np.mean(tail)))
     if mean == 0:
         return "the mean is 0 since its last change: nothing happened"
     cv = float(np.std(tail, ddof=1)) / mean
-    # The noise of n points is itself known to 1 / sqrt(2 n) only; 3 of that are let pass.
+    # The noise of n points has a relative standard error of 1 / sqrt(2 n); allow 3 of them.
     most_cv = math.hypot(rules.most_cv, noise_sd / mean * (1 + 3 / math.sqrt(2 * len(tail))))
     if cv > most_cv:
         return f"it scatters: CV {cv:.1%}, above {most_cv:.1%}"
@@ -142,26 +138,26 @@ def _failed_test(tail: FloatArray, n: int, noise_sd: float, rules: SteadyCriteri
 
 
 def change_points(values: FloatArray, *, shortest_segment: int = 5) -> tuple[int, ...]:
-    """Return where the mean changes: the first index of every segment but the first.
+    """Return the indices at which the mean changes: the first of every segment but the first.
 
-    Minimises the squared error around segment means plus 3 sd^2 ln(n) a change, exactly, in O(n^2).
-    BIC proper is 2 ln(n), for the mean and the place of a change; the third accounts for the choice
-    among all places (Zhang and Siegmund 2007).
+    Minimises exactly, in O(n^2), the squared error around segment means plus 3 sd^2 ln(n) for each change.
+    BIC has 2 ln(n), for the mean and the place of a change; the third ln(n) is for choosing among all places
+    (Zhang and Siegmund 2007).
     """
     correlation = autocorrelation(values)
-    # The innovations x[t] - c x[t-1] change where the series does; the first point has none before.
-    freed = np.empty(len(values))
-    freed[1:] = values[1:] - correlation * values[:-1]
-    freed[0] = values[0] * (1 - correlation)
-    n = len(freed)
+    # The innovations x[t] - c x[t-1] change where the series does; the first point has no predecessor.
+    innovations = np.empty(len(values))
+    innovations[1:] = values[1:] - correlation * values[:-1]
+    innovations[0] = values[0] * (1 - correlation)
+    n = len(innovations)
     if n < 2 * shortest_segment:
         return ()
-    steps = np.abs(np.diff(freed))
+    steps = np.abs(np.diff(innovations))
     variance = float(_MAD_TO_SD * np.median(steps)) ** 2 / 2
-    # Series that stand still but for a few points have no median step; rounding then decides.
+    # The median step of an almost constant series is 0; without a floor, rounding errors would decide.
     variance = max(variance, float(np.mean(np.square(steps))) * 1e-6, 1e-30)
     penalty = 3 * variance * math.log(n)
-    centred = freed - np.mean(freed)
+    centred = innovations - np.mean(innovations)
     sums = np.concatenate(([0.0], np.cumsum(centred)))
     squares = np.concatenate(([0.0], np.cumsum(np.square(centred))))
     cost = np.full(n + 1, np.inf)
@@ -173,41 +169,41 @@ def change_points(values: FloatArray, *, shortest_segment: int = 5) -> tuple[int
         total = cost[starts] + error + penalty
         best = int(np.argmin(total))
         cost[end], previous[end] = total[best], best
-    found: list[int] = []
+    changes: list[int] = []
     end = n
     while (end := int(previous[end])) > 0:
-        found.append(end)
-    return tuple(reversed(found))
+        changes.append(end)
+    return tuple(reversed(changes))
 
 
 def autocorrelation(values: FloatArray) -> float:
     """Estimate the first-order autocorrelation of the noise around a mean that may change.
 
-    From the median steps over one and two points, which a few changes do not disturb. Between 0 and
-    0.9; a negative one, as of counts that are made up for in the next point, counts as 0, which
-    errs on the side of finding fewer changes.
+    Uses the median steps over one and two points, which a few changes do not affect.
+    The result is between 0 and 0.9.
+    A negative correlation, as when the next point makes up for missing counts, gives 0, which finds fewer changes.
     """
     if len(values) < 4:
         return 0.0
-    one = float(np.median(np.abs(values[1:] - values[:-1])))
-    two = float(np.median(np.abs(values[2:] - values[:-2])))
-    if one == 0:
+    step_1 = float(np.median(np.abs(values[1:] - values[:-1])))
+    step_2 = float(np.median(np.abs(values[2:] - values[:-2])))
+    if step_1 == 0:
         return 0.0
-    return min(max((two / one) ** 2 - 1, 0.0), _STRONGEST_CORRELATION)
+    return min(max((step_2 / step_1) ** 2 - 1, 0.0), _STRONGEST_CORRELATION)
 
 
 def trend(values: FloatArray, *, at: FloatArray | None = None, confidence: float = 0.95) -> Trend:
     """Return the Theil-Sen slope of a series, per point, with its confidence interval.
 
     Args:
-        values: float64[n], at least 2.
-        at: float64[n], ascending, where some points are missing: the places of the others.
-        confidence: of the interval.
+        values: float64[n], at least 2 values.
+        at: float64[n], ascending positions of the values; None: 0, 1, ..., n - 1.
+        confidence: confidence of the interval.
 
-    The textbook interval takes points for independent. This one is widened by
-    sqrt((1 + c) / (1 - c)), c the first-order autocorrelation around the slope: what correlation
-    does to the standard error of a mean or slope of a long series. In a short one c is
-    underestimated; 3 / n is added for that.
+    The textbook interval assumes independent points.
+    This one is widened by sqrt((1 + c) / (1 - c)), with c the first-order autocorrelation around the slope, as the
+    standard error of a slope in a long series is.
+    Short series underestimate c, so 3 / n is added.
     """
     from scipy.stats import theilslopes
 
@@ -228,10 +224,10 @@ def trend(values: FloatArray, *, at: FloatArray | None = None, confidence: float
 
 
 def _tail_start(values: FloatArray, rules: SteadyCriteria) -> int:
-    """Return where the tail begins: after the last change of the mean that counts.
+    """Return the first index of the tail: after the last significant change of the mean.
 
-    A change counts when it is negligible neither in size nor within what the noise may feign: the
-    standard errors of both means, widened for correlation, times _CHANGE_Z.
+    A change is significant if it exceeds `negligible` by more than _CHANGE_Z standard errors of both means, widened
+    for correlation.
     """
     n = len(values)
     starts = (0, *change_points(values, shortest_segment=rules.shortest_segment), n)

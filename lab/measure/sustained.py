@@ -1,9 +1,12 @@
-"""Was an offered rate sustained? The criteria of docs/method.md, applied to one trial.
+"""Judges whether a trial sustained its offered rate, by the criteria of docs/method.md.
 
-The order of the verdicts: a generator that could not keep the rate makes the trial `invalid`,
-whatever the engine did; then an engine that did not keep up is `unsustained`; then one that is not
-shown to have kept up, for lack of a steady state or of figures, is `unsteady`. Whether the answer
-is right is not judged here.
+The verdicts, in this order:
+
+1. `invalid`: the generator did not keep the rate, whatever the engine did.
+2. `unsustained`: the engine did not keep up.
+3. `unsteady`: it is not shown that the engine kept up, because a steady state or figures are missing.
+
+This module does not check the answer.
 """
 
 from collections.abc import Mapping
@@ -27,27 +30,26 @@ from streamlab.lab.measure.steady import (
 OK = "ok"
 INVALID = "invalid"
 UNSUSTAINED = "unsustained"
-# The names of statuses in results/schema.py; `unsteady` is also a verdict on a series.
+# Statuses of results/schema.py; `unsteady` is also a verdict on a series.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """When a rate counts as sustained; sources and error rates in docs/method.md.
+    """Criteria of a sustained rate; sources and error rates are in docs/method.md.
 
     Attributes:
-        least_emitted_share: events handed over in time / events due, for a valid trial.
-        most_send_lag_p99_ns: for a valid trial.
-        most_backlog_share: of the rate, for the slope of the backlog.
-        most_backlog_share_long: the same where the window has `long_window_s`: 1 % of 300 s would
-            be 3 s of backlog.
-        most_latency_growth: share of its median by which the latency may be shown to grow over the
-            window.
-        least_latency_growth: share of the window's length; a smaller growth is passed over. An
-            engine that falls behind by 0.01 % of the rate shows it.
-        confidence: of the intervals of slopes, two-sided.
-        most_drain_s: from the end of the load to the last output.
-        shortest_window_s, shortest_warm_up_s: below these the verdict is a quick one.
-        long_window_s: what a paper should use.
+        least_emitted_share: smallest share of due events handed over in time, in a valid trial.
+        most_send_lag_p99_ns: largest send lag of a valid trial.
+        most_backlog_share: largest slope of the backlog, as a share of the rate.
+        most_backlog_share_long: the same for windows of at least `long_window_s`, where 1 % would allow 3 s
+            of backlog.
+        most_latency_growth: largest proven growth of the latency over the window, as a share of its median.
+        least_latency_growth: growth below this share of the window's length is ignored. An engine that falls
+            behind by 0.01 % of the rate reaches it.
+        confidence: confidence of the slopes' two-sided intervals.
+        most_drain_s: longest time from the end of the load to the last output.
+        shortest_window_s, shortest_warm_up_s: below these the verdict is marked as quick.
+        long_window_s: length of window that a paper should use.
         steady: see `streamlab.lab.measure.steady`.
     """
 
@@ -71,11 +73,9 @@ class Judgement:
 
     Attributes:
         status: `ok`, `invalid`, `unsustained` or `unsteady`.
-        sustained: every criterion holds; None for an invalid trial, which says nothing about the
-            engine.
-        reasons: the criteria that failed, with value and bound; then, after all, what limits the
-            verdict (`quick: ...`).
-        columns: of results/schema.py: steady, steady_reason, backlog_slope_eps, backlog_max,
+        sustained: every criterion holds; None for an invalid trial.
+        reasons: failed criteria with value and bound, then limits of the verdict (`quick: ...`).
+        columns: columns of results/schema.py: steady, steady_reason, backlog_slope_eps, backlog_max,
             latency_slope, sustained, sustained_reason.
     """
 
@@ -99,14 +99,14 @@ def judge(
     """Judge one trial with an offered load.
 
     Args:
-        progress: what the engine counted; without it nothing is known about backlog and
-            steadiness, and the rate is not counted as sustained.
-        load: what was offered.
-        offered_events: events due in it.
-        sent: what the source did; None makes the trial invalid.
-        latency: over the window; None when the engine does not stamp outputs.
-        duration_ns: from the start of the load until the engine was done.
-        objective: a further condition on the latency.
+        progress: counts of the engine; without them backlog and steadiness are unknown, and the rate does
+            not count as sustained.
+        load: the offered load.
+        offered_events: events due in the load.
+        sent: report of the source; None makes the trial invalid.
+        latency: latency over the window; None if the engine does not stamp outputs.
+        duration_ns: time from the start of the load until the engine finished.
+        objective: further condition on the latency.
         criteria: default `Criteria()`.
     """
     rules = criteria or Criteria()
@@ -117,15 +117,15 @@ def judge(
     if progress is None:
         unknown.append("the engine keeps no progress: backlog and steadiness are not known")
     else:
-        seen = window(progress, load)
+        points = window(progress, load)
         window_s = (load.end_ns - load.warm_up_ns) / 1e9
         rate_eps = offered_events / (load.end_ns / 1e9) if load.end_ns > 0 else 0.0
-        steadiness = steady_state(seen.kept_up, noise_sd=seen.noise_sd, criteria=rules.steady)
+        steadiness = steady_state(points.kept_up, noise_sd=points.noise_sd, criteria=rules.steady)
         columns |= {"steady": steadiness.verdict, "steady_reason": steadiness.reason}
         if steadiness.verdict == UNSTEADY:
             unknown.append(f"no steady throughput: {steadiness.reason}")
-        behind += _backlog_failures(seen, rate_eps, window_s, rules, columns)
-        behind += _latency_failures(seen, window_s, rules, columns)
+        behind += _backlog_failures(points, rate_eps, window_s, rules, columns)
+        behind += _latency_failures(points, window_s, rules, columns)
     drain_s = max(0, duration_ns - load.end_ns) / 1e9
     if drain_s > rules.most_drain_s:
         behind.append(f"drain {drain_s:.2f} s, above {rules.most_drain_s:g} s")
@@ -141,12 +141,12 @@ def judge(
 
 def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> list[str]:
     if sent is None:
-        return ["the engine does not say what its source sent"]
+        return ["the engine does not report what its source sent"]
     failures = []
     share = sent.events / offered if offered else 0.0
     if share < rules.least_emitted_share:
         failures.append(
-            f"generator: emitted {share:.2%} of what was due, below {rules.least_emitted_share:.1%}"
+            f"generator: emitted {share:.2%} of the due events, below {rules.least_emitted_share:.1%}"
         )
     lag_ns = _p99_ns(sent.lag)
     if lag_ns is not None and lag_ns > rules.most_send_lag_p99_ns:
@@ -158,9 +158,9 @@ def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> lis
 
 
 def _p99_ns(histogram: Histogram) -> int | None:
-    """Return the 99th percentile however few samples there are: here it is a bound, not a figure.
+    """Return the 99th percentile for any number of samples, since it only serves as a bound.
 
-    A virtual source has none.
+    None without samples, as for a virtual source.
     """
     total = int(histogram.counts.sum())
     if total == 0:
@@ -170,18 +170,17 @@ def _p99_ns(histogram: Histogram) -> int | None:
 
 
 def _backlog_failures(
-    seen: Window, rate_eps: float, window_s: float, rules: Criteria, columns: dict[str, object]
+    points: Window, rate_eps: float, window_s: float, rules: Criteria, columns: dict[str, object]
 ) -> list[str]:
-    columns["backlog_max"] = seen.backlog_max
-    if len(seen.backlog) < 2:
+    columns["backlog_max"] = points.backlog_max
+    if len(points.backlog) < 2:
         return []
-    slope_eps = trend(seen.backlog, confidence=rules.confidence).slope / seen.point_s
+    slope_eps = trend(points.backlog, confidence=rules.confidence).slope / points.point_s
     columns["backlog_slope_eps"] = slope_eps
     is_long = window_s >= rules.long_window_s
     share = rules.most_backlog_share_long if is_long else rules.most_backlog_share
-    # Growth by less than one unit cannot be told from the saw-tooth of an engine that takes events
-    # in large units.
-    if slope_eps <= share * rate_eps or slope_eps * window_s <= seen.unit:
+    # Growth by less than one unit may be the saw-tooth of an engine that takes events in large units.
+    if slope_eps <= share * rate_eps or slope_eps * window_s <= points.unit:
         return []
     return [
         f"backlog grows by {slope_eps:.6g} events/s, {slope_eps / rate_eps:.2%} of the rate, above "
@@ -190,49 +189,49 @@ def _backlog_failures(
 
 
 def _latency_failures(
-    seen: Window, window_s: float, rules: Criteria, columns: dict[str, object]
+    points: Window, window_s: float, rules: Criteria, columns: dict[str, object]
 ) -> list[str]:
-    """Return whether the latency is shown to grow. Fewer than 20 points show nothing."""
-    if len(seen.latency_ns) < rules.steady.fewest_points:
+    """Return a failure if the latency is proven to grow; needs at least 20 points."""
+    if len(points.latency_ns) < rules.steady.fewest_points:
         return []
-    found: Trend = trend(seen.latency_ns, at=seen.latency_at, confidence=rules.confidence)
-    points = window_s / seen.point_s
-    median_ns = float(np.median(seen.latency_ns))
-    columns["latency_slope"] = found.high * points / median_ns if median_ns > 0 else None
+    growth: Trend = trend(points.latency_ns, at=points.latency_at, confidence=rules.confidence)
+    count = window_s / points.point_s
+    median_ns = float(np.median(points.latency_ns))
+    columns["latency_slope"] = growth.high * count / median_ns if median_ns > 0 else None
     bound_ns = max(
         rules.most_latency_growth * median_ns, rules.least_latency_growth * window_s * 1e9
     )
-    low_ns = found.low * points
+    low_ns = growth.low * count
     if low_ns <= bound_ns:
         return []
     return [
-        f"latency grows by {found.slope * points / 1e6:.3g} ms over the window, at least "
+        f"latency grows by {growth.slope * count / 1e6:.3g} ms over the window, at least "
         f"{low_ns / 1e6:.3g} ms with {rules.confidence:.0%} confidence, above "
         f"{bound_ns / 1e6:.3g} ms"
     ]
 
 
 def _objective_failure(objective: Objective, latency: Percentiles | None) -> str:
-    asked = f"objective {objective.percentile} <= {objective.bound_ns / 1e6:g} ms"
+    bound = f"objective {objective.percentile} <= {objective.bound_ns / 1e6:g} ms"
     if latency is None:
-        return f"{asked}: the engine does not stamp its outputs"
+        return f"{bound}: the engine does not stamp its outputs"
     value_ns = objective.value_ns(latency)
     if value_ns is None:
-        return f"{asked}: {latency.count:,} samples are too few to say"
-    return f"{asked}: it is {value_ns / 1e6:.4g} ms"
+        return f"{bound}: {latency.count:,} samples are too few to say"
+    return f"{bound}: it is {value_ns / 1e6:.4g} ms"
 
 
 def _limits(load: OfferedLoad, columns: Mapping[str, object], rules: Criteria) -> list[str]:
-    """Return what makes the verdict a quick one, or one by looser criteria."""
-    found = []
+    """Return why the verdict is a quick one, or uses looser criteria."""
+    quick = []
     warm_up_s, window_s = load.warm_up_ns / 1e9, (load.end_ns - load.warm_up_ns) / 1e9
     if window_s < rules.shortest_window_s:
-        found.append(f"window {window_s:.4g} s, below {rules.shortest_window_s:g} s")
+        quick.append(f"window {window_s:.4g} s, below {rules.shortest_window_s:g} s")
     if warm_up_s < rules.shortest_warm_up_s:
-        found.append(f"warm-up {warm_up_s:.4g} s, below {rules.shortest_warm_up_s:g} s")
+        quick.append(f"warm-up {warm_up_s:.4g} s, below {rules.shortest_warm_up_s:g} s")
     if columns.get("steady") == TOO_SHORT:
-        found.append(f"steadiness not judged: {columns['steady_reason']}")
-    limits = [f"quick: {', '.join(found)}"] if found else []
+        quick.append(f"steadiness not judged: {columns['steady_reason']}")
+    limits = [f"quick: {', '.join(quick)}"] if quick else []
     if rules.most_send_lag_p99_ns > Criteria().most_send_lag_p99_ns:
         limits.append(f"send lag p99 up to {rules.most_send_lag_p99_ns / 1e6:g} ms was allowed")
     return limits

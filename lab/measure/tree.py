@@ -1,4 +1,4 @@
-"""The processes below this one, and their memory, read from /proc through psutil."""
+"""Lists the processes below a process, and reads their memory."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,13 @@ import psutil
 
 
 def descendants(pid: int | None = None) -> list[psutil.Process]:
-    """Return all live processes below `pid` (default: this one).
+    """Return all live processes below `pid` (default: this process), without orphans.
 
-    Reads the `children` files that Linux keeps per thread, far cheaper than scanning every process
-    of the machine; falls back to that scan where the kernel does not offer them. Processes whose
-    parent has died belong to init and are not seen here.
+    Reads the `children` files that Linux keeps per thread.
+    If the kernel lacks them, scans all processes, which is far more expensive.
     """
     root = os.getpid() if pid is None else pid
-    found: list[psutil.Process] = []
+    processes: list[psutil.Process] = []
     queue = [root]
     while queue:
         children = _children(queue.pop())
@@ -22,15 +21,15 @@ def descendants(pid: int | None = None) -> list[psutil.Process]:
             return psutil.Process(root).children(recursive=True)
         for child in children:
             try:
-                found.append(psutil.Process(child))
+                processes.append(psutil.Process(child))
             except psutil.NoSuchProcess:
                 continue
             queue.append(child)
-    return found
+    return processes
 
 
 def _children(pid: int) -> list[int] | None:
-    """Return the children of a process; None where the kernel keeps no such list."""
+    """Return the children of a process; None if the kernel keeps no such list."""
     children: list[int] = []
     tasks = Path(f"/proc/{pid}/task")
     try:
@@ -51,9 +50,9 @@ def _children(pid: int) -> list[int] | None:
 
 
 def rss_bytes(processes: list[psutil.Process]) -> int:
-    """Return the resident memory of this process and the given ones.
+    """Return the resident memory of this process and of `processes`.
 
-    Pages that processes share are counted for each of them, so the sum errs on the high side.
+    Shared pages count for each process, so the sum may be too high.
     """
     total = psutil.Process().memory_info().rss
     for process in processes:

@@ -1,4 +1,4 @@
-"""What a tree of processes has used of the processor and of fresh memory."""
+"""Reads the CPU time and page faults of process trees, and warns about unusual ones."""
 
 import os
 import resource
@@ -9,15 +9,15 @@ from pathlib import Path
 import psutil
 
 MOST_SYSTEM_SHARE = 0.2
-"""Of the CPU time of a timed part: above it, its rate says as much of the kernel as of the engine.
-Runs that had to clear their memory first showed 0.6 to 0.9, those that had it 0.0 to 0.15."""
+"""Largest share of system time in a timed part without a warning; above it, the rate depends on the kernel as well.
+Trials on fresh memory showed 0.6 to 0.9, others 0.0 to 0.15."""
 LEAST_SYSTEM_S = 0.02
-"""Five ticks of the kernel's clock, by which it splits CPU time into user and system. Below, the
-split is chance: it showed 0.0 to 0.7 of 13 ms in which always the same was done."""
+"""Five ticks of the kernel's clock, which splits CPU time into user and system. Below this the split is random: equal
+work of 13 ms showed 0.0 to 0.7."""
 TICK_S = 0.004
 FEW_FAULTS = 64
-"""Of code that is run for the first time; so the split of a shorter run is believed, from a tick
-on, when there were more. Runs that found their memory there had 11 to 57, others 77 to 24,000."""
+"""Page faults of code that runs for the first time. With more faults, the split counts from one tick on. Trials on
+fresh memory had 77 to 24,000 faults, others 11 to 57."""
 
 MOST_CORES_PER_WORKER = 1.1
 PROCESS_TICK_S = 0.01
@@ -28,14 +28,13 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Sums over processes, since each of them began, or between two looks.
+    """Sums over processes, since their start or between two readings.
 
     Attributes:
-        user_s, system_s: CPU time. The kernel splits by its ticks, some ms, where it does not
-            account each switch; their sum is exact.
-        minor_faults: page faults that needed no disk: memory that is touched for the first time, a
-            page of 4 KiB or of 2 MiB, and code that is run for the first time.
-        major_faults: those that waited for a disk.
+        user_s, system_s: CPU time in seconds. The sum is exact; the split may have a resolution of some ms.
+        minor_faults: page faults without disk access: first use of memory (a page of 4 KiB or 2 MiB) or
+            of code.
+        major_faults: page faults that waited for a disk.
     """
 
     user_s: float = 0.0
@@ -45,7 +44,7 @@ class Usage:
 
     @property
     def cpu_s(self) -> float:
-        """User and system time."""
+        """Return the sum of user and system time."""
         return self.user_s + self.system_s
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -57,11 +56,11 @@ class Usage:
         )
 
     def cpu_s_since(self, before: "Usage") -> float:
-        """Return the CPU time since an earlier look; never negative."""
+        """Return the CPU time since an earlier reading; never negative."""
         return max(0.0, self.cpu_s - before.cpu_s)
 
     def columns_since(self, before: "Usage") -> dict[str, float | int]:
-        """Return what was used since an earlier look, as columns of a trial; none is negative."""
+        """Return the usage since an earlier reading as columns of a trial; never negative."""
         return {
             "cpu_s": self.cpu_s_since(before),
             "user_s": max(0.0, self.user_s - before.user_s),
@@ -71,35 +70,33 @@ class Usage:
         }
 
 
-def used(processes: Iterable[psutil.Process]) -> Usage:
-    """Return what this process and the given ones have used, ended descendants included.
+def tree_usage(processes: Iterable[psutil.Process]) -> Usage:
+    """Return the usage of this process and `processes`, with ended descendants.
 
-    Ended processes are counted through their parents, which have waited for them. What a process
-    used that lost its parent before it ended is not counted. This process is read to the
-    microsecond, others to the kernel's tick (10 ms).
+    Ended processes count through the parent that waited for them; orphans do not count.
+    The resolution is a microsecond for this process, and the kernel's tick (10 ms) for others.
     """
-    return used_here() + used_by(processes)
+    return own_usage() + usage_of(processes)
 
 
-def used_here() -> Usage:
-    """Return what this process and the children that it has waited for have used; takes 1 us."""
-    return _own(resource.RUSAGE_SELF) + _own(resource.RUSAGE_CHILDREN)
+def own_usage() -> Usage:
+    """Return the usage of this process and of children that it has waited for; takes 1 us."""
+    return _rusage(resource.RUSAGE_SELF) + _rusage(resource.RUSAGE_CHILDREN)
 
 
-def used_by(processes: Iterable[psutil.Process]) -> Usage:
-    """Return what other processes have used, read from /proc: some 100 us of CPU time each."""
-    return sum((_of(process.pid) for process in processes), Usage())
+def usage_of(processes: Iterable[psutil.Process]) -> Usage:
+    """Return the usage of other processes from /proc; takes some 100 us for each."""
+    return sum((_process_usage(process.pid) for process in processes), Usage())
 
 
 def core_warnings(row: Mapping[str, object]) -> list[str]:
-    """Return a warning when a trial used more cores than it has workers.
+    """Return a warning if a trial used more cores than it has workers.
 
-    Its rate is then not the rate of its workers: further threads (a compiler, a garbage collector,
-    a source) worked for it. The slack is a tenth of the workers and two ticks of the kernel's
-    clock.
+    Then other threads (a compiler, a garbage collector, a source) contribute to its rate.
+    The limit allows a tenth of the workers and two ticks of the kernel's clock.
 
     Args:
-        row: the trial's columns; a trial that did not run lacks them.
+        row: columns of the trial; missing if the trial did not run.
     """
     cpu_s, duration_s, workers = (row.get(name) for name in ("cpu_s", "duration_s", "workers"))
     if not (isinstance(cpu_s, float) and isinstance(duration_s, float) and duration_s > 0):
@@ -107,18 +104,18 @@ def core_warnings(row: Mapping[str, object]) -> list[str]:
     assert isinstance(workers, int), "every trial has workers"
     if cpu_s <= MOST_CORES_PER_WORKER * workers * duration_s + 2 * PROCESS_TICK_S:
         return []
-    used = f"{cpu_s / duration_s:.1f} cores"
+    unit = "worker" if workers == 1 else "workers"
     return [
-        f"it used {used} with {workers} {'worker' if workers == 1 else 'workers'}: compare its CPU "
-        "time for an event, not its rate for a worker"
+        f"it used {cpu_s / duration_s:.1f} cores with {workers} {unit}: compare its CPU time per "
+        "event, not its rate per worker"
     ]
 
 
 def kernel_warnings(row: Mapping[str, object]) -> list[str]:
-    """Return what is doubtful about a trial because the kernel worked in its timed part, in words.
+    """Return a warning if the kernel took much of a trial's CPU time.
 
     Args:
-        row: the trial's columns; those of a trial that did not run are missing.
+        row: columns of the trial; missing if the trial did not run.
     """
     cpu_s, system_s = row.get("cpu_s"), row.get("system_s")
     if not isinstance(cpu_s, float) or not isinstance(system_s, float) or cpu_s <= 0:
@@ -128,15 +125,14 @@ def kernel_warnings(row: Mapping[str, object]) -> list[str]:
     if share <= MOST_SYSTEM_SHARE or system_s < (TICK_S if many else LEAST_SYSTEM_S):
         return []
     return [
-        f"of its CPU time {share:.0%} was the kernel's ({system_s * 1e3:.0f} ms); above "
-        f"{MOST_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {minor} "
-        f"page faults of fresh memory, {row.get('major_faults')} that waited for a disk, and "
-        "threads that wait and wake"
+        f"the kernel took {share:.0%} of its CPU time ({system_s * 1e3:.0f} ms); above "
+        f"{MOST_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {minor} page faults of fresh "
+        f"memory, {row.get('major_faults')} that waited for a disk, and threads that wait and wake"
     ]
 
 
-def _own(who: int) -> Usage:
-    usage = resource.getrusage(who)
+def _rusage(scope: int) -> Usage:
+    usage = resource.getrusage(scope)
     return Usage(
         user_s=usage.ru_utime,
         system_s=usage.ru_stime,
@@ -145,13 +141,13 @@ def _own(who: int) -> Usage:
     )
 
 
-def _of(pid: int) -> Usage:
-    """Read a process and the descendants that it has waited for; nothing where it has ended."""
+def _process_usage(pid: int) -> Usage:
+    """Return the usage of a process and of descendants it has waited for; zero if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return Usage()  # It has just ended: its parent's waited time has it.
-    # proc(5): the name, in brackets, may hold anything; the fields behind it are numbered from 3.
+        return Usage()  # It has just ended: its parent's waited time includes it.
+    # proc(5): the name, in brackets, may contain anything; the fields after it start with number 3.
     fields = stat.rpartition(")")[2].split()
     minor, waited_minor, major, waited_major, user, system, waited_user, waited_system = map(
         int, fields[7:15]

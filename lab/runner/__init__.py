@@ -1,1 +1,1 @@
-"""The parent of trials: finds the input, starts trials one by one, keeps what they say."""
+"""Runs a matrix: prepares the input, runs the trials one by one, and stores their rows."""

@@ -1,8 +1,8 @@
-"""Translates what a trial is told from this machine's paths to those of its container.
+"""Translates a job's paths from this machine to those in its container.
 
-/data/0, /data/1, ...   the folders that hold the input; read-only
-/workload               the folder of the workload's file, where it is found by one; read-only
-/trial                  specification and evidence
+/data/0, /data/1, ...   folders with the input; read-only
+/workload               folder of the workload's file, if a path names the workload; read-only
+/trial                  specification and evidence; writable
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ WORKLOAD = PurePosixPath("/workload")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
-    """A job as its container sees it.
+class ContainerJob:
+    """A job with the paths of its container.
 
     Attributes:
-        job: it, with the container's paths.
-        mounts: what has to be mounted for them to be there.
-        hidden: folders below these that are to be empty.
+        job: the job; its paths are the container's.
+        mounts: files and folders that the job needs.
+        hidden: folders below `mounts` that must look empty.
     """
 
     job: Job
@@ -36,14 +36,14 @@ class Inside:
     hidden: tuple[str, ...] = ()
 
 
-def translate(job: Job, folder: Path) -> Inside:
+def translate(job: Job, folder: Path) -> ContainerJob:
     """Return a job for a container in which `folder` is mounted as FOLDER.
 
-    Files of the run are the judge's to write, on this machine.
+    Paths of the run directory become None: the judge writes these files, on this machine.
     """
-    own = Mount(host=folder, inside=str(FOLDER), writable=True)
+    trial_mount = Mount(host=folder, inside=str(FOLDER), writable=True)
     if isinstance(job, CeilingJob):
-        return Inside(job=job, mounts=(own,))
+        return ContainerJob(job=job, mounts=(trial_mount,))
     paths: dict[str, Any] = {
         field: None
         for field, value in msgspec.structs.asdict(job).items()
@@ -52,8 +52,8 @@ def translate(job: Job, folder: Path) -> Inside:
     whole = job.dataset.complete()
     files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
     hosts = dict.fromkeys(path.absolute().parent for path in files)
-    inside = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
-    mounts = [Mount(host=host, inside=str(path)) for host, path in inside.items()]
+    targets = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
+    mounts = [Mount(host=host, inside=str(path)) for host, path in targets.items()]
     answers = answers_folder(job.dataset)
     if answers is not None and not answers.is_dir():
         answers = None
@@ -61,27 +61,27 @@ def translate(job: Job, folder: Path) -> Inside:
     if file is not None:
         mounts.append(Mount(host=file.parent, inside=str(WORKLOAD)))
         paths["workload"] = str(WORKLOAD / str(job.workload).removeprefix(f"{file.parent}/"))
-    return Inside(
-        job=msgspec.structs.replace(job, dataset=_dataset(job.dataset, inside), **paths),
-        mounts=(*mounts, own),
-        hidden=() if answers is None else (str(inside[answers.parent.absolute()] / answers.name),),
+    return ContainerJob(
+        job=msgspec.structs.replace(job, dataset=_dataset(job.dataset, targets), **paths),
+        mounts=(*mounts, trial_mount),
+        hidden=() if answers is None else (str(targets[answers.parent.absolute()] / answers.name),),
     )
 
 
-def _dataset(dataset: Dataset, inside: dict[Path, PurePosixPath]) -> Dataset:
+def _dataset(dataset: Dataset, targets: dict[Path, PurePosixPath]) -> Dataset:
     return replace(
         dataset,
-        streams=tuple(_stream(stream, inside) for stream in dataset.streams),
+        streams=tuple(_stream(stream, targets) for stream in dataset.streams),
         dictionaries=tuple(
-            replace(file, path=_path(file.path, inside)) for file in dataset.dictionaries
+            replace(file, path=_path(file.path, targets)) for file in dataset.dictionaries
         ),
     )
 
 
-def _stream(stream: DatasetStream, inside: dict[Path, PurePosixPath]) -> DatasetStream:
-    whole = None if stream.whole is None else _stream(stream.whole, inside)
-    return replace(stream, path=_path(stream.path, inside), whole=whole)
+def _stream(stream: DatasetStream, targets: dict[Path, PurePosixPath]) -> DatasetStream:
+    whole = None if stream.whole is None else _stream(stream.whole, targets)
+    return replace(stream, path=_path(stream.path, targets), whole=whole)
 
 
-def _path(path: Path, inside: dict[Path, PurePosixPath]) -> Path:
-    return Path(inside[path.absolute().parent] / path.name)
+def _path(path: Path, targets: dict[Path, PurePosixPath]) -> Path:
+    return Path(targets[path.absolute().parent] / path.name)

@@ -1,4 +1,4 @@
-"""Finds or makes the datasets that a run needs, before anything is measured."""
+"""Finds or generates the datasets of a run, before its first trial."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,10 +15,10 @@ from streamlab.workloads.model import ModelError, StreamSpec, Workload
 
 
 def check_entries(matrix: Matrix) -> None:
-    """Check the workloads' names, parameters and query parameters without making anything.
+    """Check names, parameters and query parameters of a matrix's workloads; generates nothing.
 
     Raises:
-        MatrixError: an unknown workload or a bad parameter.
+        MatrixError: a workload is unknown or a parameter is bad.
     """
     for number, entry in enumerate(matrix.workloads, 1):
         try:
@@ -32,19 +32,19 @@ def _check_size(entry: WorkloadEntry) -> None:
     workload.params(entry.params)
     if isinstance(workload.source, Table) and entry.events != DEFAULT_EVENTS:
         raise ModelError(
-            f"key events: {entry.events} is given, but the input of {entry.name} is a table, which "
-            "is taken whole; leave it out"
+            f"key events is {entry.events}, but the input of {entry.name} is a table, which is "
+            "always read completely; remove the key"
         )
 
 
 def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
-    """Check that all input is there that is not generated, before any other is, which takes long.
+    """Check that all input exists that cannot be generated; `find_dataset` checks its content.
 
-    Looks for datasets and files, and reads neither: their content is checked by `find_dataset`.
+    Call it before generating, which takes long.
 
     Raises:
-        DatasetError: no dataset has an id, or a table has no file.
-        MatrixError: a dataset is input of another workload.
+        DatasetError: a dataset, or the file of a table, is missing.
+        MatrixError: a dataset is the input of another workload.
     """
     for entry in entries:
         workload = entry.workload()
@@ -55,11 +55,11 @@ def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
-    """Check that the disk has room for all input that is yet to be generated, before any is.
+    """Check that the disk has room for all input that is still to be generated.
 
     Raises:
-        ModelError: an unknown workload or a bad parameter.
-        DatasetError: it has not; names both sizes.
+        ModelError: a workload is unknown or a parameter is bad.
+        DatasetError: the disk is too small; the message has the free and the needed size.
     """
     from streamlab.workloads.datasets.disk_space import check_room
 
@@ -72,10 +72,10 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def is_made(entry: WorkloadEntry) -> bool:
-    """Tell whether the input of an entry is in the catalogue, or is read and not generated.
+    """Return whether the input of an entry needs no generating.
 
     Raises:
-        ModelError: an unknown workload or a bad parameter.
+        ModelError: a workload is unknown or a parameter is bad.
     """
     from streamlab.workloads.datasets.builder import recipe_of
 
@@ -93,22 +93,22 @@ def find_dataset(
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Dataset:
-    """Return the dataset of an entry, generated now if the catalogue lacks it.
+    """Return the dataset of an entry; generates it if the catalogue lacks it or has it damaged.
 
-    All of its files are compared with their checksums; its streams carry stamps that say so, by
-    which trials need not do it again. Generated input that is damaged is generated again.
+    Compares all files with their checksums.
+    The streams carry stamps of this check, so that trials need not repeat it.
 
     Args:
-        entry: what the matrix asks for.
+        entry: the workload's entry in the matrix.
         master: Spark master for generating.
-        progress: is told how generating gets on.
-        say: is told that input is damaged, when it can be made again.
+        progress: receives the progress of generating.
+        say: receives a message when damaged input is generated again.
 
     Raises:
-        ModelError: an unknown workload or a bad parameter.
-        DatasetError: it cannot be made, no dataset has this id, or the one that has is damaged.
-        MatrixError: the dataset belongs to another workload, or to another of its name, or does not
-            fit the query parameters, or has values beyond a limit of the workload.
+        ModelError: a workload is unknown or a parameter is bad.
+        DatasetError: the dataset cannot be generated, does not exist or is damaged.
+        MatrixError: the dataset is the input of another workload, does not fit the query parameters, or has
+            values beyond a limit of the workload.
     """
     workload = entry.workload()
     if entry.dataset is None:
@@ -124,19 +124,19 @@ def find_dataset(
 
 
 def _named(workload: Workload, entry: WorkloadEntry, dataset_id: str) -> Dataset:
-    """Return the dataset of an id, when it is input of the workload."""
+    """Return the dataset with an id, after checking that it is the workload's input."""
     dataset = Catalog.default().get(dataset_id)
     if dataset.workload != workload.input_name:
         takes = "" if workload.input_name == entry.name else f", which takes {workload.input_name}"
         raise MatrixError(
-            f"dataset {entry.dataset} is input of {dataset.workload}, not of {entry.name}{takes}; "
-            "see `lab data list`"
+            f"dataset {entry.dataset} is the input of {dataset.workload}, not of {entry.name}{takes}; "
+            "choose another dataset (`lab data list`)"
         )
     if dataset.alphabet.kinds != workload.program.kinds:
         raise MatrixError(
-            f"dataset {entry.dataset} has the kinds {', '.join(dataset.alphabet.kinds)}, workload "
-            f"{entry.name} reads {', '.join(workload.program.kinds)}: it is input of another "
-            "workload of that name; see `lab data show`"
+            f"dataset {entry.dataset} has the kinds {', '.join(dataset.alphabet.kinds)}, but "
+            f"{entry.name} reads {', '.join(workload.program.kinds)}: it is the input of another "
+            "workload with this name; see `lab data show`"
         )
     return dataset
 
@@ -151,23 +151,22 @@ def _generated(
     from streamlab.workloads.datasets.builder import ensure, recipe_of
 
     if workload.source is not None:
-        made = ensure(workload, entry.params, entry.events, entry.seed, progress=progress)
-        return verify(made)
+        return verify(ensure(workload, entry.params, entry.events, entry.seed, progress=progress))
     catalog = Catalog.default()
     recipe = recipe_of(workload, workload.params(entry.params), entry.events, entry.seed)
-    found = catalog.find(recipe)
-    if found is not None:
-        return found
+    existing = catalog.find(recipe)
+    if existing is not None:
+        return existing
     damage = catalog.damage(recipe)
     if damage is not None:
-        say(f"the input of {entry.key} is generated again: {damage[1]}")
-    made = ensure(
+        say(f"the input of {entry.key} is damaged and will be generated again: {damage[1]}")
+    dataset = ensure(
         workload, entry.params, entry.events, entry.seed, master=master, progress=progress
     )
-    if damage is not None and made.id != damage[0]:
+    if damage is not None and dataset.id != damage[0]:
         raise DatasetError(
-            f"the input of {entry.key} was damaged and generated again; now its id is {made.id}, "
-            f"and was {damage[0]}: its generator has changed, so that older results are of other "
+            f"the input of {entry.key} was damaged and generated again; its id is now {dataset.id} "
+            f"and was {damage[0]}: the generator has changed, and older results belong to the old "
             "input; run again to use the new one"
         )
-    return verify(made)
+    return verify(dataset)

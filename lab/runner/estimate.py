@@ -1,8 +1,8 @@
-"""About how long a run will take, from stored runs of the same cells on this machine.
+"""Estimates how long a run takes, from stored runs of the same cells on this machine.
 
-A trial's time is from its start to the start of the next one in its session, so that waiting for a
-calm machine, verifying and all else is in it. It is a guess: input, kernels and oracles' answers
-that were made then are found now, and another load of the machine takes longer.
+A trial's time lasts until the next trial of its session starts.
+So it includes waiting for a calm machine and verifying.
+The estimate ignores that input, kernels and oracle answers may be cached now, and how busy the machine is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,21 +24,21 @@ from streamlab.results.schema import CRASH, OOM
 from streamlab.results.store import Row, list_runs, read_meta, read_trials
 
 NAMED = 3
-"""Of the cells without a time, these are named."""
+"""Number of runs, or of cells without a time, that messages list."""
 
 CUT_SHORT = (CRASH, OOM)
-"""Trials that ended before their time: they do not say how long one takes."""
+"""Statuses of trials that ended early; their time does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """How long a run takes.
+    """Estimated duration of a run.
 
     Attributes:
-        seconds: of all cells that are known, and of idle baselines.
-        source: which runs say so, in words.
-        unknown: ids of the cells that no stored run has.
-        notes: what is not in it, in words.
+        seconds: for all cells with a stored time, and for idle baselines.
+        source: the stored runs used, as text.
+        unknown: ids of cells without a stored time.
+        notes: what `seconds` leaves out, as text.
     """
 
     seconds: float
@@ -48,31 +48,31 @@ class Estimate:
 
 
 def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
-    """Return about how long cells take; the newest run that has a cell says so.
+    """Estimate how long cells take, each from the newest run that has it.
 
     Args:
-        cells: the cells; one that is refused takes no time.
-        settings: of the matrix.
-        root: where runs are stored; damaged ones are passed over.
+        cells: the cells; refused ones take no time.
+        settings: settings of the matrix.
+        root: folder of stored runs; damaged runs are skipped.
     """
     machine = host()
-    wanted = {cell.id: cell for cell in cells if cell.refusal is None}
-    essences = {name: _essence(encodable(describe(cell))) for name, cell in wanted.items()}
-    known: dict[str, float] = {}
+    pending = {cell.id: cell for cell in cells if cell.refusal is None}
+    essences = {name: _essence(encodable(describe(cell))) for name, cell in pending.items()}
+    seconds: dict[str, float] = {}
     runs: set[str] = set()
     for run_dir in sorted(list_runs(root), key=lambda path: path.name, reverse=True):
-        if len(known) == len(wanted):
+        if len(seconds) == len(pending):
             break
-        still = {name: cell for name, cell in wanted.items() if name not in known}
-        found = _times(run_dir, still, essences, machine)
-        if found:
+        remaining = {name: cell for name, cell in pending.items() if name not in seconds}
+        times = _times(run_dir, remaining, essences, machine)
+        if times:
             runs.add(run_dir.name)
-            known |= found
-    unknown = tuple(name for name in wanted if name not in known)
-    idle = 2 * settings.idle_s if known else 0.0
+            seconds |= times
+    unknown = tuple(name for name in pending if name not in seconds)
+    idle = 2 * settings.idle_s if seconds else 0.0
     names = ", ".join(sorted(runs)) if len(runs) < NAMED else f"{len(runs)} stored runs"
     return Estimate(
-        seconds=sum(known.values()) + idle,
+        seconds=sum(seconds.values()) + idle,
         source=names,
         unknown=unknown,
         notes=tuple(_notes(cells, unknown)),
@@ -83,55 +83,55 @@ def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
     if unknown:
         named = ", ".join(unknown[:NAMED])
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield f"no stored run on this machine has {named}{more} to the end"
+        yield f"no stored run on this machine has completed {named}{more}"
     entries = {cell.entry.key: cell.entry for cell in cells}
     to_make = [key for key, entry in entries.items() if not is_made(entry)]
     if to_make:
-        yield f"input to be made first, not in it: {', '.join(to_make)}"
+        yield f"without the time to generate input: {', '.join(to_make)}"
 
 
 def _times(
     run_dir: Path,
-    wanted: Mapping[str, Cell],
+    cells: Mapping[str, Cell],
     essences: Mapping[str, Mapping[str, Any] | None],
     machine: Mapping[str, Any],
 ) -> dict[str, float]:
-    """Return how long cells will take, of those that a run has measured to the end."""
+    """Return the expected seconds of the cells that a run has completed, by cell id."""
     try:
         meta = read_meta(run_dir)
         check_meta(run_dir, meta)
-        same = {name for name in wanted if _essence(meta["cells"].get(name)) == essences[name]}
+        same = {name for name in cells if _essence(meta["cells"].get(name)) == essences[name]}
         if not same or not compare_machines(meta["host"], machine).same:
             return {}
         rows = sorted(read_trials(run_dir).values(), key=lambda row: int(row["order_index"]))
-        took = list(_spent(rows, meta["sessions"], meta["settings"]["idle_s"]))
-    except (ResultsError, AttributeError, KeyError, TypeError):  # a damaged run says nothing
+        durations = list(_durations(rows, meta["sessions"], meta["settings"]["idle_s"]))
+    except (ResultsError, AttributeError, KeyError, TypeError):  # skip damaged runs
         return {}
-    spent: dict[str, list[float]] = {}
-    for row, seconds in took:
-        # A search asks for what cannot be borne: those trials are part of how long it takes.
-        whole = row["status"] not in CUT_SHORT
-        if row["cell"] in same and (whole or wanted[row["cell"]].search):
-            spent.setdefault(row["cell"], []).append(seconds)
+    by_cell: dict[str, list[float]] = {}
+    for row, seconds in durations:
+        # A search overloads the engine on purpose: its crashes are part of its duration.
+        complete = row["status"] not in CUT_SHORT
+        if row["cell"] in same and (complete or cells[row["cell"]].search):
+            by_cell.setdefault(row["cell"], []).append(seconds)
     return {
-        name: sum(found) if wanted[name].search else mean(found) * wanted[name].repetitions
-        for name, found in spent.items()
-        if wanted[name].search is None or meta["complete"]
+        name: sum(times) if cells[name].search else mean(times) * cells[name].repetitions
+        for name, times in by_cell.items()
+        if cells[name].search is None or meta["complete"]
     }
 
 
 def _essence(described: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return what a trial's time depends on of what run.json says of a cell."""
+    """Return the part of a cell's description that determines how long a trial takes."""
     if described is None:
         return None
     return {k: v for k, v in described.items() if k not in ("repetitions", "timeout_s")}
 
 
-def _spent(
+def _durations(
     rows: Sequence[Row], sessions: Sequence[Mapping[str, Any]], idle_s: float
 ) -> Iterator[tuple[Row, float]]:
-    """Yield trials with their seconds, those of which the end is known."""
-    # A session ends with an idle baseline; one that was killed has no end.
+    """Yield trials with their seconds, for trials with a known end."""
+    # A session ends with an idle baseline; a killed session has no end.
     idle = timedelta(seconds=idle_s)
     ends = [ended - idle for session in sessions if (ended := _time(session.get("ended_at")))]
     starts = [began for session in sessions if (began := _time(session.get("started_at")))]
@@ -139,10 +139,10 @@ def _spent(
         began = _time(row.get("started_at"))
         if began is None:
             continue
-        known = [end for end in ends if end >= began]
+        candidates = [end for end in ends if end >= began]
         if after is not None and (follows := _time(after.get("started_at"))) is not None:
-            known.append(follows)
-        ended = min((moment for moment in known if moment >= began), default=None)
+            candidates.append(follows)
+        ended = min((moment for moment in candidates if moment >= began), default=None)
         if ended is not None and not any(began < start <= ended for start in starts):
             yield row, (ended - began).total_seconds()
 

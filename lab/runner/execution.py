@@ -1,4 +1,4 @@
-"""A whole run: finds or makes its datasets, makes or reopens its directory, runs all its cells."""
+"""Executes a run: prepares its datasets, creates or reopens its directory, runs all cells."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -18,9 +18,14 @@ from streamlab.workloads.default_folders import catalogue, check_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What to run: a matrix as text, its name in messages, and which of its cells.
+    """A request to run a matrix or some of its cells.
 
-    `folder` is what the paths in it are relative to; None: the current one.
+    Attributes:
+        text: the matrix, as TOML.
+        source: name of the matrix in messages.
+        folder: base of the matrix's relative paths; None: the current folder.
+        only: patterns of the cells to run; empty: all cells.
+        keep_outputs: store one answer for each cell.
     """
 
     text: str
@@ -31,21 +36,21 @@ class RunRequest:
 
 
 def entries_of(cells: Sequence[Cell]) -> list[WorkloadEntry]:
-    """Return the workloads of cells, each once."""
+    """Return the distinct workload entries of cells."""
     return list({cell.entry.key: cell.entry for cell in cells}.values())
 
 
 class Audience(Protocol):
-    """Who is told how a run gets on."""
+    """Receives the progress of a run."""
 
     def step(self, what: str) -> AbstractContextManager[Progress]:
         """Show a step that may take long, while the context is open."""
 
     def warn(self, text: str) -> None:
-        """Tell something that the user should know."""
+        """Show a warning."""
 
     def trials(self, total: int | None) -> AbstractContextManager[Watcher]:
-        """Show trials, while the context is open; None: searches decide how many there are."""
+        """Show trials, while the context is open; None: searches decide the number."""
 
 
 def execute(
@@ -58,19 +63,19 @@ def execute(
     master: str,
     audience: Audience,
 ) -> tuple[Path, RunResult]:
-    """Find or make the datasets and run all cells; return the run's directory, and what came of it.
+    """Prepare the datasets and run all cells; return the run directory and the result.
 
     Args:
         matrix: the parsed matrix.
-        request: what it came from.
-        cells: its cells.
-        resume: a run to go on with; None: a new one below `out`.
-        out: where run directories are made.
-        master: Spark master for datasets.
-        audience: who is told.
+        request: the request that `matrix` was parsed from.
+        cells: cells to run.
+        resume: directory of a run to resume; None: create one below `out`.
+        out: parent of new run directories.
+        master: Spark master for generating datasets.
+        audience: receives progress and warnings.
 
     Raises:
-        LabError, DatasetError, ResultsError: as the modules say that this one calls.
+        LabError, DatasetError, ResultsError: from the modules called here.
     """
     with ExitStack() as held:
         meta = new_meta(matrix, request.text, cells, request.only, request.keep_outputs)

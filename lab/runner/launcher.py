@@ -1,4 +1,4 @@
-"""Runs one trial in a fresh process or container and turns whatever happened into one row."""
+"""Runs one trial in a fresh process or container and returns its result as columns of a row."""
 
 import errno
 import json
@@ -32,22 +32,20 @@ from streamlab.workloads.datasets.oracle_cache import answers_folder
 from streamlab.workloads.default_folders import cache_folder, here
 
 Result = dict[str, Any]
-# As much of a log as helps in a table; the whole log is kept.
+# The part of a log that a row quotes; the complete log is stored.
 LAST_LINES = 5
 LONGEST_REASON = 2000
 SPEC = "spec.json"
-# How Python, Java and Arrow say that a disk is full. Anybody can say so; the disk decides.
+# Python, Java and Arrow print this when a disk is full; `full_disk` verifies the claim.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
-"""Log, series and record of a trial take about so much: with less, the next one fails, too."""
-HAVE_ROOM = (
-    "the disks of run directory and TMPDIR have room now, so that only this engine lacked space"
-)
+"""About the size of a trial's log, series and record: with less space the next trial fails, too."""
+HAVE_ROOM = "the disks of run directory and TMPDIR have room now, so only this engine lacked space"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a trial ended: the columns that it gives, and how often it had been begun before."""
+    """Result of a trial: columns of its row, and the number of the attempt, from 1."""
 
     result: Result
     attempt: int
@@ -61,22 +59,22 @@ def run_trial(
     isolate: Isolation | None = None,
     hidden: Sequence[Path] = (),
 ) -> Ended:
-    """Run one trial; its output goes to `log`, after a line that counts the attempts.
+    """Run one trial; its output goes to `log`, after a line with the number of the attempt.
 
-    No process or container of the trial is there afterwards, and none of its temporary files, even
-    when this is left by an exception or this process is killed.
+    Afterwards no process, container or temporary file of the trial is left.
+    This holds after an exception, and after this process was killed.
 
     Args:
-        job: the trial (or what serves one), with this machine's paths.
-        log: appended to.
-        timeout_s: it is stopped after so long.
-        isolate: where it runs; None: in a process. A container wants `streamlab.lab.isolate.check` first.
-        hidden: further folders that a trial in a process must not see; one never sees the kept
-            answers for its input.
+        job: a trial, or an oracle's or a generator's job, with this machine's paths.
+        log: file that the output is appended to.
+        timeout_s: time limit, in seconds.
+        isolate: where the trial runs; None: in a process. For a container call
+            `streamlab.lab.isolate.check` first.
+        hidden: further folders that a trial in a process must not see. Stored answers for its input are
+            always hidden.
 
     Raises:
-        DiskFullError: the lab had no space for what it writes, or a disk that it needs is full yet
-            after a trial that failed for that; nothing is known of the engine.
+        DiskFullError: a disk that the lab needs is full; the trial says nothing about the engine.
         IsolationError: the container engine failed.
     """
     try:
@@ -115,7 +113,7 @@ def run_trial(
     if lacked_space:
         raise _disk_full(log, row["reason"])
     if row.get("status") == schema.CRASH and _NO_SPACE in row["reason"]:
-        # By now its temporary files are gone: what is still full, others need as well.
+        # The trial's temporary files are removed: a disk that is still full stops other trials, too.
         full = full_disk(log.parent, Path(tempfile.gettempdir()))
         if full is not None:
             raise _disk_full(log, f"{full}: {row['reason']}")
@@ -124,13 +122,13 @@ def run_trial(
 
 
 def kept_folders(job: Job) -> tuple[Path, ...]:
-    """Return the folders that the engine of a job keeps from trial to trial."""
+    """Return the folders that a job's engine keeps between trials."""
     if isinstance(job, OracleJob):
         return ()
     try:
         engine = find_engine(job.engine)
     except EngineError:
-        return ()  # the trial says why
+        return ()  # the trial reports the error
     return tuple(engine.kept_folders()) if isinstance(engine, KeepsFolders) else ()
 
 
@@ -145,7 +143,7 @@ def _run_process(
 ) -> Outcome:
     cache, own = cache_folder(), own_places(folder)
     access: FileAccess | None = None
-    if not isinstance(job, OracleJob):  # which writes the kept answers
+    if not isinstance(job, OracleJob):  # an oracle's job writes the stored answers
         own |= {} if cache in kept else {"LAB_CACHE": own["XDG_CACHE_HOME"]}
         access = FileAccess(
             writable=(folder, *(path for path in kept if path.is_dir())),
@@ -164,10 +162,10 @@ def _run_process(
 
 
 def own_places(folder: Path) -> dict[str, str]:
-    """Make places for temporary files in a trial's folder; return the variables that name them.
+    """Create folders for temporary files in a trial's folder; return environment variables that name them.
 
-    A trial that is killed leaves its temporary files; these go with the folder. Java does not look
-    at TMPDIR.
+    They are removed with the trial's folder, even if the trial is killed.
+    Java needs a variable of its own, since it ignores TMPDIR.
     """
     temporary, cache = folder / "tmp", folder / "cache"
     temporary.mkdir()
@@ -181,7 +179,7 @@ def own_places(folder: Path) -> dict[str, str]:
 
 
 def _files(job: Job) -> tuple[Path, ...]:
-    """Return the files that a job reads, and the folder that it starts in."""
+    """Return the files that a job reads, the lab's source, and the folder that the job starts in."""
     if isinstance(job, CeilingJob):
         return (SOURCE, here())
     whole = job.dataset.complete()
@@ -190,7 +188,7 @@ def _files(job: Job) -> tuple[Path, ...]:
 
 
 def answers_of(job: Job) -> tuple[Path, ...]:
-    """Return the folder with the kept answers for the input of a trial, if there can be one."""
+    """Return the folder of stored answers for a trial's input; empty if it cannot exist."""
     answers = answers_folder(job.dataset) if isinstance(job, EngineTrial) else None
     return () if answers is None else (answers,)
 
@@ -230,14 +228,14 @@ def _spawned_now(job: Job) -> Job:
 def classify(
     outcome: Outcome, result: Result | None, log: str, *, phase: str | None, timeout_s: float
 ) -> Result:
-    """Return the columns of a trial.
+    """Return the columns of a trial, with its status.
 
     Args:
-        outcome: how its process ended.
-        result: columns that its evidence gives; None: it left none.
-        log: its output.
-        phase: the last one that it reported; None: none.
-        timeout_s: its time limit.
+        outcome: how the trial's process ended.
+        result: columns from the trial's evidence; None: it left no evidence.
+        log: output of the trial.
+        phase: the last phase that the trial reported; None: no phase.
+        timeout_s: time limit, in seconds.
     """
     row: Result = dict(result or {})
     phase = phase or "start"
@@ -261,11 +259,10 @@ def classify(
 
 
 def _lacked_memory(outcome: Outcome, reason: str) -> bool:
-    """Return whether a crash was for lack of memory: the kernel killed, or a runtime said so.
+    """Return whether a crash was for lack of memory, by the kernel's count or the trial's last lines.
 
-    The kernel counts what it killed on the whole machine, and kills by SIGKILL: another process's
-    end is not taken for this one's. A trial whose child was killed dies of its own, and its last
-    words say of what.
+    The kernel's count covers the whole machine.
+    So a kill counts only if this trial ended by SIGKILL, or reported that a child did.
     """
     killed = outcome.oom_kills > 0 and (
         outcome.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) or "SIGKILL" in reason
@@ -274,7 +271,7 @@ def _lacked_memory(outcome: Outcome, reason: str) -> bool:
 
 
 def full_disk(*folders: Path) -> str | None:
-    """Return the first of these folders whose disk is full, in words; None: all have room."""
+    """Return a text about the first folder whose disk is full; None: all have room."""
     for folder in folders:
         disk = os.statvfs(folder)
         free = disk.f_bavail * disk.f_frsize
@@ -288,7 +285,7 @@ def full_disk(*folders: Path) -> str | None:
 def _disk_full(log: Path, said: str) -> DiskFullError:
     return DiskFullError(
         f"no space left on a disk that a trial writes to ({log}): {said}; the trial is not "
-        "recorded: free some space (run directory, TMPDIR), then lab run --resume RUN_DIR"
+        "recorded: free space in the run directory and TMPDIR, then lab run --resume RUN_DIR"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a run took place: host, software and source revision, for its provenance."""
+"""Collects a run's provenance: host, software and source revision."""
 
 import hashlib
 import os
@@ -25,11 +25,11 @@ SOURCE_PARTS = (
     "pyproject.toml",
     "CMakeLists.txt",
 )
-"""What a result depends on; documentation, tests and runs are left out."""
+"""The part of the source that results depend on; not documentation, tests and runs."""
 
 
 def host() -> dict[str, Any]:
-    """Return the machine's properties for `streamlab.results.machines`; None for what cannot be read."""
+    """Return the machine's properties for `streamlab.results.machines`; None where unreadable."""
     return {
         "cpu_model": _cpu_field("model name"),
         "microcode": _cpu_field("microcode"),
@@ -52,7 +52,7 @@ def host() -> dict[str, Any]:
 
 
 def software() -> dict[str, Any]:
-    """Return the interpreter and the version of every installed package; imports none of them."""
+    """Return the interpreter and the versions of all installed packages, without importing them."""
     packages = {dist.metadata["Name"]: dist.version for dist in distributions()}
     return {
         "python": platform.python_version(),
@@ -63,18 +63,14 @@ def software() -> dict[str, Any]:
 
 
 def revision() -> dict[str, Any]:
-    """Return the source revision: commit, and a hash of what differs from it.
+    """Return the source revision: the commit, and a hash of changes since.
 
-    `dirty_diff_sha256` is None for a clean tree; it covers changed and untracked files of the
-    source, not
-    those elsewhere in the checkout. Where the source is no checkout, `commit` is None and
-    `reason` says
-    why.
+    `dirty_diff_sha256` covers changed and untracked files of SOURCE_PARTS; None for a clean tree.
+    Without a checkout, `commit` is None and `reason` has the cause.
     """
     parts = ("--", *SOURCE_PARTS)
     try:
-        # An installation inside a checkout (its .venv) must not take that checkout's commit for its
-        # own.
+        # Without this, an installation inside another checkout's .venv would report its commit.
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
         commit = git(SOURCE, "rev-parse", "HEAD")
         diff = git_bytes(SOURCE, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-color", *parts)

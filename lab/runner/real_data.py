@@ -1,4 +1,4 @@
-"""Finds real input for the demo in a folder of raw files, and imports it once."""
+"""Finds raw files of real data for the demo, and imports each once."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.progress import Progress
 
-# Views or edits are split among so many streams, so that two workers have something to share.
+# Two streams of views or edits give work to two workers.
 STREAMS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealInput:
-    """A raw file that the demo knows, and the import that makes it input of a workload.
+    """A raw file for the demo, and how to import it for a workload.
 
     Attributes:
-        file: below the folder of real data.
-        kind: of import.
-        workload: whose input it gives.
-        label: of the workload in the matrix.
-        sort: whether the file is known not to be sorted throughout.
+        file: path below the folder of real data.
+        kind: kind of import.
+        workload: name of the workload that reads it.
+        label: label of the workload in the matrix.
+        sort: sort while importing, because the file is not sorted.
     """
 
     file: str
@@ -31,14 +31,14 @@ class RealInput:
     sort: bool = False
 
 
-KNOWN = (
+REAL_INPUTS = (
     RealInput(
         file="pageviews/nasa_19950801.tsv.xz",
         kind="access-log",
         workload="page_view_join",
         label="nasa",
     ),
-    # Its first two lines carry a time of another hour than their neighbours.
+    # The first two lines have times of another hour than the lines after them.
     RealInput(
         file="pageviews/wikiticker-2015-09-12-sampled.json.gz",
         kind="wikipedia-edits",
@@ -50,40 +50,39 @@ KNOWN = (
 
 
 def find_real_input(folder: Path) -> tuple[RealInput, ...]:
-    """Return the known inputs whose files are in `folder`; may be none."""
-    return tuple(known for known in KNOWN if (folder / known.file).is_file())
+    """Return the real inputs whose files are in `folder`; may be empty."""
+    return tuple(real for real in REAL_INPUTS if (folder / real.file).is_file())
 
 
 def import_real_input(
-    known: RealInput, folder: Path, *, master: str, progress: Progress | None = None
+    real: RealInput, folder: Path, *, master: str, progress: Progress | None = None
 ) -> Dataset:
-    """Return the dataset of a known file, from the catalogue when it was imported before.
+    """Return the dataset of a raw file; imports it unless the catalogue has it.
 
     Raises:
         DatasetError: the file cannot be imported.
     """
-    path = folder / known.file
-    found = _imported(known, path)
-    if found is not None:
-        return found
+    path = folder / real.file
+    dataset = _find_imported(real, path)
+    if dataset is not None:
+        return dataset
     from streamlab.workloads.datasets.imports.importer import import_files
     from streamlab.workloads.datasets.imports.kind import ImportOptions
     from streamlab.workloads.datasets.imports.registry import import_kind
 
-    options = ImportOptions(files=(path,), streams=STREAMS, sort=known.sort)
-    return import_files(import_kind(known.kind), options, master=master, progress=progress)
+    options = ImportOptions(files=(path,), streams=STREAMS, sort=real.sort)
+    return import_files(import_kind(real.kind), options, master=master, progress=progress)
 
 
-def as_tables(known: RealInput, dataset: Dataset) -> str:
-    """Return the matrix tables that run an imported input on the engines that start quickly.
+def as_tables(real: RealInput, dataset: Dataset) -> str:
+    """Return matrix tables that run an imported input on engines that start quickly.
 
-    Such an input may be small and synchronize often: the plan is one by cost, which may find that
-    one of the workers offered is enough, and says so.
+    The plan is chosen by cost: for a small input that synchronizes often, one worker may be best.
     """
-    key = f"{known.workload}@{known.label}"
+    key = f"{real.workload}@{real.label}"
     return (
-        f'\n[[workload]]\nname = "{known.workload}"\n'
-        f'dataset = "{dataset.id}"\nlabel = "{known.label}"\n'
+        f'\n[[workload]]\nname = "{real.workload}"\n'
+        f'dataset = "{dataset.id}"\nlabel = "{real.label}"\n'
         f'\n[[engine]]\nname = "multicore"\nvariants = ["dgs"]\nworkers = [1, 2]\n'
         'options = { optimizer = "cost" }\n'
         f'workloads = ["{key}"]\n'
@@ -91,14 +90,14 @@ def as_tables(known: RealInput, dataset: Dataset) -> str:
     )
 
 
-def _imported(known: RealInput, path: Path) -> Dataset | None:
-    """Return what the catalogue has of this very file, so that it need not be imported again."""
+def _find_imported(real: RealInput, path: Path) -> Dataset | None:
+    """Return the catalogue's dataset of this file, by checksum; None if missing."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     for dataset in Catalog.default().list().datasets:
         origin = dataset.origin
         files = origin.get("files")
-        if origin.get("import") != known.kind or not isinstance(files, list) or len(files) != 1:
+        if origin.get("import") != real.kind or not isinstance(files, list) or len(files) != 1:
             continue
         if files[0].get("sha256") == digest and origin.get("streams") == STREAMS:
             return dataset

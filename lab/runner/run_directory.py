@@ -1,4 +1,4 @@
-"""Starts a run's directory, or opens one to go on with it."""
+"""Creates a run directory, or reopens one to resume its run."""
 
 import fcntl
 import json
@@ -26,7 +26,7 @@ from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.dataset import Dataset
 
 LOCK = ".lock"
-"""File of a run that the process that works on it has locked."""
+"""File in a run directory; the process that works on the run holds a lock on it."""
 
 
 def now() -> str:
@@ -41,7 +41,7 @@ def new_meta(
     only: Sequence[str],
     keep_outputs: bool,
 ) -> dict[str, Any]:
-    """Return what run.json says at the start of a run, datasets apart."""
+    """Return the content of run.json at the start of a run, without datasets."""
     return {
         "lab_version": _lab_version(),
         "name": matrix.name,
@@ -66,10 +66,10 @@ def _entries(cells: Sequence[Cell]) -> list[WorkloadEntry]:
 
 
 def start(root: Path, meta: dict[str, Any]) -> Path:
-    """Make a new run directory below `root` and write its run.json.
+    """Create a run directory below `root` and write its run.json.
 
     Raises:
-        LabError: it cannot be made.
+        LabError: the directory cannot be created.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     try:
@@ -80,7 +80,7 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
         suffix = f"-{attempt}" if attempt else ""
         run_dir = root / f"{stamp}-{meta['name']}{suffix}"
         try:
-            run_dir.mkdir()  # of several that begin now, one makes it and the others try the next
+            run_dir.mkdir()  # atomic: of several runs that start now, one gets this name
         except FileExistsError:
             continue
         except OSError as error:
@@ -97,24 +97,26 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
 
 
 def _not_made(run_dir: Path, error: OSError) -> LabError:
-    said = error.strerror or error
-    return LabError(f"{run_dir}: cannot make the run: {said}; make room there, or use --out")
+    return LabError(
+        f"{run_dir}: cannot create the run directory: {error.strerror or error}; free space there, "
+        "or use --out"
+    )
 
 
 @contextmanager
 def hold(run_dir: Path) -> Iterator[None]:
-    """Keep other processes from working on a run; a process that dies lets go of it.
+    """Lock a run against other processes; the lock ends with the block or with this process.
 
     Raises:
-        ResumeError: another one works on it; the message names its process.
+        LabError: the lock file cannot be opened.
+        ResumeError: another process has the lock; the message has its id.
     """
     path = run_dir / LOCK
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        said = error.strerror or error
         raise LabError(
-            f"{run_dir}: cannot be worked on: {said}; copy it to a place that can be written"
+            f"{run_dir}: cannot lock the run: {error.strerror or error}; copy it to a writable folder"
         ) from error
     try:
         try:
@@ -122,10 +124,9 @@ def hold(run_dir: Path) -> Iterator[None]:
         except BlockingIOError:
             owner = os.read(lock, 32).decode() or "unknown"
             raise ResumeError(
-                f"{run_dir} is being worked on by process {owner}; wait for it or stop it, then "
-                "resume"
+                f"{run_dir} is in use by process {owner}; wait for it or stop it, then resume"
             ) from None
-        with suppress(OSError):  # the lock holds on a full disk, too; only its owner is not told
+        with suppress(OSError):  # on a full disk the lock holds, but does not name its owner
             os.truncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
@@ -134,21 +135,20 @@ def hold(run_dir: Path) -> Iterator[None]:
 
 
 def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored run.json when `meta` describes the same run.
+    """Return the stored run.json, after checking that `meta` describes the same run.
 
-    Cells and source revision must be equal; host and packages must be those that results may be
-    compared across, since the trials of one run are compared with each other.
+    Cells, settings, source revision and packages must be equal, and the machines comparable.
 
     Raises:
-        ResumeError: something differs; the message names it, and both values.
-        ResultsError: `run_dir` is no run.
+        ResumeError: something differs; the message has its name and both values.
+        ResultsError: `run_dir` is not a run.
     """
     stored = read_meta(run_dir)
     check_meta(run_dir, stored, to_resume=True)
     pairs = [
         ("only", stored["only"], meta["only"]),
         ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),
-        # What is read is escaped; so is what it is held against.
+        # Stored texts are escaped; escape the new ones as well.
         ("matrix cells", stored["cells"], encodable(meta["cells"])),
         ("matrix settings", stored["settings"], encodable(meta["settings"])),
         ("source revision vcs.commit", stored["vcs"]["commit"], meta["vcs"]["commit"]),
@@ -163,26 +163,25 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     unlike = compare_machines(stored["host"], meta["host"]).decisive
     pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in unlike]
     for name, before, after in pairs:
-        found = _difference(name, before, after)
-        if found:
-            raise ResumeError(f"{run_dir} cannot be resumed: {found}; start a new run instead")
+        difference = _difference(name, before, after)
+        if difference:
+            raise ResumeError(f"{run_dir} cannot be resumed: {difference}; start a new run instead")
     return stored
 
 
 def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Refuse a run whose trials would be of two codes; cells that differ are told later."""
+    """Raise an error if the code of a workload was edited since the run started."""
     for key, code in now.items():
         if before.get(key, code) != code:
             raise ResumeError(
-                f"{run_dir} cannot be resumed: the code of workload {key} was edited since it was "
-                "started (its program, output type, oracle or input function, or what these read), "
-                "so that its trials would be of two workloads; start a new run, or put the code "
-                "back"
+                f"{run_dir} cannot be resumed: the code of workload {key} (its program, output type, "
+                "oracle or input function, or code that these use) was edited since the run "
+                "started; start a new run, or restore the code"
             )
 
 
 def dataset_meta(dataset: Dataset) -> dict[str, Any]:
-    """Return what run.json says of a dataset."""
+    """Return the entry of a dataset in run.json."""
     return {
         "id": dataset.id,
         "workload": dataset.workload,
@@ -195,37 +194,37 @@ def dataset_meta(dataset: Dataset) -> dict[str, Any]:
 
 
 def record_dataset(meta: dict[str, Any], key: str, dataset: Dataset) -> None:
-    """Note a dataset in run.json's content, or check it against the one noted earlier.
+    """Record a workload's dataset in the content of run.json.
 
     Raises:
-        ResumeError: the run was started on other data.
+        ResumeError: the run was started with another dataset.
     """
-    known = meta["datasets"].get(key)
-    if known is not None and known["id"] != dataset.id:
+    earlier = meta["datasets"].get(key)
+    if earlier is not None and earlier["id"] != dataset.id:
         raise ResumeError(
-            f"the run cannot be resumed: dataset of {key} was {known['id']}, is {dataset.id} now; "
-            "start a new run instead"
+            f"the run cannot be resumed: the dataset of {key} was {earlier['id']}, is {dataset.id} "
+            "now; start a new run instead"
         )
     meta["datasets"][key] = dataset_meta(dataset)
 
 
 def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
-    """Return a hash of what must be equal for two results to be compared.
+    """Return the hash of a cell's conditions; only results with equal hashes may be compared.
 
-    Without the source revision, and the machine: that is compared with tolerances.
+    Does not cover the source revision, nor the machine, which is compared with tolerances.
     """
     content = fingerprints.conditions_of_cell(
         describe(cell),
         dataset.id,
         meta["settings"]["isolation"],
-        # Several workloads may take this input.
+        # Several workloads may share this input.
         cell.entry.name if cell.entry.name != dataset.workload else None,
     )
     return fingerprints.fingerprint(content)
 
 
 def run_fingerprint(meta: Mapping[str, Any]) -> str:
-    """Return the same for a whole run."""
+    """Return the fingerprint of a run: of all its cells and datasets."""
     content = {
         "cells": meta["cells"],
         "datasets": {key: value["id"] for key, value in meta["datasets"].items()},
@@ -235,12 +234,12 @@ def run_fingerprint(meta: Mapping[str, Any]) -> str:
 
 
 def open_session(meta: dict[str, Any]) -> None:
-    """Note that the lab works on the run from now on."""
+    """Add a session that starts now to the content of run.json."""
     meta["sessions"].append({"started_at": now(), "ended_at": None, "interrupted": None})
 
 
 def close_session(meta: dict[str, Any], *, interrupted: bool, began_ns: int) -> None:
-    """Note how the current session ended."""
+    """Record the end of the current session."""
     meta["sessions"][-1] |= {
         "ended_at": now(),
         "interrupted": interrupted,
@@ -249,16 +248,16 @@ def close_session(meta: dict[str, Any], *, interrupted: bool, began_ns: int) -> 
 
 
 def _difference(name: str, before: Any, after: Any) -> str | None:
-    """Return the first place at which two JSON values differ, in words."""
+    """Return a text about the first difference of two JSON values; None if they are equal."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in [*before, *(key for key in after if key not in before)]:
             if key not in after:
-                return f"{name}[{key!r}] was there, is not now"
+                return f"{name}[{key!r}] is missing now"
             if key not in before:
                 return f"{name}[{key!r}] is new"
-            found = _difference(f"{name}[{key!r}]", before[key], after[key])
-            if found:
-                return found
+            difference = _difference(f"{name}[{key!r}]", before[key], after[key])
+            if difference:
+                return difference
         return None
     return None if before == after else f"{name} was {before!r}, is {after!r} now"
 

@@ -1,8 +1,8 @@
-"""One session of a run: what its trials share, from its start to its end.
+"""Opens and closes a session of a run, and holds what its trials share.
 
-Energy is chosen and the idle machine measured before the first trial; after the last one it is
-measured again, and the net columns of the session's records are filled in. A session that was
-killed leaves them null; everything else of its records is complete.
+Opening chooses the energy provider and measures the idle machine.
+Closing measures the idle machine again and fills in the net energy of the session's rows.
+If the session is killed, these columns stay null; the rest of its rows is complete.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,15 +30,15 @@ Watts = Mapping[str, float] | None
 
 @dataclass(kw_only=True)
 class Session:
-    """What the trials of one session share.
+    """State that the trials of a session share.
 
     Attributes:
-        run_dir: of the run.
-        settings: of the matrix.
-        energy: the provider that was found.
-        generators: the ceilings of sources.
-        idle_before: watts by domain of the idle machine; None: not measured or not readable.
-        measured: names and rows of the trials of this session.
+        run_dir: the run directory.
+        settings: settings of the matrix.
+        energy: the chosen energy provider.
+        generators: ceilings of the load generators.
+        idle_before: watts of the idle machine by domain; None: not measured or not readable.
+        measured: rows of this session's trials, by name.
     """
 
     run_dir: Path
@@ -49,21 +49,21 @@ class Session:
     measured: dict[str, Row] = field(default_factory=dict)
 
     def advice(self) -> str | None:
-        """Return what would make the session's records better, None when nothing is known."""
+        """Return a hint on how to improve the session's energy figures, or None."""
         if self.energy.reason is not None and self.settings.energy not in (AUTO, NONE):
             return (
-                f'energy = "{self.settings.energy}" was asked for and cannot be read, so that no '
-                f"trial has energy: {self.energy.reason}; see `lab doctor`"
+                f'energy = "{self.settings.energy}" cannot be read, so trials have no energy '
+                f"figures: {self.energy.reason}; see `lab doctor`"
             )
         if self.energy.reason is None and self.settings.idle_s == 0:
             return (
-                f"energy is read through {self.energy.name}, without an idle baseline: "
-                f"idle_s = {idle.SECONDS:g} in [run] would give net joules"
+                f"energy is read through {self.energy.name} without an idle baseline; set "
+                f"idle_s = {idle.SECONDS:g} in [run] to get net joules"
             )
         return None
 
     def provenance(self) -> dict[str, Any]:
-        """Return what run.json says of the session."""
+        """Return the session's entries for run.json."""
         return {
             "energy": {"provider": self.energy.name, "reason": self.energy.reason},
             "idle_before_w": self.idle_before,
@@ -71,7 +71,7 @@ class Session:
         }
 
     def _confinement(self) -> str:
-        """Return what keeps trials from other files, or why nothing does; see docs/trust.md."""
+        """Return the mechanism that confines trials, or why they are unconfined (docs/trust.md)."""
         if self.settings.isolation.kind == CONTAINER:
             return "container"
         why = why_unconfined()
@@ -79,14 +79,14 @@ class Session:
 
 
 def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:
-    """Check that trials can run where they are to; return what run.json says of a container engine.
+    """Check that trials can run in isolation; return facts about the container engine for run.json.
 
     Raises:
-        IsolationError: they cannot; the message says what to do.
+        IsolationError: trials cannot run; the message has the remedy.
     """
     if settings.isolation.kind != CONTAINER:
         return None
-    from streamlab.lab.isolate.check import check, check_holds
+    from streamlab.lab.isolate.check import check, check_contains
 
     facts = check(settings.isolation)
     references = dict.fromkeys(cell.entry.found_by for cell in cells)
@@ -94,22 +94,22 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
     names = dict.fromkeys(cell.engine for cell in cells)
     engines = [name for name in names if not _ours([type(find_engine(name)).__module__])]
     if workloads or engines:
-        check_holds(settings.isolation, workloads, engines)
+        check_contains(settings.isolation, workloads, engines)
     return asdict(facts)
 
 
 def _ours(modules: Iterable[str]) -> bool:
-    """Tell whether modules are of the lab's own source, which every image holds."""
+    """Return whether modules belong to the lab's source, which every image contains."""
     return all(
         module.startswith(("streamlab.engines.", "streamlab.workloads.")) for module in modules
     )
 
 
 def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:
-    """Look at what the machine offers; blocks for `settings.idle_s`.
+    """Open a session; blocks for `settings.idle_s`.
 
     Raises:
-        EnergyError: the provider that was asked for is none.
+        EnergyError: no provider has the name in `settings.energy`.
     """
     remove_orphaned_folders()
     choice = choose(settings.energy)
@@ -126,10 +126,9 @@ def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:
 
 
 def finish(session: Session, meta: dict[str, Any], *, interrupted: bool) -> None:
-    """Fill in the net energy of the session's records, each rewritten whole or not at all.
+    """Close a session: fill in the net energy of its rows, each rewritten atomically.
 
-    An interrupted session does not wait for a second baseline, nor does one that is interrupted
-    while it waits.
+    An interrupted session does not measure a second baseline.
     """
     after: Watts = None
     with suppress(KeyboardInterrupt):

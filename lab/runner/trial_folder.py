@@ -1,4 +1,4 @@
-"""The temporary folder of a trial: its job, its result, and the temporary files of its engine."""
+"""Creates and removes the temporary folder of a trial: job, evidence, and files of its engine."""
 
 import fcntl
 import os
@@ -18,10 +18,10 @@ _YOUNGEST_S = 60.0
 
 @contextmanager
 def trial_folder() -> Iterator[Path]:
-    """Make a folder below TMPDIR that is removed after the block, or by `remove_orphaned_folders`.
+    """Create a folder below TMPDIR that is removed after the block, or by `remove_orphaned_folders`.
 
-    A file that cannot be removed (immutable, or mounted by the engine) stays, with its folder. It
-    does not end the run: the caller reports a folder that still exists.
+    A folder with a file that cannot be removed (immutable, or mounted by the engine) stays; the caller
+    reports it.
     """
     with temporary_folder(PREFIX) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -33,7 +33,7 @@ def trial_folder() -> Iterator[Path]:
 
 
 def remove_orphaned_folders() -> None:
-    """Remove the folders of killed labs: those that no process has locked."""
+    """Remove the folders of killed labs: those without a lock."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:

@@ -1,4 +1,4 @@
-"""Runs one trial and returns its row: what was asked, what came of it, and how the machine was."""
+"""Runs one trial and returns its row: request, result and state of the machine."""
 
 import json
 import math
@@ -27,16 +27,16 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.default_folders import runs
 
 MOST_ATTEMPTS = 5
-"""Of a trial that is to have its cores near each other (`cores_within_ns`)."""
+"""Limit of attempts for a trial that needs its cores near each other (`cores_within_ns`)."""
 
 
 def run_one(
     session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset, *, keep_outputs: bool
 ) -> Row:
-    """Run a trial in a process of its own, or say why none is started for it.
+    """Run a trial in a process of its own and return its row; a refused cell runs nothing.
 
     Raises:
-        DiskFullError: what it wrote had no space; it is to be run again.
+        DiskFullError: a disk is full; run the trial again.
         IsolationError: the container engine failed.
     """
     row = _asked(session, meta, trial, dataset)
@@ -49,7 +49,7 @@ def run_one(
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
     answer = run_dir / "outputs" / f"{trial.name}.attempt"
-    # A hash of code is one Python's; an image has its own, and code that cannot be edited.
+    # A hash of code is valid for one Python; an image has its own Python, and its code is fixed.
     here = session.settings.isolation.kind == PROCESS
     spec = EngineTrial(
         engine=cell.engine,
@@ -108,9 +108,9 @@ def run_one(
 
 
 def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
-    """Return what a trial must not see of earlier trials: its run, or all runs of their folder.
+    """Return the folder of earlier trials, which a trial must not see: its run, or all runs.
 
-    All of them where they lie in the place of runs, and no input of the trial does.
+    All runs if the run lies in the folder of runs, and no input of the trial does.
     """
     run, place = run_dir.absolute(), runs().path.absolute()
     inputs = [stream.path.absolute() for stream in dataset.complete().streams]
@@ -119,9 +119,9 @@ def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
 
 
 def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended, Look, list[str]]:
-    """Run a trial between two looks at the machine; return these, what came of it, and warnings.
+    """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.
 
-    Where cores are to be near and are not, that voids it, whatever came of it: it is run again.
+    If cores must be near each other and are not, the result is dropped and the trial runs again.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
@@ -131,13 +131,13 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
         ended = once()
         after = look(before)
         warnings = _warnings(before, after)
-        # Before as well: they may have been moved between the waiting and the look.
+        # Check `before` as well: the cores may have moved since the wait.
         near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
         if far is None and near:
             if attempt > 1:
-                warnings.append(f"run {attempt} times, until the cores stayed {near_words}")
+                warnings.append(f"ran {attempt} times until the cores stayed {near_words}")
             break
-        if far is not None:  # they would not come nearer by trying
+        if far is not None:  # trying again would not help
             warnings.append(far)
             break
     else:
@@ -146,7 +146,7 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
 
 
 def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset) -> Row:
-    """Return the columns that say what was run, which do not depend on what came of it."""
+    """Return the columns that describe the request, independent of the result."""
     cell, load = trial.cell, trial.load
     row: Row = {
         "cell": cell.id,
@@ -186,18 +186,18 @@ def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Datase
 
 
 def _length_s(load: LoadSpec | None) -> float:
-    """Return how long a trial takes for its load's sake alone; the time limit is for the rest."""
+    """Return the length of a load in seconds; it is added to the time limit."""
     return 0.0 if load is None else load.warm_up_s + load.window_s
 
 
 def _forget(*paths: Path) -> None:
-    """Remove what an interrupted attempt has left, so that it is not taken for this one's."""
+    """Remove files of an interrupted attempt, so that they do not count as this attempt's."""
     for path in paths:
         path.unlink(missing_ok=True)
 
 
 def _warnings(before: Look, after: Look) -> list[str]:
-    """Return what was seen before, and what was new after; other figures alone are nothing new."""
+    """Return the distinct warnings of both looks; warnings that differ only in numbers count once."""
     found = {re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)}
     return list(found.values())
 

@@ -1,7 +1,7 @@
 """Runs all trials of a run, one after the other, each in a fresh process.
 
-Every finished trial is on disk before the next one begins, so that a run that is stopped at any
-moment can be resumed; the one that was under way is begun again.
+Each row is on disk before the next trial starts, so a stopped run can be resumed.
+The trial that was running then starts again.
 """
 
 import errno
@@ -31,34 +31,34 @@ from streamlab.results.store import Row, read_trials, write_meta, write_table, w
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import move_old_answers
 
-# The oracle is slow on purpose; it has to be made once for every dataset.
+# The oracle is slow on purpose; it runs once for each dataset.
 ORACLE_TIMEOUT_S = 3600.0
 
 
 class Watcher(Protocol):
-    """Is told how a run gets on."""
+    """Receives the progress of a run."""
 
     def advised(self, text: str) -> None:
-        """Something would make the run better."""
+        """Receive a hint on how to improve the run."""
 
     def oracle(self, key: str, dataset: Dataset) -> None:
-        """The oracle's answer for a dataset is looked up, or made."""
+        """Note that the oracle's answer for a dataset is being looked up or computed."""
 
     def started(self, trial: Trial) -> None:
-        """A trial begins."""
+        """Note that a trial starts."""
 
     def finished(self, trial: Trial, row: Row) -> None:
-        """A trial has ended and is recorded."""
+        """Note that a trial has ended and its row is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What came of a run so far.
+    """Result of a run so far.
 
     Attributes:
-        rows: of all trials, in order.
-        searches: how the searches stand, by cell id.
-        interrupted: whether somebody stopped it.
+        rows: rows of all trials, in order.
+        searches: state of each search, by cell id.
+        interrupted: the run was interrupted.
     """
 
     rows: tuple[Row, ...]
@@ -74,19 +74,19 @@ def run(
     watcher: Watcher,
     settings: Settings | None = None,
 ) -> RunResult:
-    """Run every trial that the run directory does not have yet.
+    """Run every trial whose row is missing in the run directory.
 
     Args:
         run_dir: a directory from `streamlab.lab.runner.run_directory`.
-        meta: its run.json, changed here and written at the start and the end.
-        cells: the cells.
-        datasets: by workload key.
-        watcher: is told how it gets on.
-        settings: of the matrix; None: the defaults.
+        meta: content of run.json; changed here, and written at the start and the end.
+        cells: cells of the run.
+        datasets: dataset of each workload, by key.
+        watcher: receives progress.
+        settings: settings of the matrix; None: the defaults.
 
     Raises:
-        LabError: an oracle failed, trials cannot be isolated as asked, or the disk is full; what is
-            recorded by then stays, and the run can be resumed.
+        LabError: an oracle failed, the isolation is unavailable, or the disk is full. Stored rows stay, and
+            the run can be resumed.
         ResultsError: a record of an earlier session is damaged.
     """
     seal_old_run(run_dir)
@@ -134,49 +134,49 @@ def _run_all(
     for entry in _to_verify(cells, done):
         watcher.oracle(entry.key, datasets[entry.key])
         _make_oracle(run_dir, entry, datasets[entry.key])
-    kept = {row["cell"] for row in done.values() if row["status"] == schema.OK}
+    with_answer = {row["cell"] for row in done.values() if row["status"] == schema.OK}
 
-    def do(trial: Trial) -> Row:
+    def run_and_record(trial: Trial) -> Row:
         watcher.started(trial)
-        keep = bool(meta["keep_outputs"]) and trial.cell.id not in kept
+        keep = bool(meta["keep_outputs"]) and trial.cell.id not in with_answer
         dataset = datasets[trial.cell.entry.key]
         row = run_one(session, meta, trial, dataset, keep_outputs=keep)
         _record(run_dir, trial, row)
         if row["status"] == schema.OK:
-            kept.add(trial.cell.id)
+            with_answer.add(trial.cell.id)
         done[trial.name] = session.measured[trial.name] = row
         watcher.finished(trial, row)
         return row
 
-    given = interleave([cell for cell in cells if cell.search is None or cell.refusal is not None])
-    for trial in given:
+    fixed = interleave([cell for cell in cells if cell.search is None or cell.refusal is not None])
+    for trial in fixed:
         if trial.name not in done:
-            do(trial)
+            run_and_record(trial)
     searches = Searches(
         cells,
         _in_order(done),
         feasible_eps=_feasible(cells, datasets),
         recorded=Recorder(run_dir=run_dir),
     )
-    while (wanted := searches.next()) is not None:
-        pause(wanted.pause_s)
+    while (step := searches.next()) is not None:
+        pause(step.pause_s)
         searches.record(
-            do(
+            run_and_record(
                 Trial(
-                    cell=wanted.cell,
-                    repetition=wanted.repetition,
+                    cell=step.cell,
+                    repetition=step.repetition,
                     order_index=len(done),
-                    purpose=wanted.purpose,
-                    probe=wanted.probe,
-                    vote=wanted.vote,
-                    rate_eps=wanted.rate_eps,
+                    purpose=step.purpose,
+                    probe=step.probe,
+                    vote=step.vote,
+                    rate_eps=step.rate_eps,
                 )
             )
         )
 
 
 def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, float]:
-    """Return, by cell with a search, the highest rate for which its input has enough events."""
+    """Return the highest rate for which the input has enough events, by id of a searched cell."""
     return {
         cell.id: feasible_eps(cell.load, datasets[cell.entry.key].events)
         for cell in cells
@@ -185,7 +185,7 @@ def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[st
 
 
 def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[WorkloadEntry]:
-    """Return the workloads whose oracle is needed: made before anything is measured."""
+    """Return the workloads whose oracle must run before the first trial."""
     started = [cell for cell in cells if cell.refusal is None]
     todo = [trial.cell for trial in interleave(started) if trial.name not in done]
     searches = [cell for cell in started if cell.search is not None]
@@ -197,7 +197,7 @@ def _in_order(done: Mapping[str, Row]) -> tuple[Row, ...]:
 
 
 def _record(run_dir: Path, trial: Trial, row: Row) -> None:
-    """Seal the files of a trial, and write its record."""
+    """Seal the files of a trial and write its row."""
     names = [row.get(column) for column in ("log", "series", "histograms", "reconfigurations")]
     files = [run_dir / name for name in names if name is not None]
     try:
@@ -215,7 +215,7 @@ def _leave(
     interrupted: bool,
     began_ns: int,
 ) -> None:
-    """Write what a session leaves; what cannot be written now, a resumed run writes."""
+    """Write the files that end a session; after an error, a resumed run writes them."""
     try:
         if session is not None:
             finish(session, meta, interrupted=interrupted)
@@ -229,19 +229,16 @@ def _leave(
 
 
 def _no_space(run_dir: Path, what: str, error: OSError) -> LabError:
-    """Return the error for something that could not be written; all recorded trials are whole."""
+    """Return the error for a failed write; stored rows are complete."""
     kind = DiskFullError if error.errno == errno.ENOSPC else LabError
     return kind(
-        f"{run_dir}: {what} cannot be written: {error.strerror or error}; make room and go on "
+        f"{run_dir}: {what} cannot be written: {error.strerror or error}; free space, then resume "
         f"with: lab run --resume {run_dir}"
     )
 
 
 def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
-    """Make the expected answer in a process of its own, so that this one stays small.
-
-    Trials then find it in the cache.
-    """
+    """Compute the expected answer into the cache, in a process of its own to keep this one small."""
     move_old_answers(dataset)
     log = run_dir / "logs" / f"oracle-{entry.key}.log"
     job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
@@ -249,5 +246,5 @@ def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
     if result.get("status") is not None:
         by = entry.bound().checked_by
         raise LabError(
-            f"the {by} of {entry.key} failed, nothing can be verified: {result['reason']} ({log})"
+            f"the {by} of {entry.key} failed, so no answer can be verified: {result['reason']} ({log})"
         )

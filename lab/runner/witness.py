@@ -1,8 +1,8 @@
-"""Notes when a trial reports its phases, by the lab's own clock and the kernel's accounts.
+"""Records a trial's phases from outside, with the lab's clock and the kernel's CPU accounts.
 
-A trial's own readings are taken in the process in which the engine runs, which can change them.
-This thread of the lab takes others: times that the kernel stamps on the trial's messages, and CPU
-times of the whole tree of its processes, orphans included.
+The trial's own readings come from the engine's process, which can change them.
+This thread takes independent ones: kernel timestamps of the trial's messages, and CPU times of its whole process
+tree, orphans included.
 """
 
 import os
@@ -19,7 +19,7 @@ import psutil
 
 from streamlab.lab.judge.accounts import Sighting
 from streamlab.lab.measure.tree import descendants
-from streamlab.lab.measure.usage import used_by
+from streamlab.lab.measure.usage import usage_of
 from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES
 
 _SO_TIMESTAMPNS = 35
@@ -48,12 +48,12 @@ class Witness:
 
     @property
     def sightings(self) -> list[Sighting]:
-        """What was reported; complete after the block."""
+        """Return all sightings; complete after the block."""
         return [*self._phases, *self._stamps]
 
     @property
     def phase(self) -> str | None:
-        """The last phase that was reported; None: none was."""
+        """Return the last reported phase; None before the first."""
         return self._phases[-1].name if self._phases else None
 
     def __enter__(self) -> "Witness":
@@ -82,7 +82,7 @@ class Witness:
             pid = 0
             while True:
                 found = [key.fileobj for key, _ in ready.select()]
-                if self._listening in found:  # the first process to connect is the trial's
+                if self._listening in found:  # the trial's process connects first
                     trial, _ = self._listening.accept()
                     pid = _peer(trial)
                     ready.unregister(self._listening)
@@ -98,7 +98,7 @@ class Witness:
                 trial.close()
 
     def _note(self, trial: socket.socket, pid: int) -> bool:
-        """Note one phase and answer it; return whether there was one."""
+        """Record one phase and reply; return False at the end of the connection."""
         try:
             message = trial.recv(_LONGEST_MESSAGE)
         except OSError:
@@ -118,7 +118,7 @@ class Witness:
         return True
 
     def _read_stamps(self) -> None:
-        """Read the messages that the kernel has stamped since the last phase."""
+        """Read the timestamped messages since the last phase."""
         with suppress(BlockingIOError):
             while True:
                 message, extra, _, _ = self._clock.recvmsg(
@@ -132,10 +132,9 @@ class Witness:
 
 
 def _boot_ns() -> int:
-    """Return what the clock of stamps is ahead of the monotonic one, to some microseconds.
+    """Return the offset of the wall clock to the monotonic clock, accurate to some microseconds.
 
-    Of several readings it is the one with the least time around it, during which this thread may
-    have lost its core.
+    Uses the fastest of several readings, because this thread may lose its core during a reading.
     """
     readings = []
     for _ in range(10):
@@ -145,18 +144,18 @@ def _boot_ns() -> int:
 
 
 def _bound(folder: Path, name: str, kind: socket.SocketKind) -> socket.socket:
-    made = socket.socket(socket.AF_UNIX, kind)
+    server = socket.socket(socket.AF_UNIX, kind)
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:  # a path of a socket has at most 107 bytes; this one is short
-        made.bind(f"/proc/self/fd/{directory}/{name}")
+    try:  # a socket's path is limited to 107 bytes; this one is short
+        server.bind(f"/proc/self/fd/{directory}/{name}")
     finally:
         os.close(directory)
-    (folder / name).chmod(0o666)  # a container's user may be another
-    return made
+    (folder / name).chmod(0o666)  # a container may run as another user
+    return server
 
 
 def _peer(trial: socket.socket) -> int:
-    """Return the process of a trial; 0: it cannot be seen from here."""
+    """Return the process id of a trial; 0 if it is not visible from here."""
     pid, _, _ = _CREDENTIALS.unpack(
         trial.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     )
@@ -164,15 +163,14 @@ def _peer(trial: socket.socket) -> int:
 
 
 def _cpu_s(pid: int) -> float | None:
-    """Return the CPU time of all processes of a trial; None: they cannot be seen from here.
+    """Return the CPU time of all processes of a trial, in seconds; None if they are not visible.
 
-    They are below its parent: its supervisor, or the first process of its container, which also
-    inherit orphans.
+    Counts from the trial's parent: its supervisor or the container's first process, which inherit orphans.
     """
     if not pid:
         return None
     try:
         root = psutil.Process(psutil.Process(pid).ppid())
-        return used_by([root, *descendants(root.pid)]).cpu_s
+        return usage_of([root, *descendants(root.pid)]).cpu_s
     except psutil.Error:
         return None

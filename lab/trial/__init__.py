@@ -1,1 +1,1 @@
-"""The measured child: one trial in a fresh process, from its specification to its result."""
+"""Runs one trial in the measured process, from its specification to its evidence."""

@@ -1,7 +1,7 @@
-"""The measured process: `python -m streamlab.lab.trial SPEC.json RESULT.json`.
+"""Runs the measured process: `python -m streamlab.lab.trial SPEC.json EVIDENCE_FOLDER`.
 
-What is imported here stays until the end, so Python's garbage collector need not look at it. Before
-an engine, an oracle or a generator does anything, `streamlab.lab.trial.collector` switches it on again.
+Disables Python's garbage collector during imports, since imported objects stay until the end.
+`streamlab.lab.trial.collector` enables it before an engine, an oracle or a generator starts.
 """
 
 import gc

@@ -1,14 +1,14 @@
-"""Python's garbage collector in the measured process."""
+"""Enables Python's garbage collector in the measured process."""
 
 import gc
 
 
 def collect_from_now_on() -> None:
-    """Switch the collector on for objects made from now on; it ignores the lab's earlier objects.
+    """Enable the collector for new objects; it ignores the lab's earlier objects.
 
-    If it is already on, this does nothing: a trial within another process must not hide that
-    process's objects from the collector. Processes that an engine forks inherit the setting. An
-    engine may switch the collector off.
+    Does nothing if the collector is enabled already: a trial within another process must not hide that process's
+    objects.
+    Forked processes inherit the setting, and an engine may disable the collector.
     """
     if not gc.isenabled():
         gc.freeze()

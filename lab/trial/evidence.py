@@ -1,9 +1,9 @@
-"""What a trial leaves for its judge: readings, the engine's report, and the answer.
+"""Writes and reads a trial's evidence for the judge: readings, the engine's report and the answer.
 
-A trial states no status of success and no rate. It writes two things into its folder:
+A trial sets no status of success and no rate. It writes to its folder:
 
-    evidence.json      `Evidence`: why it failed, or the readings of its timed part
-    answer/            the answer, one or two `.npy` files a column
+    evidence.json      `Evidence`: why the trial failed, or the readings of its timed part
+    answer/            the answer, one or two `.npy` files for each column
 
 `streamlab.lab.judge` reads them in another process and sets status and rates.
 """
@@ -29,23 +29,23 @@ NUMBERS, LISTS = "numbers", "lists"
 
 
 class AnswerColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """One column of the answer: `<index>.npy`, of lists with their offsets in `<index>.o.npy`."""
+    """A column of the answer, in `<index>.npy`; lists have their offsets in `<index>.o.npy`."""
 
     name: str
     kind: str
 
 
 class Timed(msgspec.Struct, frozen=True, kw_only=True):
-    """The readings around a run that ended.
+    """Readings of a timed part that ended normally.
 
     Attributes:
-        start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
-            done; what the lab adds itself to try a gate comes after that.
-        measured: what the engine reports.
-        tracks: what was sampled meanwhile, by column of the series.
+        start_ns, ran_ns, end_ns: start of the timed part, end of the engine's run, and end of the timed part, by the
+            monotonic clock. Work that the lab adds to test a gate lies between the last two.
+        measured: report of the engine.
+        tracks: samples by column of the series.
         energy: columns of energy.
-        answer: the columns of the answer; None where they cannot be stored.
-        answer_error: why they cannot.
+        answer: columns of the answer; None if they cannot be stored.
+        answer_error: why the answer cannot be stored; None otherwise.
     """
 
     start_ns: int
@@ -59,14 +59,14 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What one trial, or another job of the lab, found.
+    """Evidence of a trial or another job of the lab.
 
     Attributes:
-        status, reason: why there is no measurement; both None where there is one.
-        lacked_space: the lab's own files, and no engine's, found no space.
-        columns: readings by name of the column; the judge takes those in `READINGS`.
-        warnings: what is doubtful about it, in words.
-        timed: None where the engine's run did not end.
+        status, reason: why the measurement failed; None if it succeeded.
+        lacked_space: the lab's own files, not an engine's, had no disk space.
+        columns: readings by column; the judge uses those in `READINGS`.
+        warnings: texts about doubtful values.
+        timed: readings of the timed part; None if it did not end normally.
     """
 
     status: str | None = None
@@ -96,11 +96,11 @@ READINGS = frozenset(
         "generator_ceiling_eps",
     }
 )
-"""Columns that a trial reads itself. Everything else in a row is the judge's or the lab's."""
+"""Columns that a trial reads itself; the judge and the lab set all others."""
 
 
 def write_evidence(evidence: Evidence, folder: Path) -> None:
-    """Write the file whole or not at all."""
+    """Write the evidence file atomically."""
     partial = folder / f"{EVIDENCE}.partial"
     content = msgspec.to_builtins(evidence, enc_hook=_plain)
     partial.write_text(json.dumps(content), encoding="ascii")
@@ -108,10 +108,10 @@ def write_evidence(evidence: Evidence, folder: Path) -> None:
 
 
 def read_evidence(folder: Path) -> Evidence | None:
-    """Read what `write_evidence` wrote; None where there is no file.
+    """Read the evidence file; return None if it does not exist.
 
     Raises:
-        ValueError: it is not what a trial writes.
+        ValueError: the file is not valid evidence.
     """
     path = folder / EVIDENCE
     if not os.path.lexists(path):
@@ -126,8 +126,8 @@ def store_answer(answer: Columns, folder: Path) -> tuple[AnswerColumn, ...]:
     """Write the columns of an answer.
 
     Raises:
-        TypeError: a column is neither numbers nor lists of numbers.
-        OSError: there is no space.
+        TypeError: a column has neither numbers nor lists of numbers.
+        OSError: a file cannot be written.
     """
     target = folder / ANSWER
     target.mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ def store_answer(answer: Columns, folder: Path) -> tuple[AnswerColumn, ...]:
             np.save(target / f"{index}.o.npy", values.offsets, allow_pickle=False)
         numbers = values.values if isinstance(values, ListColumn) else np.asarray(values)
         if numbers.dtype.hasobject:
-            raise TypeError(f"output column {name} has type {numbers.dtype}, no numbers")
+            raise TypeError(f"output column {name} has type {numbers.dtype}; expected numbers")
         np.save(target / f"{index}.npy", numbers, allow_pickle=False)
         kind = LISTS if isinstance(values, ListColumn) else NUMBERS
         columns.append(AnswerColumn(name=str(name), kind=kind))
@@ -145,33 +145,33 @@ def store_answer(answer: Columns, folder: Path) -> tuple[AnswerColumn, ...]:
 
 
 def load_answer(columns: tuple[AnswerColumn, ...], folder: Path) -> Columns:
-    """Return a stored answer, mapped from its files.
+    """Return a stored answer, memory-mapped from its files.
 
     Raises:
-        OSError, ValueError, ModelError: a file is missing or is not what `store_answer` writes.
+        OSError, ValueError, ModelError: a file is missing or invalid.
     """
-    found: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     for index, column in enumerate(columns):
-        values = _mapped(folder / ANSWER / f"{index}.npy")
+        values = _map_array(folder / ANSWER / f"{index}.npy")
         if column.kind == LISTS:
-            offsets = _mapped(folder / ANSWER / f"{index}.o.npy")
-            found[column.name] = ListColumn(offsets=offsets, values=values)
+            offsets = _map_array(folder / ANSWER / f"{index}.o.npy")
+            answer[column.name] = ListColumn(offsets=offsets, values=values)
         else:
-            found[column.name] = values
-    return found
+            answer[column.name] = values
+    return answer
 
 
 def _check_regular(path: Path) -> None:
-    """Refuse what is no file of its own: reading a pipe would never end.
+    """Check that a path is a regular file; reading a pipe would never end.
 
     Raises:
-        ValueError: it is a link, a folder, a pipe or a device.
+        ValueError: the path is a link, a folder, a pipe or a device.
     """
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ValueError(f"{path.name} is no regular file")
+        raise ValueError(f"{path.name} is not a regular file")
 
 
-def _mapped(path: Path) -> npt.NDArray[Any]:
+def _map_array(path: Path) -> npt.NDArray[Any]:
     _check_regular(path)
     with path.open("rb") as file:
         version = np.lib.format.read_magic(file)
@@ -184,7 +184,7 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
 
 
 def _plain(value: object) -> object:
-    """Return a value of an engine's report as JSON has it."""
+    """Convert a value of an engine's report to JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
@@ -195,7 +195,7 @@ def _plain(value: object) -> object:
 
 
 def _typed(kind: Any, value: object) -> object:
-    """Return an array from the list that `_plain` made of it."""
+    """Convert a list from `_plain` back to an array."""
     if not isinstance(value, list):
         raise ValueError(f"expected a list of numbers, got {type(value).__name__}")
     _, dtype = get_args(kind)  # numpy.ndarray[shape, numpy.dtype[int64]]

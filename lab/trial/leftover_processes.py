@@ -1,23 +1,21 @@
-"""What an engine left running after it was told to close."""
+"""Finds processes and threads that an engine left running after closing."""
 
 import threading
 import time
 
 from streamlab.lab.measure.tree import descendants
 
-# An engine that has been told to close may need a moment until its processes are gone.
+# After closing, an engine's processes may need a moment to end.
 CLOSE_GRACE_S = 2.0
 
 
-def left_behind(
+def find_leftovers(
     threads_before: set[threading.Thread], processes_before: frozenset[int]
 ) -> list[str]:
-    """Say which child processes and threads are still there after a moment of grace.
+    """Return warnings about child processes and threads that are still running after CLOSE_GRACE_S.
 
-    Those that were there before are not the engine's, which a trial of its own process has none of.
-
-    Threads that did not come from Python's `threading` are not seen; the conformance suite counts
-    those.
+    Ignores those that existed before.
+    Finds only threads of Python's `threading`; the conformance suite counts others.
     """
     deadline = time.monotonic() + CLOSE_GRACE_S
     while True:

@@ -1,4 +1,4 @@
-"""Work, memory and latency that the lab adds to a trial, to try whether a gate sees them."""
+"""Adds work, memory or latency to a trial, to test whether a gate detects them."""
 
 import time
 from dataclasses import replace
@@ -10,36 +10,33 @@ from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import rss_bytes
 
 TAIL = 100
-"""One output of so many is late: the share beyond the 99th percentile."""
+"""One output in this many is late: the share beyond the 99th percentile."""
 
 
 def burn(duration_ns: float) -> None:
-    """Use that much CPU time; on a busy machine that takes longer."""
+    """Use this much CPU time; takes longer on a busy machine."""
     end_ns = time.thread_time_ns() + duration_ns
     while time.thread_time_ns() < end_ns:
         pass
 
 
 def ballast(share: float, sampler: ResourceSampler) -> bytes:
-    """Return memory that raises the peak so far by a share, as long as it is kept."""
+    """Return bytes that raise the peak memory so far by a share, while they are referenced."""
     if not share:
         return b""
-    wanted = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.others())
-    return b"\x01" * max(0, round(wanted))  # not zeros: memory never written is not there
+    size = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.others())
+    return b"\x01" * max(0, round(size))  # not zeros: pages that are never written use no memory
 
 
-def delayed(measured: Measured, delay_ns: int) -> Measured:
-    """Return what was measured, with one output in `TAIL` late by so much.
-
-    It is as if the engine had slept before those outputs and nothing had waited behind them.
-    """
+def add_delay(measured: Measured, delay_ns: int) -> Measured:
+    """Return the measurement with one output in `TAIL` delayed, and no effect on other outputs."""
     if not delay_ns or measured.latency is None:
         return measured
-    return replace(measured, latency=_delayed(measured.latency, delay_ns))
+    return replace(measured, latency=_add_delay(measured.latency, delay_ns))
 
 
-def _delayed(latency: Histogram, delay_ns: int) -> Histogram:
-    # Every hundredth output in the order of latencies, so that all latencies are hit alike.
+def _add_delay(latency: Histogram, delay_ns: int) -> Histogram:
+    # Every hundredth output in the order of latencies, so that all latencies are affected alike.
     ends = np.cumsum(latency.counts)
     late = np.diff(ends // TAIL, prepend=0)
     values, place = np.unique(

@@ -1,8 +1,9 @@
-"""The measured process: `python -m streamlab.lab.trial SPEC.json EVIDENCE_FOLDER`.
+"""Runs a job in the measured process: `python -m streamlab.lab.trial SPEC.json EVIDENCE_FOLDER`.
 
-Loads one engine, prepares, times, takes the answer and stops the engine. It writes what it found as
-evidence (`streamlab.lab.trial.evidence`) whatever happens to the engine's own Python code; when the process
-dies, the lab that started it sees that. It judges nothing: the expected answer is out of its reach.
+Loads an engine, prepares it, times its run, takes the answer and closes the engine.
+Writes evidence (`streamlab.lab.trial.evidence`), also after an exception of the engine; the lab notices if the process
+dies.
+It does not judge the answer: the expected answer is hidden from it.
 """
 
 import errno
@@ -36,7 +37,7 @@ from streamlab.lab.trial.spec import (
     read_job,
     workload_of,
 )
-from streamlab.lab.trial.timed_part import Driven, drive, print_traceback
+from streamlab.lab.trial.timed_part import TimedRun, drive, print_traceback
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError
 from streamlab.workloads.datasets.integrity import verify
@@ -46,13 +47,13 @@ Result = dict[str, Any]
 
 
 class OwnFilesError(Exception):
-    """The lab's own files cannot be written; its cause says why."""
+    """The lab's own files cannot be written; see `__cause__`."""
 
 
 def main(arguments: list[str]) -> None:
-    """Do the job and leave the process without further ceremony."""
+    """Do the job and exit immediately, without waiting for threads."""
     faulthandler.enable()
-    if isinstance(sys.stdout, TextIOWrapper):  # a workload may print what the locale lacks
+    if isinstance(sys.stdout, TextIOWrapper):  # a workload may print characters the locale lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     spec_path, folder = map(Path, arguments)
     evidence = gather(read_job(spec_path), folder, Reporter(folder))
@@ -60,12 +61,12 @@ def main(arguments: list[str]) -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the engine may have closed it
             stream.flush()
-    # A thread that the engine left must not keep a finished trial from ending; it is reported.
+    # A thread that the engine left, which the evidence reports, must not delay the end.
     os._exit(0)
 
 
 def gather(job: Job, folder: Path, reporter: Reporter) -> Evidence:
-    """Do a job and return what it found, or why it failed; the answer is written to the folder."""
+    """Do a job, write its answer to the folder, and return its evidence."""
     columns: Result = {}
     try:
         match job:
@@ -79,7 +80,7 @@ def gather(job: Job, folder: Path, reporter: Reporter) -> Evidence:
         return Evidence(columns=columns)
     except UnsupportedError as error:
         failed = Evidence(status="unsupported", reason=str(error), columns=columns)
-    except (LoadError, DamagedError, EditedError) as error:  # no engine is to blame
+    except (LoadError, DamagedError, EditedError) as error:  # not the engine's fault
         failed = Evidence(status="invalid", reason=str(error), columns=columns)
     except MemoryError as error:
         print_traceback()
@@ -102,7 +103,7 @@ def _is_full(error: BaseException | None) -> bool:
 
 @contextmanager
 def _own_files() -> Iterator[None]:
-    """Tell failures to write the lab's own files from those of an engine."""
+    """Convert errors of writing the lab's own files, to distinguish them from an engine's."""
     try:
         yield
     except OSError as error:
@@ -110,7 +111,7 @@ def _own_files() -> Iterator[None]:
 
 
 def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Reporter) -> Evidence:
-    """Do the trial; fills `columns` as it goes, so that a failure keeps what was known before."""
+    """Do a trial; adds to `columns` continuously, so that they survive a failure."""
     workload = workload_of(spec)
     activate(spec.engine)
     engine = find_engine(spec.engine)
@@ -130,20 +131,19 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
             load=load,
             expected_outputs=spec.expected_outputs,
         )
-        driven = drive(engine, task, spec, columns, reporter)
+        run = drive(engine, task, spec, columns, reporter)
     reporter.phase("report")
     with _own_files():
-        timed = _timed(driven, folder)
-    return Evidence(columns=columns, warnings=tuple(driven.warnings), timed=timed)
+        timed = _timed(run, folder)
+    return Evidence(columns=columns, warnings=tuple(run.warnings), timed=timed)
 
 
 def _offered(
     spec: EngineTrial, workload: Workload, reporter: Reporter
 ) -> tuple[Dataset, OfferedLoad | None]:
-    """Return the input and its load; with a load the input is cut to its length.
+    """Return the input and its load; with a load, the input is truncated to its length.
 
-    Files that are not as they were when the run looked at them are checked here: engines may read
-    them with readers of their own.
+    Checks files that changed since the run checked them, because engines may use their own readers.
     """
     dataset = verify(spec.dataset)
     if spec.load is None:
@@ -155,34 +155,32 @@ def _offered(
     return offered.dataset, offered.load
 
 
-def _timed(driven: Driven, folder: Path) -> Timed:
-    """Return the readings of a trial that ended, and write its answer."""
-    energy_ns, joules = driven.recorder.series()
-    times_ns = driven.sampler.times_ns
+def _timed(run: TimedRun, folder: Path) -> Timed:
+    """Write the answer of a timed run, and return its readings."""
+    energy_ns, joules = run.recorder.series()
+    times_ns = run.sampler.times_ns
     tracks = {
-        "cpu_s": Track(times_ns=times_ns, values=driven.sampler.cpu_s),
-        "rss_bytes": Track(times_ns=times_ns, values=driven.sampler.rss),
+        "cpu_s": Track(times_ns=times_ns, values=run.sampler.cpu_s),
+        "rss_bytes": Track(times_ns=times_ns, values=run.sampler.rss),
     } | {
         f"energy_{domain}_j": Track(times_ns=energy_ns.tolist(), values=values.tolist())
         for domain, values in joules.items()
     }
     stored, error = None, None
-    if isinstance(driven.answer, str):
-        error = driven.answer
+    if isinstance(run.answer, str):
+        error = run.answer
     else:
         try:
-            stored = store_answer(driven.answer, folder)
+            stored = store_answer(run.answer, folder)
         except (TypeError, ValueError) as problem:
             error = str(problem)
     return Timed(
-        start_ns=driven.start_ns,
-        ran_ns=driven.ran_ns,
-        end_ns=driven.end_ns,
-        measured=driven.measured,
+        start_ns=run.start_ns,
+        ran_ns=run.ran_ns,
+        end_ns=run.end_ns,
+        measured=run.measured,
         tracks=tracks,
-        energy=driven.recorder.columns(
-            driven.start_ns, driven.end_ns, events=driven.measured.events
-        ),
+        energy=run.recorder.columns(run.start_ns, run.end_ns, events=run.measured.events),
         answer=stored,
         answer_error=error,
     )

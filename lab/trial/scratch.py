@@ -1,4 +1,4 @@
-"""Makes temporary folders; a failure to remove one does not end the trial or the run."""
+"""Creates temporary folders; a failure to remove one does not stop the trial or the run."""
 
 import shutil
 import tempfile
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Make a folder below TMPDIR, and remove it after the block as far as that is possible.
+    """Create a folder below TMPDIR, and remove it after the block as far as possible.
 
     Files that cannot be removed (immutable, or mounted by an engine) stay, with their folders.
     """
@@ -17,6 +17,6 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     try:
         yield Path(folder.name)
     finally:
-        with suppress(OSError):  # it restores folders' permissions, but stops at the first file
+        with suppress(OSError):  # restores folder permissions, but stops at the first error
             folder.cleanup()
         shutil.rmtree(folder.name, ignore_errors=True)

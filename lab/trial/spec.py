@@ -1,4 +1,4 @@
-"""What the lab tells a child process to do, as JSON: a trial, an oracle's answer, or a ceiling."""
+"""Defines jobs for the measured process, as JSON: a trial, an oracle's answer or a ceiling."""
 
 import json
 from collections.abc import Mapping
@@ -14,29 +14,27 @@ from streamlab.workloads.registry import workload as find_workload
 
 
 class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
-    """One trial of an engine, complete: its process reads no matrix and no catalogue.
+    """A trial of an engine, without references to a matrix or the catalogue.
 
     Attributes:
-        engine, variant, workers, batch, options: as in the cell; batch is 1 where there is no
-        such notion.
-        dataset: the input, whole.
-        workload: a reference to it (`streamlab.workloads.registry`); None: the name of the dataset's.
-        query: query parameters of the workload; those that are left out are at their defaults.
-        code: `Workload.code` of what is to be run; None: whatever is found.
-        load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
-        planted_slowdown: share of the run's own time that the lab adds to the timed part as busy
-            work, to try a gate; recorded with the result, 0 in every real trial.
-        planted_memory: share by which the lab raises the peak of memory, to try a gate.
-        planted_delay_ns: by how much one output in a hundred is reported late, to try a gate.
-        spawned_ns: monotonic clock when the lab started the process, set by the launcher;
-            that clock is the machine's.
-        series: where to write the series (`streamlab.lab.measure.series`, Parquet).
-        reconfigurations: where to write those of an elastic operator (Parquet).
-        histograms: where to write the latency histograms (`streamlab.lab.measure.hdr`).
-        outputs: where to write the answer (Parquet), None when it is not kept.
+        engine, variant, workers, batch, options: as in the cell; batch is 1 if the variant has no batches.
+        dataset: the complete input.
+        workload: reference to the workload (`streamlab.workloads.registry`); None: the dataset's workload.
+        query: query parameters of the workload; others have their defaults.
+        code: expected `Workload.code`; None: any.
+        load: specification of the offered load; None for catch-up. The trial truncates the input to its length.
+        planted_slowdown: busy work that the lab adds to the timed part, as a share of the run's own time, to test a
+            gate; stored with the result, 0 in real trials.
+        planted_memory: share by which the lab raises the peak memory, to test a gate.
+        planted_delay_ns: delay that the lab adds to one output in a hundred, to test a gate.
+        spawned_ns: start of the process by the machine's monotonic clock, set by the launcher.
+        series: path for the series (`streamlab.lab.measure.series`, Parquet).
+        reconfigurations: path for reconfigurations of an elastic operator (Parquet).
+        histograms: path for latency histograms (`streamlab.lab.measure.hdr`).
+        outputs: path for the answer (Parquet); None: the answer is not stored.
         expected_outputs: as in `streamlab.engines.protocol.Task`.
         energy: name of the energy provider, chosen by the lab.
-        energy_reason: why it is `none`; None otherwise.
+        energy_reason: why `energy` is `none`; None otherwise.
     """
 
     engine: str
@@ -63,7 +61,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
-    """Make the oracle's answer and cache it; the attributes are those of `EngineTrial`."""
+    """A job that computes and caches the oracle's answer; attributes as in `EngineTrial`."""
 
     dataset: Dataset
     workload: str | None = None
@@ -71,7 +69,7 @@ class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class CeilingJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
-    """Measure what the source of an engine's variant can hand over; no engine runs."""
+    """A job that measures the highest rate of a variant's load generator, without running the engine."""
 
     engine: str
     variant: str
@@ -82,31 +80,31 @@ Job = EngineTrial | OracleJob | CeilingJob
 
 
 class EditedError(Exception):
-    """The code of a workload is not what a trial was to run."""
+    """The code of a workload differs from the code that the run started with."""
 
 
 def write_job(job: Job, path: Path) -> None:
-    """Write a job as JSON; bytes of a path that are no text stay as they are, as surrogates."""
+    """Write a job as JSON; path bytes that are not text become surrogates."""
     path.write_text(json.dumps(fields_of(job)), encoding="ascii")
 
 
 def read_job(path: Path) -> Job:
-    """Read what `write_job` wrote."""
+    """Read a job from a file by `write_job`."""
     return job_of(json.loads(path.read_text(encoding="ascii")))
 
 
 def job_of(fields: object) -> Job:
-    """Return the job of what `fields_of` gave.
+    """Return a job from its fields, as returned by `fields_of`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the fields are not a valid job.
     """
     job: Job = msgspec.convert(fields, type=Job, dec_hook=_value)
     return job
 
 
 def fields_of(job: Job) -> dict[str, Any]:
-    """Return the fields that differ from their defaults, as JSON values, and `type`."""
+    """Return `type` and the fields that differ from their defaults, as JSON values."""
     fields: dict[str, Any] = msgspec.to_builtins(job, enc_hook=_text)
     return fields
 
@@ -120,16 +118,16 @@ def _value(kind: type, value: object) -> object:
 
 
 def workload_of(job: EngineTrial | OracleJob) -> Workload:
-    """Return the workload of a trial or an oracle, for its query parameters.
+    """Return the workload of a job, bound to its query parameters.
 
     Raises:
-        ModelError: there is none of this name, or a query parameter is bad.
-        EditedError: its code is not what was to be run.
+        ModelError: the workload is unknown, or a query parameter is bad.
+        EditedError: the code of the workload has changed.
     """
-    found = find_workload(job.workload or job.dataset.workload).bound(job.query)
-    if isinstance(job, EngineTrial) and job.code not in (None, found.code()):
+    workload = find_workload(job.workload or job.dataset.workload).bound(job.query)
+    if isinstance(job, EngineTrial) and job.code not in (None, workload.code()):
         raise EditedError(
-            f"the code of workload {found.name} is not what the run was started with: it was "
-            "edited meanwhile, or reads what differs from process to process; start a new run"
+            f"the code of workload {workload.name} differs from the code that the run started with: "
+            "it was edited meanwhile, or uses values that differ between processes; start a new run"
         )
-    return found
+    return workload

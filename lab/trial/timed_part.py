@@ -1,4 +1,4 @@
-"""The timed part of a trial, and what the lab measures around it."""
+"""Runs the timed part of a trial, and measures time, CPU, memory and energy around it."""
 
 import threading
 import time
@@ -15,10 +15,10 @@ from streamlab.lab.measure.energy.choose import by_name
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import descendants
-from streamlab.lab.measure.usage import used_by, used_here
+from streamlab.lab.measure.usage import own_usage, usage_of
 from streamlab.lab.trial.collector import collect_from_now_on
-from streamlab.lab.trial.leftover_processes import left_behind
-from streamlab.lab.trial.plants import ballast, burn, delayed
+from streamlab.lab.trial.leftover_processes import find_leftovers
+from streamlab.lab.trial.plants import add_delay, ballast, burn
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import Columns, ListColumn
@@ -27,16 +27,15 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Driven:
-    """What the timed part gave.
+class TimedRun:
+    """Result of a timed part.
 
     Attributes:
-        measured: what the engine says.
-        answer: its outputs, or why they are no columns.
-        start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
-            done; what the lab adds itself to try a gate comes after that.
-        sampler, recorder: what was sampled meanwhile; both have stopped.
-        warnings: what is doubtful about it, in words.
+        measured: report of the engine.
+        answer: outputs of the engine, or why they are not columns.
+        start_ns, ran_ns, end_ns: as in `streamlab.lab.trial.evidence.Timed`.
+        sampler, recorder: samples of memory, CPU time and energy; both have stopped.
+        warnings: texts about doubtful values.
     """
 
     measured: Measured
@@ -51,19 +50,19 @@ class Driven:
 
 def drive(
     engine: Engine, task: Task, spec: EngineTrial, result: Result, reporter: Reporter
-) -> Driven:
-    """Prepare, run, take the answer and close; fills `result` with times, CPU, page faults, memory.
+) -> TimedRun:
+    """Prepare, run, take the answer and close; adds times, CPU time, page faults and memory to `result`.
 
-    The planted slow-down is busy work inside the timed part, after the engine's own.
+    The planted slow-down is busy work inside the timed part, after the engine's own work.
     """
     threads_before = set(threading.enumerate())
     warnings: list[str] = []
     recorder = EnergyRecorder(by_name(spec.energy, spec.energy_reason))
-    with recorder, ResourceSampler(_own(recorder)) as sampler:
+    with recorder, ResourceSampler(_lab_children(recorder)) as sampler:
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
         collect_from_now_on()
-        unprepared = used_here() + used_by(sampler.others())
+        unprepared = own_usage() + usage_of(sampler.others())
         reporter.phase("prepare")
         begin_ns = time.monotonic_ns()
         reason = engine.unsupported(task)
@@ -73,14 +72,14 @@ def drive(
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             # The lab's own slow work stays outside: it took a tenth of a run of 5 ms.
-            prepared_usage = used_by(sampler.others()) + used_here()
+            prepared_usage = usage_of(sampler.others()) + own_usage()
             result["prepare_cpu_s"] = prepared_usage.cpu_s_since(unprepared)
             planted = ballast(spec.planted_memory, sampler)
             reporter.phase("run")
-            before = used_by(sampler.others())
+            before = usage_of(sampler.others())
             recorder.mark()
-            before += used_here()
-            # Each reading of the clock lies between two stamps of the lab's.
+            before += own_usage()
+            # Each reading of the clock lies between two stamps.
             reporter.stamp(BEFORE_BEGIN)
             start_ns = time.monotonic_ns()
             reporter.stamp(AFTER_BEGIN)
@@ -90,23 +89,23 @@ def drive(
             reporter.stamp(BEFORE_END)
             end_ns = time.monotonic_ns()
             reporter.stamp(AFTER_END)
-            after = used_here()
+            after = own_usage()
             recorder.mark()
-            after += used_by(sampler.others())
+            after += usage_of(sampler.others())
             reporter.phase("ran")
             result |= after.columns_since(before)
             sampler.stop()
             recorder.stop()
             del planted
-            measured = delayed(measured, spec.planted_delay_ns)
+            measured = add_delay(measured, spec.planted_delay_ns)
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             reporter.phase("answer")
-            unanswered = used_here() + used_by(sampler.others())
+            unanswered = own_usage() + usage_of(sampler.others())
             begin_ns = time.monotonic_ns()
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            answered = used_here() + used_by(sampler.others())
+            answered = own_usage() + usage_of(sampler.others())
             result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
         finally:
             reporter.phase("close")
@@ -115,7 +114,7 @@ def drive(
             except Exception as error:
                 print_traceback()
                 warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
-    return Driven(
+    return TimedRun(
         measured=measured,
         answer=answer,
         start_ns=start_ns,
@@ -123,15 +122,12 @@ def drive(
         end_ns=end_ns,
         sampler=sampler,
         recorder=recorder,
-        warnings=warnings + left_behind(threads_before, processes_before),
+        warnings=warnings + find_leftovers(threads_before, processes_before),
     )
 
 
 def _arrays(answer: Columns) -> Columns | str:
-    """Return an answer as arrays, so that what it still has to compute counts as taking it.
-
-    Where it has none, return why.
-    """
+    """Convert an answer to arrays, so that pending computation counts as taking it; or return the error."""
     try:
         return {
             name: values if isinstance(values, ListColumn) else np.asarray(values)
@@ -141,12 +137,12 @@ def _arrays(answer: Columns) -> Columns | str:
         return str(error)
 
 
-def _own(recorder: EnergyRecorder) -> frozenset[int]:
-    """Return the child processes that are the lab's own, whose time is not the engine's."""
+def _lab_children(recorder: EnergyRecorder) -> frozenset[int]:
+    """Return the lab's own child processes, whose time is not the engine's."""
     return frozenset() if recorder.pid is None else frozenset({recorder.pid})
 
 
 def print_traceback() -> None:
-    """Print the traceback of the exception being handled to the trial's log, if it is open."""
+    """Print the current exception's traceback to the trial's log, if the log is open."""
     with suppress(OSError, ValueError):
         traceback.print_exc()

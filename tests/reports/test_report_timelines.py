@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamlab.engines.protocol import Progress
-from streamlab.lab.measure.series import Phases, Recorded, Track, write_series
+from streamlab.lab.measure.series import Phases, Recording, Track, write_series
 from streamlab.reports.page import timelines as chosen
 from streamlab.reports.page import write_report
 from streamlab.reports.trial_series import read_timeline, timeline
@@ -28,7 +28,7 @@ def write(path, *, rows=20, energy=False):
         values = [2.0 * row for row in range(rows)]
         tracks["energy_package-0_j"] = Track(times_ns=times, values=values)
     write_series(
-        Recorded(
+        Recording(
             phases=Phases(
                 start_ns=0,
                 end_ns=rows * STEP_NS,

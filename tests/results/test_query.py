@@ -48,7 +48,7 @@ def test_a_query_that_is_no_table_is_refused():
 
 
 def test_two_tables_that_differ_in_their_query_need_labels():
-    with pytest.raises(MatrixError, match="called forward; give each a label"):
+    with pytest.raises(MatrixError, match="called forward; give each a different label"):
         cells_of("query = { copies = 2 }", "query = { copies = 3 }")
 
 
@@ -70,7 +70,7 @@ def test_a_dataset_of_another_input_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     dataset = publish(Catalog.default())
     entry = WorkloadEntry(name="forward", dataset=dataset.id[:12], query={"copies": 3})
-    with pytest.raises(MatrixError, match="is input of event_window, not of forward"):
+    with pytest.raises(MatrixError, match="is the input of event_window, not of forward"):
         find_dataset(entry, master="local[1]")
 
 

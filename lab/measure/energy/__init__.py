@@ -1,1 +1,1 @@
-"""Energy counters of the machine: where they are read, how they are recorded, what they mean."""
+"""Reads, records and interprets the machine's energy counters."""

@@ -1,4 +1,4 @@
-"""What the record says about the energy of a window. Pure."""
+"""Computes the energy columns of a measuring window from recorded counters; pure functions."""
 
 import json
 from collections.abc import Mapping
@@ -14,15 +14,13 @@ from streamlab.lab.measure.energy.joules import (
 from streamlab.lab.measure.energy.provider import Kind, gross_domains, kind_of
 
 SHORT_WINDOW_S = 10.0
-"""Two edges of up to 100 ms each, which are interpolated, are 2 % of it (METHOD, Energy)."""
+"""Shorter windows get a remark: their two interpolated edges of up to 100 ms are 2 % of it (docs/energy.md)."""
 SHORTEST_S = 0.1
-"""Below this there is no energy at all: one refresh of a counter at each edge is 2 % of it already,
-and some counters are refreshed more slowly."""
+"""Shorter windows get no energy: one counter refresh at each edge is 2 % of it, and some counters are slower."""
 MOST_LOST = 0.01
-"""Share of the window that may be lost before the total is not given any more."""
+"""Largest lost share of the window; with more the total is null."""
 REFRESH_S = 1e-3
-"""Losses below one refresh of the counters are not losses: an edge of the window lies between two
-values anyway."""
+"""Losses up to one refresh of the counters are ignored: a window's edge always lies between two values."""
 
 Row = dict[str, Any]
 
@@ -39,11 +37,11 @@ COLUMNS = (
     "energy_wraps",
     "energy_dropped_s",
 )
-"""The columns of the record that this package fills."""
+"""Columns of the row that this package fills."""
 
 
 def unreadable(reason: str) -> Row:
-    """Return the columns where there is no counter: all null, with the reason."""
+    """Return the columns of a machine without counters: all null, with the reason."""
     return {**dict.fromkeys(COLUMNS), "energy_source": "none", "energy_reason": reason}
 
 
@@ -56,20 +54,21 @@ def account(
     events: int | None,
     remarks: tuple[str, ...] = (),
 ) -> Row:
-    """Return the gross columns of a window; those of the net are null.
+    """Return the gross columns of a window; the net columns are null.
 
     Args:
-        tracks: every domain that was open, by name.
-        start_ns: of the window, monotonic clock.
-        end_ns: of the window.
+        tracks: all open domains, by name.
+        start_ns: start of the window, monotonic clock.
+        end_ns: end of the window.
         source: name of the provider.
         events: input events in the window; None or 0: no joules per event.
-        remarks: what the provider could not read from the start.
+        remarks: counters that the provider could not read, as texts.
 
     Returns:
-        A domain that stood still, or lost more than 1 % of the window, is left out of the domains.
-        When it belongs to the total, the total is null (but for DRAM that stood still, which is
-        common where memory has no working counter). The reason names it.
+        The columns, without domains that stood still or lost more than 1 % of the window.
+        If such a domain belongs to the total, the total is null, except for DRAM that stood still: many machines
+        have no working memory counter.
+        The reason names the domain.
     """
     window_s = (end_ns - start_ns) / 1e9
     gross = gross_domains(list(tracks))
@@ -81,22 +80,24 @@ def account(
     joules: dict[str, float] = {}
     fatal: list[str] = []
     warnings = list(remarks)
-    for name, found in tracks.items():
-        went = joules_between(found, start_ns, end_ns)
-        lost_s = union_s(lost_spans(found, start_ns, end_ns))
+    for name, track in tracks.items():
+        consumed_j = joules_between(track, start_ns, end_ns)
+        lost_s = union_s(lost_spans(track, start_ns, end_ns))
         if lost_s > MOST_LOST * window_s:
-            why = ", ".join(found.reasons) or "no reading"
+            reason = ", ".join(track.reasons) or "no reading"
             target = fatal if name in gross else warnings
-            target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({why})")
-        elif went == 0:
+            target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({reason})")
+        elif consumed_j == 0:
             needed = name in gross and kind_of(name) is not Kind.DRAM
             (fatal if needed else warnings).append(f"{name} stood still")
         else:
-            joules[name] = went
+            joules[name] = consumed_j
             if lost_s > REFRESH_S:
-                warnings.append(f"{name}: {lost_s:.3g} s lost ({', '.join(found.reasons)})")
+                warnings.append(f"{name}: {lost_s:.3g} s lost ({', '.join(track.reasons)})")
     if window_s < SHORT_WINDOW_S:
-        warnings.append(f"short: {window_s:.3g} s, below {SHORT_WINDOW_S:g} s the edges weigh")
+        warnings.append(
+            f"short: {window_s:.3g} s; below {SHORT_WINDOW_S:g} s the window's edges are inexact"
+        )
     total = None if fatal else sum(joules[name] for name in gross if name in joules)
     dropped_s = union_s(
         [span for name in gross for span in lost_spans(tracks[name], start_ns, end_ns)]
@@ -105,15 +106,15 @@ def account(
         **dict.fromkeys(COLUMNS),
         "energy_source": source,
         "energy_reason": "; ".join(fatal + warnings) or None,
-        "energy_domains": json.dumps({name: round(went, 6) for name, went in joules.items()}),
+        "energy_domains": json.dumps({name: round(value, 6) for name, value in joules.items()}),
         "energy_gross_j": total,
         "energy_j_per_1000": per_1000(total, events),
         "power_w": None if total is None else total / window_s,
-        "energy_wraps": sum(wraps_between(found, start_ns, end_ns) for found in tracks.values()),
+        "energy_wraps": sum(wraps_between(track, start_ns, end_ns) for track in tracks.values()),
         "energy_dropped_s": dropped_s if dropped_s > REFRESH_S else 0.0,
     }
 
 
 def per_1000(joules: float | None, events: int | None) -> float | None:
-    """Return joules per 1,000 events, None where either is missing."""
+    """Return joules per 1,000 events; None if either is missing."""
     return None if joules is None or not events else joules * 1000 / events

@@ -1,4 +1,4 @@
-"""Which provider is used, and why the others are not."""
+"""Chooses the energy provider, and reports why others cannot be used."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,8 +19,8 @@ from streamlab.lab.measure.energy.provider import (
 from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 STILL_S = 0.02
-"""A counter that does not move in this time stands still: it is refreshed every millisecond, and a
-package that idles at 1 W counts 20,000 uJ meanwhile."""
+"""A counter that does not advance in this time stands still: it refreshes every millisecond, and a package idling
+at 1 W adds 20,000 uJ."""
 
 AUTO = "auto"
 NONE = "none"
@@ -30,20 +30,20 @@ PROVIDERS: Mapping[str, Callable[[], Provider]] = {
     "hwmon": Hwmon,
     "perf": Perf,
 }
-"""In the order in which `auto` tries them."""
+"""Providers in the order in which `auto` tries them."""
 NAMES = (AUTO, *PROVIDERS, NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderStatus:
-    """What one provider can do here.
+    """State of a provider on this machine.
 
     Attributes:
-        name: of the provider.
-        counting: domains that advanced while they were watched.
-        still: domains that did not.
-        reason: why it cannot be used; None when it can.
-        remedy: the step that may help; empty when none is known or needed.
+        name: name of the provider.
+        counting: domains that advanced during the probe.
+        still: domains that did not advance.
+        reason: why the provider cannot be used; None if it can.
+        remedy: step that may help; may be empty.
     """
 
     name: str
@@ -55,12 +55,12 @@ class ProviderStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The provider to use, and what was found about all that were looked at.
+    """The provider to use, and the state of all probed providers.
 
     Attributes:
-        name: of the provider; `none` where no counter counts.
-        reason: why it is `none`; None otherwise.
-        reports: in the order in which they are preferred.
+        name: name of the provider; `none` if no counter works.
+        reason: why the name is `none`; None otherwise.
+        reports: probed providers, in order of preference.
     """
 
     name: str
@@ -69,23 +69,22 @@ class Choice:
 
 
 def by_name(name: str, reason: str | None = None) -> Provider:
-    """Return a provider, not opened; `reason` is what `none` says.
+    """Return a provider, not opened; `reason` is the reason that `none` reports.
 
     Raises:
-        EnergyError: there is no provider of this name.
+        EnergyError: no provider has this name.
     """
     if name == NONE:
         return NoCounters(reason=reason) if reason else NoCounters()
     if name not in PROVIDERS:
-        raise EnergyError(f"energy provider {name!r}; expected one of {', '.join(NAMES)}")
+        raise EnergyError(f"unknown energy provider {name!r}; expected one of {', '.join(NAMES)}")
     return PROVIDERS[name]()
 
 
 def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) -> ProviderStatus:
     """Open a provider, watch its counters for 20 ms, and close it.
 
-    Usable is a provider whose packages (or, without packages, platform) all count; `account` lets
-    DRAM stand still, and so does this.
+    A provider is usable if all packages (or, without packages, the platform) advance; DRAM may stand still.
     """
     opened = provider.open()
     if isinstance(opened, Unusable):
@@ -96,7 +95,7 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
     readings += opened.close()
     tracks = {domain.name: track(domain, readings) for domain in opened.domains}
     counting = tuple(
-        name for name, found in tracks.items() if len(found.joules) and found.joules[-1] > 0
+        name for name, data in tracks.items() if len(data.joules) and data.joules[-1] > 0
     )
     still = tuple(name for name in tracks if name not in counting)
     needed = [name for name in gross_domains(list(tracks)) if not name.startswith("dram")]
@@ -119,22 +118,22 @@ def choose(
     providers: Mapping[str, Callable[[], Provider]] = PROVIDERS,
     pause: Callable[[float], None] = time.sleep,
 ) -> Choice:
-    """Return the first provider that really counts, or `none` with every reason.
+    """Return the first provider with working counters, or `none` with the reasons of all.
 
     Args:
-        name: `auto`, a provider (only it is looked at), or `none` (nothing is).
-        providers: what to look at, in order.
-        pause: waits that many seconds.
+        name: `auto`, a provider's name (probes only it), or `none` (probes nothing).
+        providers: providers to probe, in order.
+        pause: waits a number of seconds.
 
     Raises:
-        EnergyError: there is no provider of this name.
+        EnergyError: no provider has this name.
     """
     if name == NONE:
         return Choice(name=NONE, reason=NoCounters().reason, reports=())
     if name != AUTO and name not in providers:
-        raise EnergyError(f"energy provider {name!r}; expected one of {', '.join(NAMES)}")
-    wanted = providers if name == AUTO else {name: providers[name]}
-    reports = tuple(probe(make(), pause=pause) for make in wanted.values())
+        raise EnergyError(f"unknown energy provider {name!r}; expected one of {', '.join(NAMES)}")
+    candidates = providers if name == AUTO else {name: providers[name]}
+    reports = tuple(probe(make(), pause=pause) for make in candidates.values())
     for report in reports:
         if report.reason is None:
             return Choice(name=report.name, reason=None, reports=reports)

@@ -1,4 +1,4 @@
-"""Counters that are files of one number each, as sysfs offers them."""
+"""Reads energy counters from files with one number each, as in sysfs."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -23,21 +23,21 @@ def read_text(path: Path) -> str:
     return path.read_text(encoding="ascii", errors="replace")
 
 
-def why(error: Exception) -> str:
-    """Return an error in words, never empty: some libraries raise without a message."""
+def describe_error(error: Exception) -> str:
+    """Return an error as text, never empty; some libraries raise errors without a message."""
     if isinstance(error, PermissionError):
         return "permission denied"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
-    said = str(error).strip()
-    return f"{type(error).__name__}: {said}" if said not in ("", "None") else type(error).__name__
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text not in ("", "None") else type(error).__name__
 
 
 class FileCounters:
-    """Open counters over files; every read opens and closes them, so nothing stays behind.
+    """Open counters over files; every read opens and closes the files.
 
-    A reading carries the middle of the time that it took. Files are read one after the other, some
-    tens of microseconds apart.
+    A reading's time is the middle of the read.
+    Files are read one after the other, some tens of microseconds apart.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class FileCounters:
             try:
                 counters[name] = int(self._read(path))
             except (OSError, ValueError) as error:
-                failed[name] = f"{path}: {why(error)}"
+                failed[name] = f"{path}: {describe_error(error)}"
         end_ns = self._clock()
         return (Reading(time_ns=(begin_ns + end_ns) // 2, counters_uj=counters, failed=failed),)
 
@@ -73,33 +73,35 @@ class FileCounters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """What a provider calls its files, for its messages.
+class Location:
+    """Location of a provider's files, for messages.
 
     Attributes:
-        name: of the place, e.g. `/sys/class/powercap`.
-        opens: the command that lets others than root read the counters.
+        name: name of the folder, e.g. `/sys/class/powercap`.
+        remedy: command that lets users other than root read the counters.
     """
 
     name: str
-    opens: str
+    remedy: str
 
 
 def open_files(
-    files: Mapping[Domain, Path], where: Where, read: ReadText
+    files: Mapping[Domain, Path], location: Location, read: ReadText
 ) -> FileCounters | Unusable:
-    """Return counters over those files that can be read, unless the machine's total is missing."""
+    """Return counters over the readable files; `Unusable` if the machine's total is incomplete."""
     if not files:
-        return Unusable(reason=f"no energy counter in {where.name}", remedy=BARE_METAL)
+        return Unusable(reason=f"no energy counter in {location.name}", remedy=BARE_METAL)
     (first,) = FileCounters(files, read=read).read()
     readable = {domain: path for domain, path in files.items() if domain.name in first.counters_uj}
     remarks = tuple(first.failed.values())
     total = gross_domains([domain.name for domain in files])
     if not total:
         names = ", ".join(domain.name for domain in files)
-        return Unusable(reason=f"{where.name}: {names}, but no package or psys", remedy=BARE_METAL)
-    # A total without one of its sockets would be wrong without looking wrong.
+        return Unusable(
+            reason=f"{location.name}: {names}, but no package or psys", remedy=BARE_METAL
+        )
+    # A total without one of its sockets would be wrong, and would not look wrong.
     if any(name in first.failed and kind_of(name) is not Kind.DRAM for name in total):
         denied = any("permission denied" in remark for remark in remarks)
-        return Unusable(reason="; ".join(remarks), remedy=where.opens if denied else BARE_METAL)
+        return Unusable(reason="; ".join(remarks), remedy=location.remedy if denied else BARE_METAL)
     return FileCounters(readable, remarks=remarks, read=read)

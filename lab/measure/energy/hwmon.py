@@ -1,9 +1,9 @@
-"""AMD's counters as hardware-monitoring files, where the powercap zones are missing.
+"""Reads AMD's energy counters from hardware-monitoring files, for machines without powercap zones.
 
-The driver `amd_energy` was in Linux 5.8 to 5.12 and is still built outside the kernel; `zenergy` is
-its successor there. Both show `energy<N>_input` in microjoules with `energy<N>_label`, `Esocket0`
-for a package and `Ecore000` for a core. The driver extends the counters to 64 bits, so they do not
-wrap. Only sockets are read: there may be over a hundred cores, and they are parts of a socket.
+The driver `amd_energy` was in Linux 5.8 to 5.12 and is still built outside the kernel; `zenergy` is its successor.
+Both show `energy<N>_input` in microjoules with `energy<N>_label`: `Esocket0` for a package, `Ecore000` for a core.
+The driver extends the counters to 64 bits, so they do not wrap.
+Only sockets are read: cores are parts of a socket, and there may be over a hundred.
 """
 
 import re
@@ -12,17 +12,17 @@ from pathlib import Path
 
 from streamlab.lab.measure.energy.counter_files import (
     FileCounters,
+    Location,
     ReadText,
-    Where,
     open_files,
     read_text,
 )
 from streamlab.lab.measure.energy.provider import Domain, Unusable
 
 ROOT = Path("/sys/class/hwmon")
-WHERE = Where(
+LOCATION = Location(
     name=f"{ROOT} (amd_energy, zenergy)",
-    opens="sudo chmod a+r /sys/class/hwmon/hwmon*/energy*_input (until the next boot)",
+    remedy="sudo chmod a+r /sys/class/hwmon/hwmon*/energy*_input (until the next boot)",
 )
 DRIVERS = ("amd_energy", "zenergy")
 SOCKET = re.compile(r"Esocket(\d+)")
@@ -41,7 +41,7 @@ class Hwmon:
         return "hwmon"
 
     def open(self) -> FileCounters | Unusable:
-        """Find the sockets of the known drivers and open those that can be read."""
+        """Find the sockets of the known drivers and open the readable ones."""
         files: dict[Domain, Path] = {}
         for chip in sorted(self.root.glob("hwmon*")):
             if self._text(chip / "name") not in DRIVERS:
@@ -51,7 +51,7 @@ class Hwmon:
                 if socket is not None:
                     path = label.with_name(label.name.replace("_label", "_input"))
                     files.setdefault(Domain(name=f"package-{socket[1]}"), path)
-        return open_files(files, WHERE, self.read)
+        return open_files(files, LOCATION, self.read)
 
     def _text(self, path: Path) -> str:
         try:

@@ -1,4 +1,7 @@
-"""From raw counters to joules: wrap-arounds corrected, what cannot be corrected left out. Pure."""
+"""Converts raw counters to joules; corrects wrap-arounds and marks intervals that cannot be corrected.
+
+All functions are pure.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,20 +12,20 @@ from numpy.typing import NDArray
 from streamlab.lab.measure.energy.provider import Domain, Kind, Reading, kind_of
 
 PLAUSIBLE_W = 5_000
-"""More than this in one counter is not power: the counter was reset, or belongs to another host.
+"""Largest plausible power of one counter, ten times that of large sockets; more means that the counter was reset or
+belongs to another host.
 
-Ten times what large sockets take. The smallest usual range, 65.5 kJ, lasts 13 s at this power, so
-between two readings 0.1 s apart there is at most one wrap-around.
+The smallest usual range, 65.5 kJ, lasts 13 s at this power, so two readings 0.1 s apart have at most one wrap-around.
 """
 SLACK_S = 0.1
-"""Counters are refreshed about every millisecond, later under load, so a short interval may carry
-the energy of a longer one."""
+"""Counters refresh every millisecond, later under load, so a short interval may include the energy of a longer one."""
 
 LONGEST_STANDSTILL_S = 0.15
-"""The counter of a part that draws power advances every millisecond, under load within 0.1 s.
+"""A counter that advanced before and then stands still for longer has frozen.
 
-A counter that advanced before and then stands still for longer has frozen: at 10 readings a second,
-two equal readings in a row show it. The graphics part (uncore) may be off: its standstill is valid.
+The counter of a part that draws power advances every millisecond, under load within 0.1 s.
+At 10 readings a second, two equal readings in a row show a frozen counter.
+The graphics part (uncore) may be off, so its standstill is valid.
 """
 
 
@@ -31,11 +34,11 @@ class Track:
     """One counter over time.
 
     Attributes:
-        times_ns: of the readings that succeeded, int64, strictly increasing.
-        joules: since the first reading, float64, never decreasing; lost intervals add nothing.
-        lost: for every interval between two readings whether it could not be corrected, bool.
-        wrapped: for every interval whether one wrap-around was corrected in it, bool.
-        reasons: what went wrong, each text once, in order.
+        times_ns: int64[n], times of the successful readings, strictly increasing.
+        joules: float64[n], joules since the first reading, never decreasing; lost intervals add nothing.
+        lost: bool[n - 1], intervals between readings that could not be corrected.
+        wrapped: bool[n - 1], intervals with a corrected wrap-around.
+        reasons: distinct errors, in order.
     """
 
     times_ns: NDArray[np.int64]
@@ -47,7 +50,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
-    """How far a counter went in an interval; `uj` is None when nobody can know, with the reason."""
+    """Advance of a counter in an interval; `uj` is None if unknown, with the reason."""
 
     uj: int | None
     wrapped: bool = False
@@ -55,41 +58,40 @@ class Advance:
 
 
 def advance(before: int, after: int, *, range_uj: int | None, interval_s: float) -> Advance:
-    """Return how far a counter went, over at most one wrap-around.
+    """Return the advance of a counter, with at most one wrap-around.
 
     Args:
         before: the earlier reading, in microjoules.
         after: the later reading.
-        range_uj: the highest value; None when unknown.
+        range_uj: the highest value; None if unknown.
         interval_s: time between the readings.
 
     Returns:
-        No energy when the counter went backwards and its range is unknown or was exceeded, when it
-        would have taken more than 5 kW, or when the interval is so long that a whole round of the
-        counter would not show. Errs by one unit of the counter (61 uJ at most) per wrap-around.
+        The advance, with an error of one unit of the counter (at most 61 uJ) for each wrap-around.
+        It is unknown if the counter went backwards and its range is unknown or was exceeded, if the power would
+        exceed 5 kW, or if the interval is long enough to hide a full round of the counter.
     """
     most_uj = PLAUSIBLE_W * (interval_s + SLACK_S) * 1e6
     if range_uj is not None and most_uj > range_uj:
         return Advance(uj=None, reason=f"{interval_s:.1f} s without a reading may hide a wrap")
-    went = after - before
-    wrapped = went < 0
+    advance_uj = after - before
+    wrapped = advance_uj < 0
     if wrapped:
         if range_uj is None:
             return Advance(uj=None, reason="the counter went backwards and its range is unknown")
         if before > range_uj:
             return Advance(uj=None, reason="the counter was above its range and went backwards")
-        went += range_uj
-    if went > most_uj:
+        advance_uj += range_uj
+    if advance_uj > most_uj:
         verb = "went backwards" if wrapped else "jumped"
         return Advance(uj=None, reason=f"the counter {verb}, and no power explains it (a reset?)")
-    return Advance(uj=went, wrapped=wrapped)
+    return Advance(uj=advance_uj, wrapped=wrapped)
 
 
 def track(domain: Domain, readings: Iterable[Reading]) -> Track:
-    """Follow one counter through all readings.
+    """Return the track of one counter over all readings.
 
-    A reading that failed is passed over: a counter keeps counting, so the next one makes up for it
-    unless too much time has passed.
+    Skips failed readings: the counter keeps counting, so the next reading covers the gap unless it is too long.
     """
     times: list[int] = []
     joules: list[float] = []
@@ -141,7 +143,7 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
 def _frozen(
     times_ns: NDArray[np.int64], joules: NDArray[np.float64], lost: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return which intervals belong to a standstill; none where the counter never advanced."""
+    """Return the intervals of standstills; all False if the counter never advanced."""
     still = (np.diff(joules) == 0) & ~lost
     if still.all():
         return np.zeros(len(still), np.bool_)
@@ -154,25 +156,25 @@ def _frozen(
 
 
 def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the joules at some times, interpolated; constant before and after all readings."""
+    """Return the joules at `times_ns`, interpolated; constant before the first and after the last reading."""
     if len(track.times_ns) == 0:
         return np.zeros(len(times_ns))
-    # Relative to the first reading, so that float64 keeps the nanoseconds.
+    # Relative to the first reading, so that float64 resolves nanoseconds.
     zero = track.times_ns[0]
-    found: NDArray[np.float64] = np.interp(times_ns - zero, track.times_ns - zero, track.joules)
-    return found
+    joules: NDArray[np.float64] = np.interp(times_ns - zero, track.times_ns - zero, track.joules)
+    return joules
 
 
 def joules_between(track: Track, start_ns: int, end_ns: int) -> float:
-    """Return the joules between two times; what was lost in between is not in it."""
+    """Return the joules between two times, without lost intervals."""
     first, last = joules_at(track, np.array([start_ns, end_ns], np.int64))
     return float(last - first)
 
 
 def lost_spans(track: Track, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
-    """Return the parts of a window about which this counter says nothing, in ns.
+    """Return the parts of a window without counts, in ns.
 
-    Lost intervals, and what lies before the first and after the last reading.
+    These are lost intervals, and the time before the first and after the last reading.
     """
     times = track.times_ns
     if len(times) == 0:
@@ -197,7 +199,7 @@ def union_s(spans: Sequence[tuple[int, int]]) -> float:
 
 
 def wraps_between(track: Track, start_ns: int, end_ns: int) -> int:
-    """Return how many wrap-arounds were corrected in intervals that touch the window."""
+    """Return the number of corrected wrap-arounds in intervals that touch the window."""
     if len(track.times_ns) < 2:
         return 0
     touches = (track.times_ns[1:] > start_ns) & (track.times_ns[:-1] < end_ns)

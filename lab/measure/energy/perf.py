@@ -1,10 +1,10 @@
-"""Energy events of the kernel's `power` unit, through `perf stat` as a child process.
+"""Reads energy events of the kernel's `power` unit through `perf stat` as a child process.
 
-The kernel extends these counters to 64 bits, so nothing wraps. perf prints what was counted in each
-100 ms; this file sums it. Where the powercap zones are missing or closed, perf may still be allowed
-to count (its file may carry CAP_PERFMON), and that is why it is a program here and not a system
-call. perf is a child of the process that measures: `pid` says which, so that its CPU time and
-memory (about as much as a small program's) can be left out of the measurement.
+The kernel extends these counters to 64 bits, so they do not wrap.
+perf prints the counts of each 100 ms; this module sums them.
+The program perf may be allowed to count (CAP_PERFMON) where powercap zones are missing or closed; a system call would
+not be.
+`pid` is perf's process, so that the measurement can leave out its CPU time and memory.
 """
 
 import os
@@ -39,9 +39,9 @@ class Perf:
     """`perf stat` on the energy events.
 
     Attributes:
-        root: where `/sys` and `/proc` are looked for.
+        root: folder with `/sys` and `/proc`.
         which: returns the path of a program on PATH, or None.
-        start_timeout_s: how long the first line may take.
+        start_timeout_s: longest time until the first line.
     """
 
     root: Path = Path("/")
@@ -62,7 +62,7 @@ class Perf:
         program = self.which("perf")
         if program is None:
             return Unusable(
-                reason=f"{', '.join(events)}, but no program perf",
+                reason=f"the machine has {', '.join(events)}, but perf is not installed",
                 remedy="install perf (Debian: linux-perf, Fedora: perf)",
             )
         try:
@@ -86,17 +86,18 @@ class Perf:
 class PerfCounters:
     """A running `perf stat`.
 
-    A thread reads its lines as they come. Line times count from perf's own start, which is
-    estimated as the smallest difference between arrival and line time so far: late arrivals (a busy
-    machine) do not move it.
+    A thread reads the lines as they arrive.
+    Line times count from perf's own start.
+    That start is estimated as the smallest difference between arrival and line time, so late arrivals on a busy machine
+    do not shift it.
     """
 
     def __init__(self, program: str, events: Sequence[str]) -> None:
-        wanted = ",".join(f"power/{event}/" for event in events)
-        # A separator that no number contains; numbers in the C locale; output apart from errors.
+        selectors = ",".join(f"power/{event}/" for event in events)
+        # A separator that no number contains; numbers in the C locale; output separate from errors.
         options = ["-a", "--per-socket", "-I", str(PERIOD_MS), "-x", ";", "--log-fd", "1"]
         self._process = subprocess.Popen(
-            [program, "stat", *options, "-e", wanted],
+            [program, "stat", *options, "-e", selectors],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -113,7 +114,7 @@ class PerfCounters:
         self._offset_ns: int | None = None
         self._last_ns = 0
         self._printed_ns = 0
-        # Guards everything that the two threads share; notified at every line and at the end.
+        # Guards all state that the two threads share; notified at every line and at the end.
         self._lock = threading.Condition()
         self._first = threading.Event()
         self._errors: list[str] = []
@@ -127,7 +128,7 @@ class PerfCounters:
             thread.start()
 
     def wait_for_first(self, timeout_s: float) -> str | None:
-        """Return None once an interval with a total was read, else what went wrong."""
+        """Wait for the first interval; return None if it has a total, else the error."""
         self._first.wait(timeout_s)
         with self._lock:
             names = [domain.name for domain in self.domains]
@@ -150,7 +151,7 @@ class PerfCounters:
             return (self._end(),)
         readings: list[Reading] = []
         for since_start_ns, reading in unread:
-            # A better estimate of perf's start may lie before the one that was used so far.
+            # A better estimate of perf's start may be earlier than the previous one.
             self._last_ns = max(since_start_ns + offset_ns, self._last_ns + 1)
             readings.append(
                 Reading(
@@ -163,7 +164,7 @@ class PerfCounters:
         return tuple(readings)
 
     def _end(self) -> Reading:
-        """Return that perf ended by itself, which loses what comes after its last interval."""
+        """Return a failed reading: perf ended by itself, and the time after its last interval is lost."""
         ended = f"perf ended with code {self._process.returncode}"
         failed = {domain.name: ended for domain in self.domains}
         return Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failed)
@@ -171,7 +172,7 @@ class PerfCounters:
     def close(self) -> tuple[Reading, ...]:
         """Wait for the interval that covers this moment (100 ms at most), and end perf.
 
-        On SIGINT perf prints a last, shorter interval, but not always: so the wait.
+        The wait is needed because perf does not always print a last, shorter interval on SIGINT.
         """
         if self._closed:
             return ()
@@ -181,22 +182,22 @@ class PerfCounters:
             self._lock.wait_for(
                 lambda: self._ended or self._printed_ns >= now_ns, timeout=3 * PERIOD_MS / 1000
             )
-            by_itself = self._ended
-        if not by_itself:
+            already_ended = self._ended
+        if not already_ended:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            with suppress(subprocess.TimeoutExpired):  # in the kernel: nobody can end that
+            with suppress(subprocess.TimeoutExpired):  # stuck in the kernel, so it cannot be killed
                 self._process.wait(2.0)
         for thread in self._threads:
             thread.join(1.0)
         for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None and self._process.poll() is not None:  # else its reader has it
+            if pipe is not None and self._process.poll() is not None:  # else its reader uses it
                 pipe.close()
-        return (*self.read(), self._end()) if by_itself else self.read()
+        return (*self.read(), self._end()) if already_ended else self.read()
 
     def _follow(self) -> None:
         assert self._process.stdout is not None
@@ -221,7 +222,7 @@ class PerfCounters:
         self._first.set()
 
     def _finish_interval(self) -> None:
-        """Add one interval to the sums; the first one decides which domains there are."""
+        """Add one interval to the sums; the first interval defines the domains."""
         lines, self._interval = self._interval, []
         if not lines:
             return
@@ -249,7 +250,7 @@ class PerfCounters:
         self._errors.extend(self._process.stderr)
 
     def _complaint(self) -> str:
-        """Return the first sentence of perf's error, without its help."""
+        """Return the first sentence of perf's error, without its help text."""
         text = " ".join("".join(self._errors).split())
         text = text.removeprefix("Error: ").partition(" Run 'perf list'")[0]
         return re.split(r"(?<=[.?])\s", text, maxsplit=1)[0]

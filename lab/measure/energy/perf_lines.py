@@ -1,18 +1,16 @@
-"""The lines of `perf stat --per-socket -I <ms> -x ;`, for energy events.
+"""Parses lines of `perf stat --per-socket -I <ms> -x ;` for energy events.
 
     0.100121637;S0;1;1.87;Joules;power/energy-pkg/;100120943;100.00;;
 
-Time since perf's start in seconds, socket, number of CPUs that were read, joules since the line
-before (or `<not counted>`, `<not supported>`), unit, event, and columns that do not matter here
-("CSV FORMAT" in perf-stat(1)).
+The columns are: seconds since perf's start, socket, number of CPUs read, joules since the previous line (or
+`<not counted>`, `<not supported>`), unit, event, and others that are ignored ("CSV FORMAT" in perf-stat(1)).
 """
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-# perf's names of the events, in the words of the powercap zones; `gpu` is the second power plane,
-# which powercap calls uncore.
+# perf's event names and the powercap names; `gpu` is the second power plane, powercap's uncore.
 EVENTS = {
     "energy-pkg": "package",
     "energy-cores": "core",
@@ -27,7 +25,7 @@ LINE = re.compile(
 
 
 class Missing(StrEnum):
-    """Why a line has no joules."""
+    """Reason why a line has no joules."""
 
     NOT_COUNTED = "<not counted>"
     NOT_SUPPORTED = "<not supported>"
@@ -38,9 +36,9 @@ class EnergyLine:
     """One event of one socket in one interval.
 
     Attributes:
-        time: perf's own text of the time, equal for all lines of an interval.
-        domain: e.g. `package-0`.
-        uj: microjoules since the line before, or why there are none.
+        time: perf's text of the time, equal for all lines of an interval.
+        domain: name of the domain, e.g. `package-0`.
+        uj: microjoules since the previous line, or why they are missing.
     """
 
     time: str
@@ -49,29 +47,29 @@ class EnergyLine:
 
     @property
     def time_ns(self) -> int:
-        """Nanoseconds since perf started to count."""
+        """Return the nanoseconds since perf's start."""
         seconds, _, fraction = self.time.partition(".")
         return int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
 
 
 def parse(line: str) -> EnergyLine | None:
-    """Return what a line says, or None where it is no energy line that is understood."""
-    found = LINE.match(line)
-    if found is None or found["event"] not in EVENTS:
+    """Parse a line; return None if it is not an energy line."""
+    match = LINE.match(line)
+    if match is None or match["event"] not in EVENTS:
         return None
     value: float | Missing
-    if found["value"] in (Missing.NOT_COUNTED, Missing.NOT_SUPPORTED):
-        value = Missing(found["value"])
-    elif found["unit"] != "Joules":
+    if match["value"] in (Missing.NOT_COUNTED, Missing.NOT_SUPPORTED):
+        value = Missing(match["value"])
+    elif match["unit"] != "Joules":
         return None
     else:
         try:
-            value = float(found["value"]) * 1e6
+            value = float(match["value"]) * 1e6
         except ValueError:
             return None
-    kind = EVENTS[found["event"]]
+    kind = EVENTS[match["event"]]
     # The platform has one counter, shown by one socket.
-    name = "psys" if kind == "psys" and found["socket"] == "0" else f"{kind}-{found['socket']}"
-    if found["die"] is not None and kind != "psys":
-        name = f"{name}-die-{found['die']}"
-    return EnergyLine(time=found["time"], domain=name, uj=value)
+    name = "psys" if kind == "psys" and match["socket"] == "0" else f"{kind}-{match['socket']}"
+    if match["die"] is not None and kind != "psys":
+        name = f"{name}-die-{match['die']}"
+    return EnergyLine(time=match["time"], domain=name, uj=value)

@@ -1,9 +1,9 @@
-"""The RAPL counters as files: `/sys/class/powercap`.
+"""Reads the RAPL counters from the files in `/sys/class/powercap`.
 
-The kernel shows every zone as `intel-rapl:<zone>[:<child>]`, on AMD processors under the same
-name. A zone has `name` (package-0, psys; children core, uncore, dram), `energy_uj` and
-`max_energy_range_uj` (Documentation/power/powercap/powercap.rst of Linux). Root alone may read
-`energy_uj` since Linux 5.10 (CVE-2020-8694).
+The kernel shows every zone as `intel-rapl:<zone>[:<child>]`, on AMD processors as well.
+A zone has `name` (package-0, psys; children core, uncore, dram), `energy_uj` and `max_energy_range_uj`
+(Documentation/power/powercap/powercap.rst of Linux).
+Since Linux 5.10 only root may read `energy_uj` (CVE-2020-8694).
 """
 
 import re
@@ -12,19 +12,19 @@ from pathlib import Path
 
 from streamlab.lab.measure.energy.counter_files import (
     FileCounters,
+    Location,
     ReadText,
-    Where,
     open_files,
     read_text,
 )
 from streamlab.lab.measure.energy.provider import Domain, Unusable
 
 ROOT = Path("/sys/class/powercap")
-WHERE = Where(
+LOCATION = Location(
     name=str(ROOT),
-    opens="sudo chmod a+r /sys/class/powercap/*/energy_uj (until the next boot)",
+    remedy="sudo chmod a+r /sys/class/powercap/*/energy_uj (until the next boot)",
 )
-# `intel-rapl-mmio:0` shows the package of `intel-rapl:0` once more; only this family is counted.
+# `intel-rapl-mmio:0` repeats the package of `intel-rapl:0`, so only `intel-rapl` counts.
 ZONE = re.compile(r"intel-rapl(:\d+)+")
 
 
@@ -46,22 +46,22 @@ class Powercap:
         return "powercap"
 
     def open(self) -> FileCounters | Unusable:
-        """Find every zone and open those that can be read."""
-        return open_files(self.zones(), WHERE, self.read)
+        """Find all zones and open the readable ones."""
+        return open_files(self.zones(), LOCATION, self.read)
 
     def zones(self) -> dict[Domain, Path]:
         """Return the `energy_uj` file of every zone, sorted by zone."""
         paths = [path for path in self.root.glob("*/energy_uj") if ZONE.fullmatch(path.parent.name)]
-        named = {path.parent.name: path for path in sorted(paths)}
-        found: dict[Domain, Path] = {}
-        taken: set[str] = set()
-        for zone, path in named.items():
+        by_zone = {path.parent.name: path for path in sorted(paths)}
+        files: dict[Domain, Path] = {}
+        names: set[str] = set()
+        for zone, path in by_zone.items():
             name = self._domain(zone)
-            if name in taken:  # Two zones of one name would be one counter: keep them apart.
+            if name in names:  # Without this, two zones with one name would become one counter.
                 name = f"{name}-{zone}"
-            taken.add(name)
-            found[Domain(name=name, range_uj=range_beside(path, self.read))] = path
-        return found
+            names.add(name)
+            files[Domain(name=name, range_uj=counter_range(path, self.read))] = path
+        return files
 
     def _domain(self, zone: str) -> str:
         """Return a zone's name with its socket: child `dram` of `package-0` is `dram-0`."""
@@ -79,8 +79,8 @@ class Powercap:
             return None
 
 
-def range_beside(counter: Path, read: ReadText = read_text) -> int | None:
-    """Return the range of the counter in this file, in microjoules, or None when it is unknown."""
+def counter_range(counter: Path, read: ReadText = read_text) -> int | None:
+    """Return the range of a counter file, in microjoules; None if unknown."""
     try:
         return int(read(counter.parent / "max_energy_range_uj")) or None
     except (OSError, ValueError):

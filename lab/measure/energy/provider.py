@@ -1,7 +1,7 @@
-"""What a source of energy counters is, and what it says when it cannot be used.
+"""Defines the interface of energy providers.
 
-A provider is opened and then read. Whatever goes wrong is a value (`Unusable`, or an entry in
-`Reading.failed`), never an exception: a machine without counters is ordinary.
+A provider is opened and then read.
+Errors are values (`Unusable`, or an entry in `Reading.failed`), never exceptions: many machines have no counters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ from typing import Protocol
 
 
 class Kind(StrEnum):
-    """What a counter covers, in the words of the Linux powercap zones.
+    """Part of the machine that a counter covers, named as in the Linux powercap zones.
 
-    `CORE` and `UNCORE` are parts of `PACKAGE`; `DRAM` lies beside it; `PSYS` is the platform and
-    contains packages, memory and more. `OTHER` is anything that this list does not know.
+    `CORE` and `UNCORE` are parts of `PACKAGE`; `DRAM` is separate.
+    `PSYS` is the platform, with packages, memory and more.
     """
 
     PACKAGE = "package"
@@ -26,16 +26,16 @@ class Kind(StrEnum):
 
 
 def kind_of(domain: str) -> Kind:
-    """Return what the domain of this name covers: `dram-1` is `DRAM`."""
+    """Return the kind of a domain by its name: `dram-1` is `DRAM`."""
     head = domain.partition("-")[0]
     return next((kind for kind in Kind if kind.value == head), Kind.OTHER)
 
 
 def gross_domains(domains: Sequence[str]) -> tuple[str, ...]:
-    """Return the domains whose sum is the energy of the machine, nothing counted twice.
+    """Return the domains that add up to the machine's energy, without overlap.
 
-    All packages and all DRAM; psys where there is no package. Empty where there is neither: cores
-    alone are no total.
+    These are all packages and all DRAM, or psys if there is no package.
+    Empty if neither exists, since cores alone are not a total.
     """
     if any(kind_of(name) is Kind.PACKAGE for name in domains):
         return tuple(name for name in domains if kind_of(name) in (Kind.PACKAGE, Kind.DRAM))
@@ -48,8 +48,8 @@ class Domain:
 
     Attributes:
         name: kind and socket, e.g. `package-0`, `dram-1`, `core-0-die-1`, `psys`.
-        range_uj: the highest value, after which the counter starts again from 0; None when it is
-            not known, or when the counter does not wrap.
+        range_uj: the highest value, after which the counter restarts from 0; None if unknown, or if the
+            counter does not wrap.
     """
 
     name: str
@@ -61,11 +61,10 @@ class Reading:
     """All counters at one time.
 
     Attributes:
-        time_ns: by the monotonic clock.
-        counters_uj: raw counter by domain, in microjoules; a domain that failed is absent.
-        failed: why a domain could not be read this time.
-        gaps: domains whose counter did not run all the time since the reading before this one; what
-            it would have counted is lost.
+        time_ns: time by the monotonic clock.
+        counters_uj: raw counters by domain, in microjoules, without failed domains.
+        failed: errors of failed domains.
+        gaps: domains whose counter paused since the previous reading; that energy is lost.
     """
 
     time_ns: int
@@ -76,7 +75,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unusable:
-    """Why a provider cannot be used, and the step that may help (empty when there is none)."""
+    """Reason why a provider cannot be used, and a step that may help (may be empty)."""
 
     reason: str
     remedy: str = ""
@@ -87,17 +86,17 @@ class Counters(Protocol):
 
     @property
     def domains(self) -> tuple[Domain, ...]:
-        """The counters that could be read when the provider was opened."""
+        """Return the counters that were readable on opening."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What else was found and cannot be read, in words."""
+        """Return texts about counters that cannot be read."""
 
     def read(self) -> Sequence[Reading]:
         """Return the readings since the last call, oldest first; may be empty. Never raises."""
 
     def close(self) -> Sequence[Reading]:
-        """Let go of everything; return readings that only the end brings. May be called twice."""
+        """Release all resources; return the final readings. May be called twice."""
 
 
 class Provider(Protocol):
@@ -105,18 +104,18 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """One of `streamlab.lab.measure.energy.choose.NAMES`."""
+        """Return the provider's name, one of `streamlab.lab.measure.energy.choose.NAMES`."""
 
     def open(self) -> Counters | Unusable:
-        """Return open counters, at least one of which can be read, or why there are none."""
+        """Return open counters, at least one of them readable, or why that is impossible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoCounters:
-    """The provider that reads nothing and knows why.
+    """The provider that reads nothing.
 
     Attributes:
-        reason: what the record says: why the others were not usable, or that none was wanted.
+        reason: reason for the row: why no other provider was usable, or that energy is switched off.
     """
 
     reason: str = "switched off"
@@ -131,5 +130,4 @@ class NoCounters:
         return Unusable(reason=self.reason)
 
 
-# The remedy that most often applies: hypervisors rarely pass counters on.
 BARE_METAL = "measure on bare metal (hypervisors rarely pass counters on); the columns stay empty"

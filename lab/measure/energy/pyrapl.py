@@ -1,14 +1,15 @@
-"""pyRAPL behind the interface, with its faults contained.
+"""Reads energy counters through pyRAPL, and contains its faults.
 
-pyRAPL 0.2.3.1 reads packages and DRAM through paths that it carries in itself. What it does that
-is kept inside this file: importing it logs two warnings and so leaves a handler on the root logger,
-and imports pandas where there is one; it opens files that it never closes; it raises
-PermissionError and OSError where it documents none, and its own errors without a message; its
-differences of two readings are wrong after a wrap-around, and missing values are -1.
+pyRAPL 0.2.3.1 reads packages and DRAM. Its faults:
 
-So only its sensor is used: it gives the raw counters. The range of a counter, which pyRAPL does not
-know, is read beside the file that it has opened; where that fails, an interval in which the counter
-went backwards is dropped.
+- The import logs two warnings, which leaves a handler on the root logger, and imports pandas if installed.
+- It never closes the files that it opens.
+- It raises undocumented PermissionError and OSError, and its own errors without a message.
+- Its differences of readings are wrong after a wrap-around, and missing values are -1.
+
+So this module uses only pyRAPL's sensor, which returns the raw counters.
+It reads a counter's range from the folder of the counter's file.
+If that fails, intervals in which the counter went backwards are lost.
 """
 
 import logging
@@ -22,15 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamlab.lab.measure.energy.counter_files import why
-from streamlab.lab.measure.energy.powercap import WHERE, range_beside
+from streamlab.lab.measure.energy.counter_files import describe_error
+from streamlab.lab.measure.energy.powercap import LOCATION, counter_range
 from streamlab.lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
 
-# Optional packages of pyRAPL's output formats, which are not used: pandas alone takes a second.
+# Optional packages for pyRAPL's output formats, not needed here; importing pandas alone takes a second.
 UNWANTED = ("pandas", "pymongo")
-# The places of a sensor's values: for every socket its package, then its DRAM.
+# Order of a sensor's values: for each socket its package, then its DRAM.
 DEVICES = ("package", "dram")
-# Held while the root logger and the warning filters are changed: the doctor asks from two threads.
+# Guards changes of the root logger and the warning filters, because the doctor uses two threads.
 _CONTAINING = threading.Lock()
 
 
@@ -44,28 +45,31 @@ class PyRapl:
         return "pyrapl"
 
     def open(self) -> "PyRaplCounters | Unusable":
-        """Import pyRAPL and let it open its files."""
+        """Import pyRAPL and open its files."""
         with _contained():
             try:
                 import pyRAPL
             except ImportError as error:
-                return Unusable(reason=why(error), remedy="make setup")
+                return Unusable(reason=describe_error(error), remedy="make setup")
             except Exception as error:
-                return Unusable(reason=f"its import failed: {why(error)}")
+                return Unusable(reason=f"its import failed: {describe_error(error)}")
             try:
                 sensor = pyRAPL.Sensor()
                 counters = PyRaplCounters(sensor)
                 (first,) = counters.read()
             except PermissionError as error:
-                return Unusable(reason=f"{error.filename}: {why(error)}", remedy=WHERE.opens)
+                return Unusable(
+                    reason=f"{error.filename}: {describe_error(error)}", remedy=LOCATION.remedy
+                )
             except Exception as error:
-                # Its error for a machine without counters carries no message.
-                said = why(error)
-                reason = f"{said} (found no counter in {WHERE.name})" if ":" not in said else said
+                # pyRAPL's error for a machine without counters has no message.
+                reason = describe_error(error)
+                if ":" not in reason:
+                    reason = f"{reason} (found no counter in {LOCATION.name})"
                 return Unusable(reason=reason, remedy=BARE_METAL)
         if not first.counters_uj:
             counters.close()
-            reasons = "; ".join(dict.fromkeys(first.failed.values())) or "it gives no value"
+            reasons = "; ".join(dict.fromkeys(first.failed.values())) or "it returns no value"
             return Unusable(reason=reasons, remedy=BARE_METAL)
         return counters
 
@@ -88,7 +92,7 @@ class PyRaplCounters:
         self.remarks: tuple[str, ...] = ()
 
     def read(self) -> tuple[Reading, ...]:
-        """Read all values; -1 and every error become a domain that failed."""
+        """Read all values; -1 and errors become failed domains."""
         begin_ns = self._clock()
         counters: dict[str, int] = {}
         failed: dict[str, str] = {}
@@ -96,7 +100,7 @@ class PyRaplCounters:
             values = self._sensor.energy()
         except Exception as error:
             values = []
-            failed = dict.fromkeys(self._places.values(), f"pyRAPL: {why(error)}")
+            failed = dict.fromkeys(self._places.values(), f"pyRAPL: {describe_error(error)}")
         end_ns = self._clock()
         for place, name in self._places.items():
             if place < len(values) and values[place] >= 0:
@@ -114,27 +118,27 @@ class PyRaplCounters:
 
 
 def _files(sensor: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the place of each value and the open file that it comes from, where they are seen."""
+    """Yield the index of each value and its open file, if the sensor exposes them."""
     with suppress(AttributeError, TypeError):
         for device, api in sensor._device_api.items():
-            # The ids of the sockets are sorted, and the files are opened in that order.
+            # The socket ids are sorted, and the files were opened in that order.
             for socket, file in zip(api._socket_ids, api._sys_files, strict=False):
                 yield socket * 2 + int(device), file
 
 
 def _ranges(sensor: Any) -> dict[int, int]:
-    found = {place: range_beside(Path(file.name)) for place, file in _files(sensor)}
-    return {place: range_uj for place, range_uj in found.items() if range_uj is not None}
+    ranges = {place: counter_range(Path(file.name)) for place, file in _files(sensor)}
+    return {place: range_uj for place, range_uj in ranges.items() if range_uj is not None}
 
 
 @contextmanager
 def _contained() -> Iterator[None]:
-    """Keep pyRAPL from touching the root logger, and from importing what is not needed.
+    """Keep pyRAPL from changing the root logger and from importing unneeded packages.
 
-    Another thread that logs in this moment (some milliseconds, once) is not heard.
+    Log messages of other threads are lost meanwhile (some milliseconds, once).
     """
     with _CONTAINING, _quiet_logger(), _without(UNWANTED), warnings.catch_warnings():
-        # Invalid escapes in its source, and files that it opened and forgot.
+        # Python warns about invalid escapes in pyRAPL's source, and about files it does not close.
         warnings.simplefilter("ignore")
         yield
 
@@ -143,7 +147,7 @@ def _contained() -> Iterator[None]:
 def _quiet_logger() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level, disabled = list(root.handlers), root.level, root.manager.disable
-    # logging.warning gives the root logger a handler of its own only where it has none.
+    # logging.warning adds a handler to the root logger only if it has none.
     root.addHandler(logging.NullHandler())
     logging.disable(logging.CRITICAL)
     try:
@@ -158,7 +162,7 @@ def _quiet_logger() -> Iterator[None]:
 
 @contextmanager
 def _without(packages: tuple[str, ...]) -> Iterator[None]:
-    """Make importing these packages fail, unless they are there already."""
+    """Make imports of these packages fail, unless already imported."""
     hidden = [name for name in packages if name not in sys.modules]
     # None in sys.modules makes an import fail.
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]

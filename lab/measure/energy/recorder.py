@@ -1,4 +1,4 @@
-"""Records the counters of one provider while something runs."""
+"""Records the counters of an energy provider in a thread."""
 
 import threading
 import time
@@ -13,15 +13,15 @@ from streamlab.lab.measure.energy.joules import Track, joules_at, joules_between
 from streamlab.lab.measure.energy.provider import Counters, Provider, Reading, Unusable
 
 POLL_HZ = 10
-"""METHOD: poll at 1 to 10 Hz; at 1 kHz tools cost up to half of the time (arXiv 2604.26815)."""
+"""Literature recommends 1 to 10 Hz: at 1 kHz tools cost up to half of the time (arXiv 2604.26815)."""
 
 
 class EnergyRecorder:
     """A thread that reads the counters ten times a second; use as a context manager.
 
-    Promises: never raises because of a counter; reads at the start, at the end and at every `mark`;
-    a provider that cannot be used costs nothing but its opening. Loses: when in the 100 ms between
-    two readings the energy was taken, hence `mark` at the edges of a window.
+    It also reads at the start, at the end and at every `mark`, and never raises because of a counter.
+    An unusable provider costs only its opening.
+    The recorder does not know when energy was used between two readings, so call `mark` at the edges of a window.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class EnergyRecorder:
         self._thread: threading.Thread | None = None
         self._tracks: dict[str, Track] | None = None
         self.reason: str | None = "the recorder was not started"
-        """Why nothing is recorded; None when something is."""
+        """Why nothing is recorded; None while recording."""
 
     def __enter__(self) -> "EnergyRecorder":
         opened = self._provider.open()
@@ -65,19 +65,19 @@ class EnergyRecorder:
 
     @property
     def pid(self) -> int | None:
-        """The child process that the provider needs, whose time is not the engine's; or None."""
+        """Return the provider's child process, whose time is not the engine's; or None."""
         pid = getattr(self._counters, "pid", None)
         return pid if isinstance(pid, int) else None
 
     def mark(self) -> None:
-        """Read now: called right at the edges of a window, it makes them exact."""
+        """Read the counters now; call it at the edges of a window to make them exact."""
         if self._counters is None or self._stop.is_set():
             return
         with self._lock:
             self._readings.extend(self._counters.read())
 
     def stop(self) -> None:
-        """Read a last time, end the thread and close the counters. May be called twice."""
+        """Read the counters a last time, end the thread and close them. May be called twice."""
         if self._counters is None or self._stop.is_set():
             return
         self.mark()
@@ -87,35 +87,35 @@ class EnergyRecorder:
         self._readings.extend(self._counters.close())
 
     def joules(self, start_ns: int, end_ns: int) -> dict[str, float] | None:
-        """Return joules by domain between two times, None where nothing is recorded."""
+        """Return joules by domain between two times; None if nothing is recorded."""
         if self.reason is not None:
             return None
         return {
-            name: joules_between(found, start_ns, end_ns) for name, found in self.tracks().items()
+            name: joules_between(data, start_ns, end_ns) for name, data in self.tracks().items()
         }
 
     def series(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
-        """Return the times of all readings and the joules of every domain since the first.
+        """Return the times of all readings, and the joules of every domain since the first.
 
-        The joules never decrease; after a domain's last reading they are NaN. Both are empty where
-        nothing is recorded.
+        The joules never decrease, and are NaN after a domain's last reading.
+        Both results are empty if nothing is recorded.
         """
         tracks = self.tracks()
-        with_readings = [found.times_ns for found in tracks.values() if len(found.times_ns)]
+        with_readings = [data.times_ns for data in tracks.values() if len(data.times_ns)]
         if not with_readings:
             return np.empty(0, np.int64), {}
         times_ns = np.unique(np.concatenate(with_readings))
         columns: dict[str, NDArray[np.float64]] = {}
-        for name, found in tracks.items():
-            joules = joules_at(found, times_ns)
-            last_ns = found.times_ns[-1] if len(found.times_ns) else 0
+        for name, data in tracks.items():
+            joules = joules_at(data, times_ns)
+            last_ns = data.times_ns[-1] if len(data.times_ns) else 0
             columns[name] = np.where(times_ns <= last_ns, joules, np.nan)
         return times_ns, columns
 
     def columns(self, start_ns: int, end_ns: int, *, events: int | None) -> Row:
-        """Return the record's energy columns for a window (see `account`). Call after `stop`.
+        """Return the energy columns for a window (see `account`). Call after `stop`.
 
-        The columns of the net are null until `idle.net` fills them.
+        The net columns are null until `idle.net` fills them.
         """
         if self._counters is None:
             return unreadable(self.reason or "nothing was recorded")
@@ -129,17 +129,17 @@ class EnergyRecorder:
         )
 
     def tracks(self) -> dict[str, Track]:
-        """Return every domain's counter over time; computed once after `stop`."""
+        """Return the track of every domain; computed once after `stop`."""
         if self._counters is None:
             return {}
         if self._tracks is not None:
             return self._tracks
         with self._lock:
             readings = list(self._readings)
-        found = {domain.name: track(domain, readings) for domain in self._counters.domains}
+        tracks = {domain.name: track(domain, readings) for domain in self._counters.domains}
         if self._stop.is_set():
-            self._tracks = found
-        return found
+            self._tracks = tracks
+        return tracks
 
     def _run(self) -> None:
         while not self._stop.wait(self._period_s):

@@ -1,1 +1,1 @@
-"""The search for the highest rate that an engine sustains."""
+"""Searches for the highest rate that an engine sustains."""

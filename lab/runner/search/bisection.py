@@ -1,10 +1,12 @@
-"""The search for the highest sustained rate, as a function of the verdicts so far.
+"""Searches for the highest sustained rate, as a pure function of the verdicts so far.
 
-Double from the first rate until one fails (or halve while even the first fails), bisect what is
-between the highest pass and the lowest fail, confirm both ends in fresh processes, measure the
-latency at shares of the rate that passed. No clock, no chance, no files: the same verdicts give the
-same search, so that a run can be resumed from its records. The rules and their error rates:
-docs/method.md.
+1. Double from the first rate until one fails (or halve while even the first fails).
+2. Bisect between the highest pass and the lowest fail.
+3. Confirm both ends in fresh processes.
+4. Measure the latency at shares of the passing rate.
+
+The search uses no clock, randomness or files: equal verdicts give equal steps, so a run can resume from its rows.
+docs/method.md has the rules and their error rates.
 """
 
 from collections.abc import Generator, Sequence
@@ -32,36 +34,36 @@ from streamlab.lab.runner.search.state import (
 )
 
 HALVINGS = 12
-"""Below the first rate: 1/4096 of it."""
+"""Limit of halvings below the first rate: down to 1/4096 of it."""
 STEPS_DOWN = 12
-"""Of the tolerance, until a rate that cannot be confirmed is given up: to 78 % of it at 2 %."""
+"""Limit of steps of one tolerance while confirming: down to 78 % of the rate at 2 %."""
 STEPS_UP = 36
-"""Of the tolerance, until a rate that cannot be refuted is given up: to twice as much at 2 %. Most
-take one trial; so many are needed only after a low rate has failed by accident."""
+"""Limit of steps of one tolerance while refuting: up to twice the rate at 2 %. Most steps take one trial;
+many steps are needed only after a low rate failed by accident."""
 INVALID_VOTES = 4
-"""So many invalid votes end a probe: on a shared machine a few milliseconds are lost now and then,
-and a generator that is really too slow fails every time."""
+"""This many invalid votes end a probe: a shared machine loses a few milliseconds now and then, but a generator
+that is too slow fails every time."""
 
 
 def replay(
     settings: SearchSettings, votes: Sequence[Vote], *, feasible_eps: float | None = None
 ) -> State:
-    """Return how a search stands after these votes.
+    """Return the state of a search after these votes.
 
     Args:
-        settings: of the search.
-        votes: one for every step so far, in order.
-        feasible_eps: the highest rate for which the input has events; None: not known.
+        settings: settings of the search.
+        votes: one vote for each step so far, in order.
+        feasible_eps: the highest rate for which the input has enough events; None: unknown.
 
     Raises:
-        ValueError: there are more votes than the search has asked for.
+        ValueError: the search ended before the last vote.
     """
     search = _Search(settings, feasible_eps)
     steps = search.run()
     step = next(steps, None)
     for vote in votes:
         if step is None:
-            raise ValueError(f"{len(votes)} votes for a search that was over before")
+            raise ValueError(f"got {len(votes)} votes, but the search ended before the last one")
         try:
             step = steps.send(vote)
         except StopIteration:
@@ -69,7 +71,7 @@ def replay(
     return State(next=step, probes=tuple(search.probes), bracket=search.bracket())
 
 
-class _Ended(Exception):  # noqa: N818 - not an error: no rate means anything any more
+class _Ended(Exception):  # noqa: N818 - not an error: the search has no result
     pass
 
 
@@ -85,7 +87,7 @@ class _Search:
         self._cap_eps: float | None = None
         self._cap_reason = ""
         for cap, reason in (
-            (settings.max_eps, "no rate above {:,.6g} events/s is tried (max_eps)"),
+            (settings.max_eps, "the search tries no rate above {:,.6g} events/s (max_eps)"),
             (feasible_eps, "the input is too short for rates above {:,.6g} events/s"),
         ):
             if cap is not None and (self._cap_eps is None or cap < self._cap_eps):
@@ -93,7 +95,7 @@ class _Search:
         self.probes: list[Probe] = []
         self._pass: float | None = None
         self._fail: float | None = None
-        # The lowest rate that did not pass, for whatever reason.
+        # The lowest rate that did not pass, for any reason.
         self._above: Probe | None = None
         self._confirmed: float | None = None
         self._refuted: float | None = None
@@ -164,10 +166,11 @@ class _Search:
         self._given_up = True
 
     def _refute(self) -> _Steps:
-        """Do for the failing end what confirmation does for the passing one.
+        """Verify the failing end of the bracket in several processes.
 
-        A rate just below the capacity loses a majority now and then; without this the capacity
-        lies above the bracket in up to a third of all searches (docs/decisions/0005-sustained.md).
+        A rate just below the capacity loses a majority now and then.
+        Without this step the capacity lies above the bracket in up to a third of all searches
+        (docs/decisions/0005-sustained.md).
         """
         times = self._settings.confirmations
         if times == 0 or self._fail is None or self._given_up:
@@ -180,7 +183,7 @@ class _Search:
                 return
             if outcome != PASS:
                 self._above = self.probes[-1]
-                # Where no process has passed the rate yet, the majority's verdict on it stands.
+                # As long as no process passed the rate, the majority's verdict stands.
                 self._unrefuted = rate != self._fail
                 return
             if rate == self._cap_eps:
@@ -189,16 +192,16 @@ class _Search:
         self._unrefuted = True
 
     def _measure_levels(self) -> _Steps:
-        found = self.bracket().r_pass_eps
-        assert found is not None
+        r_pass_eps = self.bracket().r_pass_eps
+        assert r_pass_eps is not None
         for level in self._settings.levels:
-            rate = self._rounded(level * found)
+            rate = self._rounded(level * r_pass_eps)
             self.probes.append(Probe(number=len(self.probes) + 1, purpose=LEVEL, rate_eps=rate))
             for _ in range(self._settings.level_repetitions):
                 yield from self._cast()
 
     def _vote(self, rate: float, purpose: str) -> _Asking:
-        """Ask for a majority, and note what it means for the bracket."""
+        """Probe a rate by majority, and update the bracket."""
         majority = self._settings.votes // 2 + 1
         fails = self._settings.votes - majority + 1
         outcome = yield from self._ask(rate, purpose, passes=majority, fails=fails)
@@ -211,7 +214,7 @@ class _Search:
         return outcome
 
     def _ask(self, rate: float, purpose: str, *, passes: int, fails: int) -> _Asking:
-        """Ask until there are so many passes, or fails, or the trials say nothing."""
+        """Probe a rate until it has this many passes or fails, or too many invalid votes."""
         self.probes.append(Probe(number=len(self.probes) + 1, purpose=purpose, rate_eps=rate))
         while True:
             yield from self._cast()
@@ -230,7 +233,7 @@ class _Search:
             return outcome
 
     def _cast(self) -> _Steps:
-        """Ask for one more vote on the last probe."""
+        """Request one more vote on the last probe."""
         probe = self.probes[-1]
         vote = yield Step(
             rate_eps=probe.rate_eps,
@@ -239,17 +242,17 @@ class _Search:
             vote=len(probe.votes) + 1,
         )
         if vote.verdict not in VERDICTS:
-            raise ValueError(f"unknown verdict {vote.verdict!r}; there are {', '.join(VERDICTS)}")
+            raise ValueError(f"unknown verdict {vote.verdict!r}; use one of {', '.join(VERDICTS)}")
         self.probes[-1] = replace(probe, votes=(*probe.votes, vote))
         if vote.verdict == STOP:
             self.probes[-1] = replace(self.probes[-1], outcome=STOP)
             self._end(vote.reason or "the search was stopped")
 
     def _stop_if_only_crashes(self) -> None:
-        """End a search whose engine has failed in every trial of a probe, and passed none.
+        """End the search if the engine crashed in every trial of the last probe.
 
-        An engine that is overwhelmed at the first rate may crash as well; a lower `start_eps` helps
-        it, where 12 halvings would mostly be 26 crashes.
+        Without this, 12 halvings would mostly be 26 crashes.
+        An engine that only crashes at the first rate needs a lower `start_eps`.
         """
         if all(vote.verdict == CRASH for vote in self.probes[-1].votes):
             rate = self.probes[-1].rate_eps
@@ -261,17 +264,17 @@ class _Search:
         raise _Ended
 
     def _rounded(self, rate: float) -> float:
-        """Return the rate to 6 digits, below the cap."""
+        """Return the rate to 6 digits, at most the cap."""
         rounded = float(f"{rate:.6g}")
         return rounded if self._cap_eps is None else min(rounded, self._cap_eps)
 
     def _warnings(self) -> list[str]:
-        """Return what is to be said about the bracket as it stands."""
+        """Return warnings about the current bracket."""
         warnings = []
         above = self._above
         if self._pass is None:
             if above is None:
-                return ["no rate has been tried to the end"]
+                return ["no probe has finished"]
             warnings.append(
                 f"no rate was sustained, down to {above.rate_eps:,.6g} events/s: {above.reason}"
             )

@@ -1,7 +1,7 @@
-"""Errors of searches. The whole tree is drawn in `lab/errors.py`."""
+"""Errors of searches; `lab/errors.py` shows the whole tree."""
 
 from streamlab.lab.errors import LabError
 
 
 class SearchError(LabError):
-    """The records of a run do not fit the search that it should be; the message names the trial."""
+    """A stored row does not fit its search; the message names the trial."""

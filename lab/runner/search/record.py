@@ -1,13 +1,12 @@
-"""Keeps how each search stands as `searches/<cell>.json` in the run directory.
+"""Stores the state of each search as `searches/<cell>.json` in the run directory.
 
-The file is written anew after every trial, whole or not at all. It is for people and reports; a
-resumed run goes by the trials' own records. It holds
+The file is rewritten atomically after every trial.
+It serves people and reports; a resumed run uses the trials' rows instead. It has the keys
 
-    cell, settings, criteria    what was searched for, and by which rules
-    over                        whether the search has ended
+    cell, settings, criteria    the search and its rules
+    over                        true once the search has ended
     bracket                     see `streamlab.lab.runner.search.state.Bracket`
-    probes                      every probe with rate, purpose, outcome, and verdict and reason of
-                                each vote; the confirmations and levels are among them, by purpose
+    probes                      all probes, with rate, purpose, outcome, and verdict and reason of each vote
 """
 
 import json
@@ -29,7 +28,7 @@ FOLDER = "searches"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRecord:
-    """A search as read from disk; `criteria` as they were then."""
+    """A stored search, with the criteria of that time."""
 
     cell: str
     settings: SearchSettings
@@ -41,18 +40,18 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorder:
-    """Writes the records of one run; give it to `Searches` as `recorded`.
+    """Writes the search records of a run; pass it to `Searches` as `recorded`.
 
     Attributes:
         run_dir: the run directory.
-        criteria: by which the trials are judged.
+        criteria: criteria of a sustained rate.
     """
 
     run_dir: Path
     criteria: Criteria = field(default_factory=Criteria)
 
     def __call__(self, cell: Cell, state: State) -> None:
-        """Write how a cell's search stands."""
+        """Write the state of a cell's search."""
         assert cell.search is not None
         content = {
             "cell": cell.id,
@@ -67,7 +66,7 @@ class Recorder:
 
 
 def read_searches(run_dir: Path) -> dict[str, SearchRecord]:
-    """Return the searches of a run by cell id; empty where it has none.
+    """Return the searches of a run by cell id; may be empty.
 
     Raises:
         SearchError: a record is damaged.

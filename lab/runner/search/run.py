@@ -1,4 +1,4 @@
-"""Drives the searches of a run side by side, from the rows that their trials leave."""
+"""Runs all searches of a run in turns, from the rows of their trials."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ _VERDICTS = {
     schema.OK: PASS,
     schema.UNSUSTAINED: FAIL,
     schema.UNSTEADY: FAIL,
-    # A rate that drowns an engine can show in each of these.
+    # An overloaded engine can end in each of these.
     schema.TIMEOUT: FAIL,
     schema.OOM: FAIL,
     schema.CRASH: CRASH,
@@ -43,15 +43,15 @@ _VERDICTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTrial:
-    """A trial that a search asks for.
+    """A trial that a search requests.
 
     Attributes:
-        cell: whose search.
+        cell: cell of the search.
         purpose, probe, vote, rate_eps: as in `streamlab.lab.runner.search.state.Step`.
-        repetition: which trial of the cell, from 1.
-        load: the cell's, at this rate.
-        pause_s: how long to leave the machine alone before, in seconds: what disturbed the votes
-            before this one may be over by then.
+        repetition: number of the trial within the cell, from 1.
+        load: load of the cell, at this rate.
+        pause_s: time to leave the machine idle before the trial, in seconds, so that a disturbance of the
+            previous votes can pass.
     """
 
     cell: Cell
@@ -65,18 +65,17 @@ class SearchTrial:
 
 
 INVALID_PAUSE_S = 5.0
-"""Pause after a vote that was invalid, doubled with each further one in a row. A process with
-gigabytes of memory is felt for some ten seconds after its end on a virtual machine, whose host
-takes it back."""
+"""Pause after an invalid vote, doubled with each further one in a row. On a virtual machine, a process with
+gigabytes of memory disturbs others for some ten seconds after its end, while the host reclaims the memory."""
 
 
 class Searches:
     """All searches of a run.
 
-    Trials of different cells take turns: the next one belongs to a cell that has had the fewest,
-    so that a drift of the machine falls on all alike. Within a round the order is drawn anew each
-    time, so that what a trial leaves behind does not fall on the same cell always. What comes next
-    depends on the rows alone; a resumed run goes on as if it had not been interrupted.
+    The next trial belongs to the cell with the fewest trials, so that a drift of the machine affects all cells
+    alike.
+    Each round has a new random order, so that no cell always follows the same other cell.
+    The next trial depends on the rows alone, so a resumed run continues as if it had not stopped.
     """
 
     def __init__(
@@ -87,16 +86,15 @@ class Searches:
         feasible_eps: Mapping[str, float] | None = None,
         recorded: Callable[[Cell, State], None] | None = None,
     ) -> None:
-        """Take up the searches where the rows leave them.
+        """Continue the searches after these rows.
 
         Args:
-            cells: those with `search` are searched; others are passed over.
-            rows: of an earlier session, in the order in which they were run; rows that belong to no
-                search are passed over.
-            feasible_eps: by cell id, the highest rate for which the input has events, from
+            cells: cells of the run; those without `search` are ignored.
+            rows: rows of earlier sessions, in the order of execution; rows of no search are ignored.
+            feasible_eps: by cell id, the highest rate for which the input has enough events, from
                 `streamlab.lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
-            recorded: is called now and after every row with the cell and how its search stands,
-                e.g. a `streamlab.lab.runner.search.record.Recorder`.
+            recorded: called now and after every row with the cell and the state of its search, e.g. a
+                `streamlab.lab.runner.search.record.Recorder`.
 
         Raises:
             SearchError: a row does not fit its search.
@@ -112,14 +110,14 @@ class Searches:
             if row.get("probe") is not None:
                 self._take(row)
         for id_, state in self._states.items():
-            self._tell(id_, state)
+            self._report(id_, state)
 
     def next(self) -> SearchTrial | None:
-        """Return the next trial, the same until its row is recorded; None when all are over."""
+        """Return the next trial, the same until its row is recorded; None when all searches ended."""
         waiting = [id_ for id_, state in self._states.items() if state.next is not None]
         if not waiting:
             return None
-        id_ = min(waiting, key=lambda id_: (len(self._votes[id_]), _drawn(id_, self._votes[id_])))
+        id_ = min(waiting, key=lambda id_: (len(self._votes[id_]), _rank(id_, self._votes[id_])))
         cell, step, done = self._cells[id_], self._states[id_].next, len(self._votes[id_])
         assert step is not None and cell.load is not None
         return SearchTrial(
@@ -134,29 +132,29 @@ class Searches:
         )
 
     def record(self, row: Row) -> None:
-        """Take in the row of a trial.
+        """Add the row of a trial.
 
         Raises:
-            SearchError: it is not the row of what its search asked for next.
+            SearchError: the row is not of the trial that its search requested.
         """
         self._take(row)
-        self._tell(row["cell"], self._states[row["cell"]])
+        self._report(row["cell"], self._states[row["cell"]])
 
     def _take(self, row: Row) -> None:
         id_ = row["cell"]
         if id_ not in self._cells:
-            raise SearchError(f"a trial of {id_}, which is not a cell with a search")
+            raise SearchError(f"a row belongs to a search of {id_}, but this cell has no search")
         _check(row, self._states[id_].next)
         self._votes[id_].append(vote_of(row))
         self._states[id_] = self._replayed(id_)
 
-    def _tell(self, id_: str, state: State) -> None:
+    def _report(self, id_: str, state: State) -> None:
         if self._recorded is not None:
             self._recorded(self._cells[id_], state)
 
     @property
     def states(self) -> Mapping[str, State]:
-        """How each search stands, by cell id."""
+        """Return the state of each search, by cell id."""
         return self._states
 
     def _replayed(self, id_: str) -> State:
@@ -165,8 +163,8 @@ class Searches:
         return replay(settings, self._votes[id_], feasible_eps=self._feasible.get(id_))
 
 
-def _drawn(id_: str, votes: Sequence[Vote]) -> bytes:
-    """Return a cell's place in a round: as good as random, the same whenever it is asked for."""
+def _rank(id_: str, votes: Sequence[Vote]) -> bytes:
+    """Return a cell's place in a round: pseudo-random, but reproducible."""
     return hashlib.sha256(f"{len(votes)} {id_}".encode()).digest()
 
 
@@ -178,10 +176,9 @@ def _pause_s(votes: Sequence[Vote]) -> float:
 
 
 def vote_of(row: Row) -> Vote:
-    """Return what a trial's row says about its rate.
+    """Return the vote that a trial's row gives on its rate.
 
-    An `invalid` row without an offered rate is one whose load could not be made: the input is too
-    short.
+    An `invalid` row without an offered rate has a load that the input is too short for.
     """
     verdict = _VERDICTS[row["status"]]
     if verdict == INVALID and row.get("offered_eps") is None:
@@ -197,17 +194,17 @@ def vote_of(row: Row) -> Vote:
 def _check(row: Row, step: Step | None) -> None:
     where = f"{row['cell']}, probe {row['probe']}, vote {row['vote']}"
     if step is None:
-        raise SearchError(f"{where}: the search was over before this trial")
-    asked = (step.purpose, step.probe, step.vote)
-    if (row["purpose"], row["probe"], row["vote"]) != asked:
+        raise SearchError(f"{where}: the search had ended before this trial; start a new run")
+    expected = (step.purpose, step.probe, step.vote)
+    if (row["purpose"], row["probe"], row["vote"]) != expected:
         raise SearchError(
-            f"{where} ({row['purpose']}): the search asks for probe {step.probe}, vote {step.vote} "
-            f"({step.purpose}) next; remove the run's trials from there on, or begin a new run"
+            f"{where} ({row['purpose']}): expected probe {step.probe}, vote {step.vote} "
+            f"({step.purpose}) next; remove the run's trials from there on, or start a new run"
         )
     load = row.get("load")
     rate = None if load is None else json.loads(load).get("rate_eps")
     if rate is not None and rate != step.rate_eps:
         raise SearchError(
-            f"{where}: it was run at {rate:,.6g} events/s, the search asks for "
-            f"{step.rate_eps:,.6g}; begin a new run"
+            f"{where}: the trial ran at {rate:,.6g} events/s, expected {step.rate_eps:,.6g}; start a "
+            "new run"
         )

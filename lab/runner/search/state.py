@@ -1,8 +1,8 @@
-"""What a search asks, what it is told, and what comes of it.
+"""Defines the steps, votes, probes and results of a search.
 
-A probe is a question about one rate; it is asked in several processes, its votes. Not every answer
-is yes or no: a rate that the generator cannot keep bounds the search from above without being the
-engine's limit, and so does one for which the input is too short.
+A probe tests one rate in several processes, its votes.
+A rate bounds the search from above without being the engine's limit if the generator cannot keep it, or if the
+input is too short for it.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ STOP = "stop"
 
 VERDICTS = {
     PASS: "the rate was sustained",
-    FAIL: "it was not, or not shown to be",
+    FAIL: "the rate was not sustained, or not shown to be",
     CRASH: "the engine failed; counts as a fail",
-    INVALID: "the trial says nothing about the engine, since the generator did not keep the rate",
+    INVALID: "the generator did not keep the rate, so the trial says nothing about the engine",
     TOO_SHORT: "the input has too few events for the rate",
-    STOP: "the answer was wrong, or the engine cannot run this: no rate means anything",
+    STOP: "the answer was wrong, or the engine cannot run the workload; the search has no result",
 }
 
 DOUBLE = "double"
@@ -32,7 +32,7 @@ LEVEL = "level"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """What came of one trial: one of VERDICTS, and why."""
+    """Result of one trial of a search: one of VERDICTS, and its reason."""
 
     verdict: str
     reason: str | None = None
@@ -40,7 +40,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The trial to do next: vote number `vote` on probe number `probe`, both from 1."""
+    """The next trial of a search: vote number `vote` on probe number `probe`, both from 1."""
 
     rate_eps: float
     purpose: str
@@ -50,15 +50,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A question about one rate, with its votes so far.
+    """A test of one rate, with its votes so far.
 
     Attributes:
-        number: from 1, in the order of asking.
+        number: number of the probe, from 1.
         purpose: DOUBLE, BISECT, CONFIRM, REFUTE or LEVEL.
-        rate_eps: the rate.
-        votes: in order.
-        outcome: PASS, FAIL, INVALID, TOO_SHORT or STOP; None while undecided, and for a level,
-            which asks nothing.
+        rate_eps: tested rate, in events/s.
+        votes: votes in order.
+        outcome: PASS, FAIL, INVALID, TOO_SHORT or STOP; None while undecided, and always for a LEVEL.
     """
 
     number: int
@@ -69,25 +68,24 @@ class Probe:
 
     @property
     def reason(self) -> str | None:
-        """The reason of the last vote that speaks for the outcome."""
+        """Return the reason of the last vote that agrees with the outcome."""
         kinds = {self.outcome, CRASH} if self.outcome == FAIL else {self.outcome}
-        found = [vote.reason for vote in self.votes if vote.verdict in kinds]
-        return found[-1] if found else None
+        reasons = [vote.reason for vote in self.votes if vote.verdict in kinds]
+        return reasons[-1] if reasons else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bracket:
-    """Where the highest sustained rate lies.
+    """Lower and upper bound of the sustainable rate.
 
     Attributes:
-        r_pass_eps: the highest rate that was sustained: the confirmed one, where one is. None when
-            none was, or when the answer was wrong.
-        r_fail_eps: the lowest rate above it that was not: the refuted one, where one is, else by
-            majority. None when no rate failed.
+        r_pass_eps: the highest sustained rate, in events/s; the confirmed rate if there is one. None if no
+            rate was sustained, or the answer was wrong.
+        r_fail_eps: the lowest rate above it that failed: refuted if possible, else by majority. None if no
+            rate failed.
         confirmed: `r_pass_eps` held in every confirming process.
-        refuted: `r_fail_eps` failed in as many.
-        reason: what is to be said about it: why there is no fail above, why an end is not
-            confirmed. None when there is nothing.
+        refuted: `r_fail_eps` failed in every confirming process.
+        reason: why a bound is missing or not confirmed; None if there is nothing to report.
     """
 
     r_pass_eps: float | None
@@ -99,12 +97,12 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """How a search stands.
+    """State of a search.
 
     Attributes:
-        next: what to try; None when the search is over.
-        probes: all so far, in order.
-        bracket: what is known so far; the result when the search is over.
+        next: the next step; None once the search has ended.
+        probes: all probes so far, in order.
+        bracket: the bracket so far; the result once the search has ended.
     """
 
     next: Step | None

@@ -298,7 +298,7 @@ def test_power_events_without_the_program_perf_say_what_to_install(tmp_path):
     files = {f"{events}/energy-pkg": "event=0x02", f"{events}/energy-pkg.unit": "Joules"}
     found = energy.perf(machine(tmp_path, files))
     assert found.state is State.WARN
-    assert found.seen == "energy-pkg, but no program perf"
+    assert found.seen == "the machine has energy-pkg, but perf is not installed"
     assert "linux-perf" in found.remedy
 
 

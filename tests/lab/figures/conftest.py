@@ -8,7 +8,7 @@ import pytest
 from streamlab.engines.protocol import Elasticity, Progress, Reconfiguration
 from streamlab.lab.figures import judge
 from streamlab.lab.measure.elastic import write_reconfigurations
-from streamlab.lab.measure.series import STEP_NS, Phases, Recorded, write_series
+from streamlab.lab.measure.series import STEP_NS, Phases, Recording, write_series
 from streamlab.results.seal import seal_files
 from streamlab.results.stats.estimates import FEWEST
 from streamlab.results.store import read_run, write_meta, write_table, write_trial
@@ -123,7 +123,7 @@ def write_timeline(folder, trial, *, seconds, rate, instances, latency_ms, chang
     series = folder / "series" / f"{trial}.parquet"
     end_ns = rows * STEP_NS
     write_series(
-        Recorded(
+        Recording(
             phases=Phases(start_ns=0, end_ns=end_ns, warm_up_ns=0, load_end_ns=end_ns),
             progress=progress,
             elasticity=elasticity,

@@ -3,7 +3,7 @@
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.isolate.check import check_holds
+from streamlab.lab.isolate.check import check_contains
 from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.results.store import read_run
@@ -70,6 +70,6 @@ def test_a_module_that_the_image_lacks_is_refused_with_the_remedy(own, tmp_path,
 @pytest.mark.full
 def test_an_engine_that_the_image_lacks_is_refused(image):
     isolation = Isolation(kind="container", image=image)
-    check_holds(isolation, ["event_window"], ["multicore"])
+    check_contains(isolation, ["event_window"], ["multicore"])
     with pytest.raises(IsolationError, match=r"lacks engine 'mine': no engine 'mine'.*; install"):
-        check_holds(isolation, [], ["mine"])
+        check_contains(isolation, [], ["mine"])

@@ -180,8 +180,8 @@ class HidesCpu(BatchEngine):
         from streamlab.lab.trial import timed_part
 
         work()
-        timed_part.used_here = Usage
-        timed_part.used_by = lambda processes: Usage()
+        timed_part.own_usage = Usage
+        timed_part.usage_of = lambda processes: Usage()
         return answer_of(task)
 
 

@@ -42,7 +42,7 @@ def test_a_report_that_is_missing_or_comes_twice_is_named(name):
 
 
 def test_reports_in_another_order_are_no_account():
-    assert "in another order" in accounts(seen({BEFORE_BEGIN: 1.25}))
+    assert "in the wrong order" in accounts(seen({BEFORE_BEGIN: 1.25}))
 
 
 @pytest.mark.parametrize(

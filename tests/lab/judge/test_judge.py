@@ -131,7 +131,7 @@ def test_evidence_that_is_a_pipe_or_a_folder_is_invalid(tmp_path, small_dataset,
     make(tmp_path / EVIDENCE)
     row = judge(trial_of(small_dataset()), tmp_path, None)
     assert row["status"] == "invalid"
-    assert row["reason"] == f"the evidence cannot be read: {EVIDENCE} is no regular file"
+    assert row["reason"] == f"the evidence cannot be read: {EVIDENCE} is not a regular file"
 
 
 def test_an_answer_that_is_a_pipe_cannot_be_compared(tmp_path, small_dataset):

@@ -133,17 +133,17 @@ def test_several_tables_are_several_entries():
         ('mode = "catch-up"\nrat = 5', r"key rat \(= 5\) is unknown"),
         ('mode = "catch-up"\nsearch = "sustainable"', "key search is 'sustainable' with mode"),
         ('search = "fast"', "key search is 'fast'; expected \"sustainable\""),
-        ('search = "sustainable"\nrate_eps = 5', "key rate_eps .* searched for"),
+        ('search = "sustainable"\nrate_eps = 5', "key rate_eps .* a search finds it"),
         (
             'search = "sustainable"\narrival = "replay"',
-            "key arrival is 'replay'; expected one that",
+            "key arrival is 'replay'; expected an arrival",
         ),
         (
             "rate_eps = 5\nvotes = 3",
             r'key votes \(= 3\) is out of place here; expected search = "s',
         ),
         ("rate_eps = 5\non_s = 3", r'key on_s \(= 3\) is out of place here; expected arrival = "b'),
-        ('arrival = "replay"\nrate_eps = 5', "key rate_eps .* what is recorded"),
+        ('arrival = "replay"\nrate_eps = 5', "key rate_eps .* replay has the recorded one"),
         (
             "rate_eps = 5\nwarm_up_s = -1",
             "key warm_up_s is -1; expected a finite number of at least 0",
@@ -156,7 +156,7 @@ def test_several_tables_are_several_entries():
         ),
         (
             "rate_eps = 5\nheartbeats_per_barrier = 10\nheartbeat_ms = 1",
-            r"key heartbeat_ms \(= 1\) is out of place here; expected no heartbeats_per_barrier",
+            r"key heartbeat_ms \(= 1\) is out of place here; expected either heartbeat_ms or",
         ),
         ("rate_eps = 5\nseed = -1", "key seed is -1"),
         ('rate_eps = 5\nbatching = "some"', "key batching is 'some'; expected one of adaptive, fu"),
@@ -168,7 +168,7 @@ def test_several_tables_are_several_entries():
         ("rate_eps = 5\nsend_lag_ms = 0", "key send_lag_ms is 0; expected a finite number above"),
         (
             'search = "sustainable"\nsend_lag_ms = 5',
-            r"key send_lag_ms \(= 5\) is out of place here; expected rate_eps; a search keeps",
+            r"key send_lag_ms \(= 5\) is out of place here; expected rate_eps; a search has its",
         ),
         ('rate_eps = 5\nlabel = "a/b"', "key label is 'a/b'; expected letters"),
         ('rate_eps = 5\nengines = "fake"', "key engines is 'fake'; expected a list of"),

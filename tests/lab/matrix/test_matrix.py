@@ -8,7 +8,7 @@ from streamlab.engines.protocol import Variant
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.cells import Trial, describe, expand, interleave
 from streamlab.lab.matrix.matrix import parse_matrix, read_matrix
-from streamlab.lab.runner.real_data import KNOWN, as_tables
+from streamlab.lab.runner.real_data import REAL_INPUTS, as_tables
 from streamlab.workloads.model import DGSProgram
 
 ROOT = Path(__file__).parents[3]
@@ -252,7 +252,7 @@ E = '[[engine]]\nname = "fake"\n'
             r"key variants has 'fast', which engine fake has not; `lab list engines`",
         ),
         (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
-        (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events stands beside dataset"),
+        (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events cannot be combined with dataset"),
         (
             W + 'events = "many"\n' + E,
             r"\[\[workload\]\] 1, key events is 'many'; expected a whole",
@@ -263,7 +263,10 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + f'[run]\nname = "{"x" * 300}"', r"\[run\], key name is 'x+.*64 bytes at most"),
         (W + 'dataset = "../../etc"\n' + E, "key dataset is '../../etc'; expected the beginning"),
         (W + 'label = "a/b"\n' + E, "key label is 'a/b'; expected letters, digits"),
-        (W + W + E, r"2 \[\[workload\]\] tables are called event_window; give each a label"),
+        (
+            W + W + E,
+            r"2 \[\[workload\]\] tables are called event_window; give each a different label",
+        ),
         (W + E + '[run]\nenergy = "sun"', r"\[run\], key energy is 'sun'; expected one of auto"),
         (W + E + "[run]\nidle_s = -1", "key idle_s is -1; expected a finite number of at least 0"),
         (W + E + "[run]\nidle_s = inf", "key idle_s is inf; expected a finite number of at"),
@@ -279,7 +282,7 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + '[run]\nisolate = "vm"', "key isolate is 'vm'; expected one of process"),
         (
             W + E + '[run]\ncontainer = { memory = "2g" }',
-            r"key container is given with isolate = 'process'; expected isolate = \"container\"",
+            r"key container is set with isolate = 'process'; expected isolate = \"container\"",
         ),
         (
             W + E + '[run]\nisolate = "container"\ncontainer = { memory = "lots" }',
@@ -338,7 +341,7 @@ def test_byte_order_mark_and_windows_lines_are_read(tmp_path):
     [
         (lambda path: None, ": cannot read the matrix: No such file or directory$"),
         (lambda path: path.mkdir(), ": cannot read the matrix: Is a directory$"),
-        (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is no UTF-8 text"),
+        (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is not UTF-8 text"),
     ],
 )
 def test_file_that_is_no_matrix_is_told_once(tmp_path, make, said):
@@ -453,7 +456,7 @@ def test_matrix_of_the_documentation_is_one():
 
 def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_dataset):
     text = (ROOT / "lab" / "demo.toml").read_text()
-    for known in KNOWN:
+    for known in REAL_INPUTS:
         text += as_tables(known, small_dataset(known.workload))
     ids = [cell.id for cell in cells(text)]
     for name in ("event_window", "page_view_join", "fraud_detection"):

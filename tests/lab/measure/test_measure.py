@@ -11,7 +11,7 @@ from streamlab.lab.isolate.process import run_isolated
 from streamlab.lab.measure.latency import percentiles
 from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import descendants
-from streamlab.lab.measure.usage import used
+from streamlab.lab.measure.usage import tree_usage
 from tests.processes import Popen
 
 BURN = "import time\nend = time.process_time() + {s}\nwhile time.process_time() < end: pass\n"
@@ -96,17 +96,17 @@ def test_descendants_include_grandchildren_and_children_of_other_threads():
 
 
 def test_cpu_time_of_a_child_that_has_ended_is_counted():
-    before = used(descendants()).cpu_s
+    before = tree_usage(descendants()).cpu_s
     subprocess.run([sys.executable, "-c", BURN.format(s=0.4)], check=True)
-    assert 0.38 < used(descendants()).cpu_s - before < 1.0
+    assert 0.38 < tree_usage(descendants()).cpu_s - before < 1.0
 
 
 def test_cpu_time_of_a_running_child_is_counted():
-    before = used(descendants()).cpu_s
+    before = tree_usage(descendants()).cpu_s
     code = BURN.format(s=0.4) + "print(flush=True)\ntime.sleep(30)"
     with Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
         child.stdout.read(1)
-        seconds = used(descendants()).cpu_s - before
+        seconds = tree_usage(descendants()).cpu_s - before
         child.kill()
     assert 0.38 < seconds < 1.0
 

@@ -4,7 +4,7 @@ import pytest
 
 from streamlab.engines.protocol import Elasticity, Progress, Reconfiguration
 from streamlab.lab.measure import elastic
-from streamlab.lab.measure.series import STEP_NS, Phases, Recorded, Track, on_grid, write_series
+from streamlab.lab.measure.series import STEP_NS, Phases, Recording, Track, grid_table, write_series
 
 START = 5_000_000_000
 
@@ -34,8 +34,8 @@ def phases(rows, **more):
 
 
 def test_rows_go_through_preparation_warm_up_window_and_drain():
-    table = on_grid(
-        Recorded(
+    table = grid_table(
+        Recording(
             phases=phases(5, warm_up_ns=2 * STEP_NS, load_end_ns=4 * STEP_NS),
             tracks={"rss_bytes": Track(times_ns=at(-2, -1, 0), values=[1, 2, 3])},
         )
@@ -46,42 +46,44 @@ def test_rows_go_through_preparation_warm_up_window_and_drain():
 
 
 def test_catch_up_is_all_window():
-    assert on_grid(Recorded(phases=phases(2)))["phase"] == ["window", "window"]
+    assert grid_table(Recording(phases=phases(2)))["phase"] == ["window", "window"]
 
 
 def test_row_without_a_sample_is_null_and_two_samples_give_the_later():
     track = Track(times_ns=[*at(0), at(0)[0] + 1, *at(2)], values=[1.0, 1.5, 3.0])
-    table = on_grid(Recorded(phases=phases(3), tracks={"cpu_s": track}))
+    table = grid_table(Recording(phases=phases(3), tracks={"cpu_s": track}))
     assert table["cpu_s"] == [1.5, None, 3.0]
 
 
 def test_backlog_is_what_was_emitted_so_far_less_what_was_consumed_so_far():
-    table = on_grid(Recorded(phases=phases(3), progress=progress([5, 5, 0], [2, 3, 5], [7, -1, 0])))
+    table = grid_table(
+        Recording(phases=phases(3), progress=progress([5, 5, 0], [2, 3, 5], [7, -1, 0]))
+    )
     assert table["backlog"] == [3, 5, 0]
     assert table["latency_p50_ns"] == [7, None, 0]
 
 
 def test_rows_that_the_engine_did_not_count_are_null_and_not_zero():
-    table = on_grid(
-        Recorded(
+    table = grid_table(
+        Recording(
             phases=phases(3),
             progress=progress([5], [5], [7]),
             tracks={"cpu_s": Track(times_ns=at(-1), values=[0.1])},
         )
     )
     assert table["emitted"] == [None, 5, None, None]
-    assert on_grid(Recorded(phases=phases(1)))["emitted"] == [None]
+    assert grid_table(Recording(phases=phases(1)))["emitted"] == [None]
 
 
 def test_engine_that_counts_past_the_clock_keeps_its_rows():
-    table = on_grid(Recorded(phases=phases(1), progress=progress([5, 1], [5, 1], [7, 7])))
+    table = grid_table(Recording(phases=phases(1), progress=progress([5, 1], [5, 1], [7, 7])))
     assert table["emitted"] == [5, 1]
     assert table["timed"] == [True, False]
 
 
 def test_other_step_of_the_engine_is_refused():
     with pytest.raises(ValueError, match=r"steps of 5 ns, expected 100000000"):
-        on_grid(Recorded(phases=phases(1), progress=progress([1], [1], [1], step_ns=5)))
+        grid_table(Recording(phases=phases(1), progress=progress([1], [1], [1], step_ns=5)))
 
 
 def test_file_has_whole_numbers_and_nulls(tmp_path):
@@ -89,7 +91,7 @@ def test_file_has_whole_numbers_and_nulls(tmp_path):
         "rss_bytes": Track(times_ns=at(1), values=[10]),
         "energy_dram_j": Track(times_ns=[], values=[]),
     }
-    write_series(Recorded(phases=phases(2), tracks=tracks), tmp_path / "s" / "t.parquet")
+    write_series(Recording(phases=phases(2), tracks=tracks), tmp_path / "s" / "t.parquet")
     table = pq.read_table(tmp_path / "s" / "t.parquet")
     assert table["rss_bytes"].to_pylist() == [None, 10]
     assert table["energy_dram_j"].to_pylist() == [None, None]
@@ -116,13 +118,13 @@ def elasticity(instances, load_cov, comparisons=None, took_ns=()):
 
 
 def test_rows_of_an_elastic_operator_say_how_it_was_scaled(tmp_path):
-    recorded = Recorded(
+    recorded = Recording(
         phases=phases(3),
         progress=progress([5, 5], [5, 5], [7, 7]),
         elasticity=elasticity([1, 2], [0.0, NAN], [10, 0]),
         tracks={"cpu_s": Track(times_ns=at(-1), values=[0.1])},
     )
-    table = on_grid(recorded)
+    table = grid_table(recorded)
     assert table["instances"] == [None, 1, 2, None]
     assert table["comparisons"] == [None, 10, 0, None]
     assert table["load_cov"] == [None, 0.0, None, None]
@@ -136,9 +138,9 @@ def test_rows_of_an_elastic_operator_say_how_it_was_scaled(tmp_path):
 
 
 def test_rows_of_other_operators_have_no_columns_of_elasticity():
-    assert "instances" not in on_grid(Recorded(phases=phases(1)))
-    without = Recorded(phases=phases(1), elasticity=elasticity([1], [0.0]))
-    assert "comparisons" not in on_grid(without)
+    assert "instances" not in grid_table(Recording(phases=phases(1)))
+    without = Recording(phases=phases(1), elasticity=elasticity([1], [0.0]))
+    assert "comparisons" not in grid_table(without)
 
 
 def test_the_row_of_a_trial_sums_up_its_reconfigurations():

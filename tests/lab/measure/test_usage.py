@@ -16,7 +16,7 @@ from streamlab.lab.measure.usage import (
     Usage,
     core_warnings,
     kernel_warnings,
-    used,
+    tree_usage,
 )
 from tests.processes import Popen
 
@@ -32,7 +32,7 @@ TOUCH = (
 
 
 def since(before):
-    return used(descendants()).columns_since(before)
+    return tree_usage(descendants()).columns_since(before)
 
 
 def row(share, system_s=1.0, minor=41):
@@ -64,22 +64,22 @@ def test_pages_that_are_touched_for_the_first_time_are_counted_once():
     memory = mmap.mmap(-1, PAGES * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     for first in (True, False):
-        before = used([])
+        before = tree_usage([])
         for page in range(PAGES):
             memory[page * mmap.PAGESIZE] = 1
-        faults = used([]).columns_since(before)["minor_faults"]
+        faults = tree_usage([]).columns_since(before)["minor_faults"]
         assert (faults >= PAGES) == first
     memory.close()
 
 
 def test_page_faults_of_a_child_that_has_ended_are_counted():
-    before = used(descendants())
+    before = tree_usage(descendants())
     subprocess.run([sys.executable, "-c", TOUCH], check=True)
     assert since(before)["minor_faults"] >= PAGES
 
 
 def test_page_faults_of_a_running_child_are_counted_whatever_it_is_called():
-    before = used(descendants())
+    before = tree_usage(descendants())
     named = "open('/proc/self/comm', 'w').write('a) R (1 2 3')\n"
     code = named + TOUCH + "print(flush=True)\ninput()"
     with Popen(
@@ -103,7 +103,7 @@ def test_what_a_process_took_with_it_makes_nothing_negative():
 
 def test_a_timed_part_that_was_the_kernels_is_doubted_in_words():
     (text,) = kernel_warnings(row(0.62))
-    assert text.startswith("of its CPU time 62% was the kernel's (1000 ms); above 20%")
+    assert text.startswith("the kernel took 62% of its CPU time (1000 ms); above 20%")
     assert "41 page faults" in text
 
 

@@ -51,7 +51,7 @@ def test_generated_input_that_is_damaged_is_generated_again_with_the_same_id(tmp
     assert again == made
     assert all(stream.stamp is not None for stream in again.streams)
     (line,) = said
-    assert "is generated again" in line and str(made.streams[0].path) in line
+    assert "will be generated again" in line and str(made.streams[0].path) in line
     assert verify(Catalog.default().get(made.id)) == made
 
 

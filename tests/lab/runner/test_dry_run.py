@@ -106,8 +106,11 @@ def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     other.write_text(other.read_text().replace("options = {}", fresh))
     assert call(["run", str(other), "--dry-run"]) == EXIT_OK
     said = capsys.readouterr().err
-    assert "time: unknown; no stored run on this machine has event_window@small/fake" in said
-    assert "input to be made first, not in it: wordcount" in said
+    assert (
+        "time: not known; no stored run on this machine has completed event_window@small/fake"
+        in said
+    )
+    assert "without the time to generate input: wordcount" in said
 
 
 OWN = """

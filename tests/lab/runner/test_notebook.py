@@ -68,7 +68,7 @@ def test_workers_that_a_sequential_engine_does_not_get_are_logged(dataset, caplo
     run = lab.run(workloads=["event_window"], engines=["reference"], **asked)
     assert run.frame()["workers"].to_list() == [1]
     (said,) = (r.message for r in caplog.records if "sequential" in r.message)
-    assert said == "reference is sequential: it runs with 1 worker, whatever is asked (1, 2)"
+    assert said == "reference is sequential: it runs with 1 worker and ignores workers = 1, 2"
 
 
 def test_a_matrix_is_run_and_cells_are_chosen(matrix):
@@ -110,7 +110,7 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
         ((), {}, "workloads is (); give a list"),
         ((), {"workloads": "wordcount", "engines": ["fake"]}, "workloads is 'wordcount'; give a"),
         *(
-            ((), {**HERE, "workers": workers}, f"workers is {workers!r}; give whole numbers of at")
+            ((), {**HERE, "workers": workers}, f"workers is {workers!r}; use whole numbers of at")
             for workers in (0, [0], [-1], [1.5], ["2"])
         ),
         (("m.toml",), {"workers": [1]}, "workers cannot be combined with a matrix"),

@@ -38,7 +38,7 @@ def test_a_trial_whose_cores_stayed_near_is_run_once(watched):
 def test_a_trial_whose_cores_went_apart_is_run_again_and_the_last_counts(watched):
     *seen, warnings = watched(30.0, 250.0, 28.0, 250.0, 27.0, 26.0)
     assert seen == [27.0, 26.0, 3]
-    assert warnings == ["run 3 times, until the cores stayed within 100 ns"]
+    assert warnings == ["ran 3 times until the cores stayed within 100 ns"]
 
 
 def test_a_trial_whose_cores_were_apart_when_it_began_is_run_again(watched):

@@ -49,7 +49,7 @@ def test_two_workloads_of_one_name_want_labels(capsys, tmp_path: Path):
     matrix.write_text(entry("a/mine.py") + entry("b/mine.py") + ENGINES)
     code, _, err = run_lab(capsys, matrix, "--dry-run")
     assert code == EXIT_USER_ERROR
-    assert "2 [[workload]] tables are called mine; give each a label of its own" in err
+    assert "2 [[workload]] tables are called mine; give each a different label" in err
     matrix.write_text(entry("a/mine.py") + entry("b/mine.py", 'label = "b"\n') + ENGINES)
     code, out, _ = run_lab(capsys, matrix, "--dry-run")
     assert code == EXIT_OK

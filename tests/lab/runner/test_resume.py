@@ -35,7 +35,7 @@ def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
     code, _, err = run_lab(capsys, matrix(["correct"], repetitions=3))
     assert code == EXIT_USER_ERROR
     (run_dir,) = (tmp_path / "runs").iterdir()
-    assert "cannot be written: No space left on device; make room and go on with" in err
+    assert "cannot be written: No space left on device; free space, then resume with" in err
     assert f"lab run --resume {run_dir}" in err
     run = read_run(run_dir)
     assert [row["repetition"] for row in run.rows] == [1]
@@ -156,7 +156,7 @@ def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, 
         assert other.stdout.readline() == b"held\n"
         code, _, err = run_lab(capsys, "--resume", run_dir)
         assert code == EXIT_USER_ERROR
-        assert f"is being worked on by process {other.pid}; wait for it or stop it" in err
+        assert f"is in use by process {other.pid}; wait for it or stop it" in err
         assert read_meta(run_dir) == before
         other.stdin.close()
     assert run_lab(capsys, "--resume", run_dir)[0] == EXIT_OK

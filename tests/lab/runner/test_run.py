@@ -169,7 +169,7 @@ def test_dataset_of_another_workload_is_refused(capsys, matrix):
     path.write_text(path.read_text().replace('"event_window"', '"keyed_counter"'))
     code, _, err = run_lab(capsys, path)
     assert code == EXIT_USER_ERROR
-    assert "is input of event_window, not of keyed_counter" in err
+    assert "is the input of event_window, not of keyed_counter" in err
 
 
 LOAD = "[load]\nrate_eps = 1_000\nwarm_up_s = 0.5\nwindow_s = 2\n"
@@ -323,8 +323,8 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
     assert (row["energy_net_j"], row["energy_net_j_per_1000"], row["idle_w"]) == (50.0, 50.0, 5.0)
     assert "baseline only before the session" in row["energy_reason"]
     assert session.advice() == (
-        "energy is read through powercap, without an idle baseline: idle_s = 60 in [run] would "
-        "give net joules"
+        "energy is read through powercap without an idle baseline; set idle_s = 60 in [run] to "
+        "get net joules"
     )
 
 
@@ -336,7 +336,7 @@ def test_energy_that_was_asked_for_and_cannot_be_read_is_told(tmp_path):
         generators=Generators(tmp_path, {}, Isolation()),
     )
     assert session.advice() == (
-        'energy = "powercap" was asked for and cannot be read, so that no trial has energy: '
+        'energy = "powercap" cannot be read, so trials have no energy figures: '
         "powercap: no RAPL here; see `lab doctor`"
     )
     session.settings = Settings()
@@ -347,7 +347,7 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
     ceiling = Ceiling(eps=1_000.0)
     assert ceiling.warnings(500.0) == []
     (warning,) = ceiling.warnings(600.0)
-    assert "600 events/s, is 60% of what the generator can do, 1,000" in warning
+    assert "600 events/s, is 60% of the generator's ceiling, 1,000" in warning
     assert Ceiling().warnings(1e12) == []
     assert Ceiling(reason="it crashed").warnings(1.0) == [
         "the generator's ceiling is unknown: it crashed"
@@ -449,4 +449,4 @@ def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matr
     _, out, _ = run_lab(capsys, matrix(["correct"]))
     (row,) = read_run(Path(out[-1])).rows
     assert row["cpu_s"] == pytest.approx(row["user_s"] + row["system_s"])
-    assert any("was the kernel's" in text for text in json.loads(row["warnings"]))
+    assert any("the kernel took" in text for text in json.loads(row["warnings"]))

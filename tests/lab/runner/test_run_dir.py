@@ -62,12 +62,12 @@ def test_a_run_that_cannot_be_written_removes_only_its_own_directory(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_directory, "write_meta", full)
-    with pytest.raises(LabError, match="same-1: cannot make the run: No space left"):
+    with pytest.raises(LabError, match="same-1: cannot create the run directory: No space left"):
         run_directory.start(tmp_path, META)
     assert list(tmp_path.iterdir()) == [first]
 
 
 def test_a_folder_of_runs_that_is_a_file_is_named(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(LabError, match="file: cannot make the run"):
+    with pytest.raises(LabError, match="file: cannot create the run directory"):
         run_directory.start(tmp_path / "file", META)

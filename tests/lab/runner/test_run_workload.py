@@ -60,8 +60,8 @@ def test_the_shortest_file_runs_on_two_engines_is_verified_and_gets_its_page(
     path.write_text(path.read_text().replace("state.total += event", "state.total -= event"))
     code, out, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_USER_ERROR
-    assert "the code of workload sensors was edited since it was started" in err
-    assert "start a new run, or put the code back" in err
+    assert "was edited since the run started" in err
+    assert "start a new run, or restore the code" in err
 
 
 def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
@@ -88,7 +88,7 @@ def test_a_function_that_does_not_give_the_same_each_time_is_hinted_at(
     path.write_text(text)
     code, out, err = run_lab(capsys, path, "--engine", "multicore")
     assert code == EXIT_WRONG_OUTPUT, (out, err)
-    hint = "a function does not give the same each time (random numbers, a clock"
+    hint = "a function is not deterministic (random numbers, a clock"
     assert [hint in line for line in out].count(True) == (not oracle)
     (row,) = read_run(Path(out[-1])).rows
     assert (hint in row["warnings"]) == (not oracle)
@@ -144,7 +144,10 @@ def test_a_trial_whose_code_was_edited_meanwhile_is_no_measurement(tmp_path: Pat
     path.write_text(path.read_text().replace("total = 0", "total = 1"))
     result = run_trial(job, log=tmp_path / "log", timeout_s=600).result
     assert result["status"] == "invalid"
-    assert "the code of workload sensors is not what the run was started with" in result["reason"]
+    assert (
+        "the code of workload sensors differs from the code that the run started with"
+        in result["reason"]
+    )
 
 
 def dry(capsys, *arguments: object) -> list[str]:
@@ -167,7 +170,7 @@ def dry(capsys, *arguments: object) -> list[str]:
 def test_workers_that_a_sequential_engine_does_not_get_are_said(capsys, arguments, said):
     code, _, err = run_lab(capsys, "wordcount", *arguments, "--dry-run")
     assert code == EXIT_OK
-    words = "lab: reference is sequential: it runs with 1 worker, whatever is asked ("
+    words = "lab: reference is sequential: it runs with 1 worker and ignores workers = "
     assert (words in err) == said
 
 
@@ -194,10 +197,10 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         (["--demo", "--engine", "fake"], "--engine requires a WORKLOAD"),
         (["wordcount", "--engine", "fake", "-w", "two"], "'two' is not a list of whole numbers"),
         *(
-            (["wordcount", "--engine", engine, "-w", number], f"workers is [{number}]; give whole")
+            (["wordcount", "--engine", engine, "-w", number], f"workers is [{number}]; use whole")
             for engine, number in (("fake", "0"), ("reference", "0"), ("multicore", "-1"))
         ),
-        (["wordcount", "--engine", "reference", "--batch", "0"], "batch is [0]; give whole"),
+        (["wordcount", "--engine", "reference", "--batch", "0"], "batch is [0]; use whole"),
         (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
         (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is given twice"),
         (["wordcount", "--engine", "none"], "no engine 'none'"),
@@ -219,7 +222,7 @@ def test_what_cannot_be_run_is_said_with_the_remedy(capsys, arguments, expected)
 def test_a_table_is_taken_whole(capsys, path: Path):
     code, _, err = run_lab(capsys, path, "--engine", "reference", "--events", "5")
     assert code == EXIT_USER_ERROR
-    assert "5 is given, but the input of sensors is a table, which is taken whole" in err
+    assert "is 5, but the input of sensors is a table, which is always read completely" in err
 
 
 def test_a_data_file_that_is_missing_or_lacks_a_column_is_said(capsys, path: Path):
@@ -265,7 +268,7 @@ def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path:
     asked = ["--engine", "reference", "--dataset", made.id[:12]]
     code, _, err = run_lab(capsys, path, *asked)
     assert code == EXIT_USER_ERROR
-    assert "has the kinds reading, reset, workload sensors reads reading, clearing" in err
+    assert "has the kinds reading, reset, but sensors reads reading, clearing" in err
 
 
 def test_a_folder_whose_name_is_no_text_runs_and_is_shown_escaped(

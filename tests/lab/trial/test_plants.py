@@ -5,13 +5,13 @@ from streamlab.engines.protocol import Histogram, Measured
 from streamlab.engines.recording import histogram
 from streamlab.lab.measure.latency import percentile
 from streamlab.lab.measure.sampler import ResourceSampler
-from streamlab.lab.trial.plants import ballast, delayed
+from streamlab.lab.trial.plants import add_delay, ballast
 
 
 def test_one_output_in_a_hundred_is_late_by_the_delay():
     rng = np.random.default_rng(1)
     latency = histogram(rng.exponential(100_000, 20_000).astype(np.int64), "a latency")
-    after = delayed(Measured(events=1, latency=latency), 1_000_000).latency
+    after = add_delay(Measured(events=1, latency=latency), 1_000_000).latency
     assert after is not None and after.counts.sum() == 20_000
     assert (np.diff(after.values_ns) > 0).all() and (after.counts > 0).all()
     mean = [np.average(each.values_ns, weights=each.counts) for each in (latency, after)]
@@ -24,8 +24,8 @@ def test_nothing_is_late_without_a_plant_or_without_latencies():
     some = Measured(events=1, latency=histogram(np.array([5]), "a latency"))
     none = Measured(events=1, latency=None)
     empty = Histogram(values_ns=np.empty(0, np.int64), counts=np.empty(0, np.int64), definition="")
-    assert delayed(some, 0) is some and delayed(none, 5) is none
-    assert delayed(Measured(events=1, latency=empty), 5).latency.counts.sum() == 0
+    assert add_delay(some, 0) is some and add_delay(none, 5) is none
+    assert add_delay(Measured(events=1, latency=empty), 5).latency.counts.sum() == 0
 
 
 def test_ballast_raises_the_peak_by_its_share():

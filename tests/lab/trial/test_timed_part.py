@@ -16,7 +16,7 @@ def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypa
 
         return step
 
-    for name in ("used_here", "used_by", "burn"):  # the last is right behind the engine's run
+    for name in ("own_usage", "usage_of", "burn"):  # the last is right behind the engine's run
         monkeypatch.setattr(timed_part, name, note(name, getattr(timed_part, name)))
     monkeypatch.setattr(EnergyRecorder, "mark", note("mark", EnergyRecorder.mark))
     monkeypatch.setattr(ResourceSampler, "_run", lambda sampler: None)
@@ -24,11 +24,11 @@ def test_the_labs_own_slow_readings_lie_outside_the_bracket_of_cpu_time(monkeypa
     run = steps.index("burn")
     assert steps[run - 2 : run + 4] == [
         "mark",
-        "used_here",
+        "own_usage",
         "burn",
-        "used_here",
+        "own_usage",
         "mark",
-        "used_by",
+        "usage_of",
     ]
 
 

@@ -44,7 +44,7 @@ def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial
 def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_here):
     row = trial_here("correct", workload="campaign_views", events=20)  # all in the last block
     assert (row["status"], row["expected_outputs"]) == ("ok", 0)
-    assert "no event is behind the first marker" in row["reason"]
+    assert "no event is after the first marker" in row["reason"]
 
 
 @pytest.mark.some(6)
@@ -152,7 +152,7 @@ def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
     assert row["status"] == "invalid"
     assert row["events"] is None and row["throughput_eps"] is None
     assert f"events is {2**70}, which is no int64" in row["reason"]
-    assert "counter seen is nan, no number: it is left out" in row["reason"]
+    assert "counter seen is nan, not a finite number: it is left out" in row["reason"]
     assert json.loads(row["counters"]) == {"lost": 1.0}
 
 

@@ -84,14 +84,14 @@ def test_last_bits_that_must_be_equal_blame_the_order_and_no_random_numbers(tmp_
     assert row["float_deviation"] is None
     assert "sum differs by 1 ulp (1.2e-16 of it)" in row["difference"]
     (why,) = json.loads(row["warnings"])
-    assert why.startswith("the answers differ in the last bits of floats only, although")
+    assert why.startswith("the answers differ only in the last bits of floats, although")
     assert "random" not in why
 
 
 def test_beyond_the_bound_the_exact_sum_and_a_tolerance_are_named(tmp_path: Path):
     row = checked(tmp_path, of(), 1.9 * (1 + 1e-12), *NUMBERS)
     (why,) = json.loads(row["warnings"])
-    assert "the bound (sum within 8.9e-16 of its size (4 events)) where values cancel; add" in why
+    assert "the bound (sum within 8.9e-16 of its size (4 events)) if values cancel; add" in why
     assert "streamlab.workloads.model.exact_sum" in why
 
 

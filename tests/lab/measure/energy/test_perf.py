@@ -253,7 +253,7 @@ def test_absent_events_an_absent_program_and_a_broken_one_are_reasons(tmp_path):
     assert "PMU `power` is absent" in Perf(root=tmp_path).open().reason
     root = fake_root(tmp_path)
     absent = Perf(root=root, which=lambda name: None).open()
-    assert absent.reason == "energy-pkg, energy-ram, but no program perf"
+    assert absent.reason == "the machine has energy-pkg, energy-ram, but perf is not installed"
     broken = Perf(root=root, which=lambda name: str(tmp_path)).open()
     assert "denied" in broken.reason
 

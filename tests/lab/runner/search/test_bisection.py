@@ -208,7 +208,7 @@ def test_levels_are_measured_last_whatever_they_say():
 
 
 def test_votes_beyond_the_end_are_refused():
-    with pytest.raises(ValueError, match="over before"):
+    with pytest.raises(ValueError, match="the search ended before"):
         replay(PLAIN, answers(STOP, PASS))
 
 

@@ -131,14 +131,14 @@ def test_repetitions_count_the_trials_of_a_cell():
 
 def test_a_row_that_the_search_did_not_ask_for_is_refused():
     _, rows = run_all(most=7)
-    with pytest.raises(SearchError, match="the search asks for probe 1, vote 1"):
+    with pytest.raises(SearchError, match="expected probe 1, vote 1"):
         Searches(CELLS, rows[1:2] + rows[4:5] + rows[3:4])
 
 
 def test_a_row_at_another_rate_is_refused():
     _, rows = run_all(most=3)
     changed = (cell("slow", start_eps=500.0), *CELLS[1:])
-    with pytest.raises(SearchError, match="run at 10,000 events/s, the search asks for 500"):
+    with pytest.raises(SearchError, match="ran at 10,000 events/s, expected 500"):
         Searches(changed, rows)
 
 

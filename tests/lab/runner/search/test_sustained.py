@@ -98,7 +98,7 @@ def test_a_generator_that_sent_too_little_makes_the_trial_invalid_and_nothing_el
     trial = simulate(Queue(utilisation=1.5), np.random.default_rng(1))
     judged = trial.judged(sent=sent(int(trial.events * 0.99)))
     assert (judged.status, judged.sustained) == ("invalid", None)
-    assert judged.reasons[0].startswith("generator: emitted 99.00% of what was due, below 99.9%")
+    assert judged.reasons[0].startswith("generator: emitted 99.00% of the due events, below 99.9%")
 
 
 def test_a_generator_that_sent_late_makes_the_trial_invalid():
