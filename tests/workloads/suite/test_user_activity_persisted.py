@@ -100,5 +100,5 @@ def test_a_place_that_there_is_not_is_refused(root: Path):
     with pytest.raises(ModelError, match="persist is 'oracle'; give none, sqlite or duckdb"):
         workload("user_activity").bound({"persist": "oracle"})
     root.write_text("a file where the catalogue is to be")
-    with pytest.raises(ModelError, match=r"cannot be made, .* set query parameter persist=none"):
+    with pytest.raises(ModelError, match=r"cannot be made, .* give query parameter persist=none"):
         persisting("typed", "sqlite")
