@@ -19,7 +19,7 @@ _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 def find_projects(tree: Path) -> frozenset[str]:
     """Return the normalised names of the projects in a checkout and its submodules.
 
-    Reads the tracked pyproject.toml, setup.cfg and setup.py files; computed names are not found.
+    Reads the tracked files that declare a project; computed names are not found.
     """
     words = ("ls-files", "-z", "--recurse-submodules", "--")
     files = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")

@@ -136,7 +136,7 @@ def test_a_folder_that_is_gone_is_no_defect_of_the_lab(tmp_path, monkeypatch, ca
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert call(["list", "runs"]) == EXIT_USER_ERROR
-    assert "the current folder is gone" in capsys.readouterr().err
+    assert "the current folder was removed" in capsys.readouterr().err
     monkeypatch.chdir(tmp_path)
 
 

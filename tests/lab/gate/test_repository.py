@@ -81,7 +81,7 @@ def test_a_build_folder_that_is_committed_has_no_verdict(repo, capsys):
     build = f"find build -type f -exec touch {{}} +; {PIP}"
     assert gate(repo, "--build", build, against="main~1") == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert "crunch/engine.py is not its source crunch/engine.py but build/lib/crunch" in err
+    assert "crunch/engine.py is not its source crunch/engine.py but the committed file build/lib/crunch" in err
     assert "no verdict" in err and "git rm -r --cached build" in err
 
 
@@ -268,7 +268,7 @@ def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
     packages = Path(sysconfig.get_path("purelib"))
     with (
         build_arms(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
-        pytest.raises(GateError, match=r"its results\.schema \(source/results/schema\.py\) would"),
+        pytest.raises(GateError, match=r"its results\.schema \(source/results/schema\.py\) hides"),
     ):
         base = Path(sys._base_executable)
         check_lab(replace(arm, python=base, path=(*arm.path, ROOT, packages)))
@@ -278,7 +278,7 @@ def test_a_cell_of_nothing_but_the_lab_is_refused(repo, capsys):
     repo.takes("event_window", "reference")
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert "engine and workload are the lab's own" in err and "--only" in err
+    assert "engine and workload are the lab's, and the same" in err and "--only" in err
 
 
 WRONG = """
@@ -376,7 +376,7 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
             "--plant adds time, not instructions",
         ),
         (["--against", "main", "--only", "none/*"], "--only 'none/*' matches no cell"),
-        (["--baseline", "old"], "--repo is for --against"),
+        (["--baseline", "old"], "--repo requires --against"),
     ],
 )
 def test_what_cannot_be_gated_is_one_sentence(repo, arguments, told, capsys):
