@@ -15,7 +15,7 @@ def _copy(values: Any, others: Any) -> Any:
 
     def copy(values: Any, others: Any) -> None:
         if len(values) != len(others):
-            raise ValueError("copy: the two arrays must have the same length")
+            raise ValueError("cannot copy an array into one of another length")
         for i in range(len(others)):
             others[i] = values[i]
 

@@ -342,7 +342,7 @@ def test_an_array_is_copied_to_one_of_its_length_and_to_no_other(bounds):
     data = of_values([n % 7 for n in range(60)], asked)
     given = run("dgs", asked, data, bounds=bounds)
     assert given["x"].tolist() == answer_of(asked, data)["x"].tolist()
-    with pytest.raises(EngineCrashError, match="ValueError: an array is copied to one of another"):
+    with pytest.raises(EngineCrashError, match="ValueError: cannot copy an array into one"):
         run("dgs", asked, of_values([100], asked), bounds=bounds)
 
 
