@@ -93,7 +93,7 @@ def test_the_svg_of_one_run_is_the_same_each_time(again, done):
 def test_a_run_with_other_options_is_refused(again, capsys):
     figure, runs = again
     assert figure("toy:1", "--run", runs[0], "--workers", "1,2") == EXIT_USER_ERROR
-    assert "was run with workers = (1,), (1, 2) is asked for" in capsys.readouterr().err
+    assert "was run with workers = (1,), not (1, 2)" in capsys.readouterr().err
 
 
 def test_a_run_of_the_wrong_stage_is_refused_with_the_cells_that_it_lacks(again, capsys):
@@ -107,7 +107,7 @@ def test_a_run_of_the_wrong_stage_is_refused_with_the_cells_that_it_lacks(again,
 def test_more_runs_than_stages_are_refused(again, capsys):
     figure, runs = again
     assert figure("toy:1", *(3 * ["--run", runs[0]])) == EXIT_USER_ERROR
-    assert "toy:1 takes 2 runs (rates, latency), 3 are given" in capsys.readouterr().err
+    assert "toy:1 has 2 stages (rates, latency), but got 3 runs" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_resumed_without_a_trial(again, done):
@@ -139,7 +139,7 @@ def test_what_a_figure_lacks_is_named_where_it_is_listed_and_when_it_is_asked_fo
     assert "toy:3  impossible; not available: missing workload no_such_workload" in said
     assert call(["figure", "toy:3"]) == EXIT_USER_ERROR
     said = capsys.readouterr().err
-    assert "no workload no_such_workload, no variant none of engine multicore" in said
+    assert "missing workload no_such_workload, variant none of engine multicore" in said
     assert "nowhere" in said
 
 

@@ -81,7 +81,10 @@ def test_a_build_folder_that_is_committed_has_no_verdict(repo, capsys):
     build = f"find build -type f -exec touch {{}} +; {PIP}"
     assert gate(repo, "--build", build, against="main~1") == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert "crunch/engine.py is not its source crunch/engine.py but the committed file build/lib/crunch" in err
+    assert (
+        "crunch/engine.py is not its source crunch/engine.py but the committed file build/lib/crunch"
+        in err
+    )
     assert "no verdict" in err and "git rm -r --cached build" in err
 
 
@@ -483,4 +486,4 @@ def test_the_lab_is_not_built_for_who_stands_in_another_repository(repo, capsys)
 def test_a_build_command_without_a_repository_is_refused(repo, capsys):
     words = ["gate", "--against", "main", str(repo.matrix), "--build", PIP]
     assert call(words) == EXIT_USER_ERROR
-    assert "--build is for --repo" in capsys.readouterr().err
+    assert "--build requires --repo" in capsys.readouterr().err
