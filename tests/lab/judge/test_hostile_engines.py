@@ -150,7 +150,7 @@ def test_outputs_that_leave_before_their_inputs_are_due_give_no_number(cheat):
     load = LoadSpec(rate_eps=2_000.0, warm_up_s=0.1, window_s=0.6)
     row = cheat("guesses", load)
     assert row["status"] == "invalid"
-    assert "that they depend on were not due yet" in row["reason"]
+    assert "inputs they depend on were not due yet" in row["reason"]
     assert "sustained" not in row
 
 

@@ -65,7 +65,7 @@ def test_a_trial_that_crashed_does_not_say_how_long_one_takes(stored):
         edit(trial, status="oom")
     found = estimated(path, run_dir.parent)
     assert (found.seconds, len(found.unknown)) == (0, 2)
-    assert last in found.unknown and "to the end" in found.notes[0]
+    assert last in found.unknown and "has completed" in found.notes[0]
 
 
 def test_the_time_between_two_sessions_is_not_in_it(stored):

@@ -38,7 +38,7 @@ def has_order(of):
 def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial_here):
     row = trial_here("correct", events=20)  # values without a barrier
     assert (row["status"], row["expected_outputs"]) == ("ok", 0)
-    assert "the expected answer is empty, so that nothing was compared" in row["reason"]
+    assert "the expected answer is empty, so nothing was compared" in row["reason"]
 
 
 def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_here):
