@@ -241,8 +241,8 @@ def test_another_process_finds_the_kernels_of_every_family(tmp_path: Path):
 
 def test_another_clone_finds_the_kernels_of_this_one(tmp_path: Path):
     other = tmp_path / "clone"
-    for package in ("engines", "tests", "workloads"):
-        shutil.copytree(ROOT / package, other / package)
+    for package in ("streamlab", "engines", "tests", "workloads"):
+        shutil.copytree(ROOT / package, other / package, symlinks=True)
     script = (
         "from tests.engines.multicore import test_sealed_cache as test;"
         "print(test.__file__, bool(test.join_kernel().cache_hits))"

@@ -7,7 +7,7 @@ of one clone would name wrong locations in another.
 from functools import lru_cache
 from pathlib import Path
 
-_HOME = Path(__file__).parents[2]
+_HOME = Path(__file__).parents[4]
 """The folder that contains the lab's packages: a checkout, or `site-packages`."""
 
 
