@@ -191,5 +191,5 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
 
 
 def test_an_unknown_revision_is_an_error_that_names_it(clone):
-    with pytest.raises(GateError, match="'no-such-branch' is no revision"):
+    with pytest.raises(GateError, match="'no-such-branch' is not a revision"):
         resolve(clone, "no-such-branch")
