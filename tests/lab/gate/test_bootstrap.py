@@ -76,4 +76,4 @@ def test_a_trial_and_its_oracle_leave_evidence_in_the_present_revision(arm, data
 
 def test_a_trial_with_a_field_that_the_revision_lacks_is_refused(arm, dataset):
     said = arm(job_of(dataset), planted_fault=0.5)
-    assert "does not know planted_fault of a trial" in said
+    assert "has no field planted_fault of a trial" in said

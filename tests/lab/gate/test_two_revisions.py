@@ -168,7 +168,7 @@ def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, ben
     bench = replace(bench, planted={"old": {"planted_slowdown": 0.5}})
     result = bench.run(old, next(iter(bench.works)))
     assert result["status"] == "crash"
-    assert "does not know planted_slowdown" in result["reason"]
+    assert "has no field planted_slowdown" in result["reason"]
 
 
 def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(clone):
@@ -191,5 +191,5 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
 
 
 def test_an_unknown_revision_is_an_error_that_names_it(clone):
-    with pytest.raises(GateError, match="'no-such-branch' is no revision"):
+    with pytest.raises(GateError, match="'no-such-branch' is not a revision"):
         resolve(clone, "no-such-branch")
