@@ -102,7 +102,7 @@ def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
     Raises:
         GateError: an engine or workload is elsewhere.
     """
-    packages = [source.resolve() / name for name in _built_packages(source)]
+    packages = list(_built_folders(source.resolve()))
     for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
         for place in find_places(engine, workload):
             if not place.below(packages):
@@ -153,10 +153,13 @@ def _mapped_code() -> Sequence[Path]:
     return [Path(name) for name in sorted(names)]
 
 
-def _built_packages(source: Path) -> list[str]:
+def _built_folders(source: Path) -> Iterator[Path]:
+    """Yield the folders of the packages that a wheel contains, and those that they link to."""
     with (source / "pyproject.toml").open("rb") as file:
         packages: list[str] = tomllib.load(file)["tool"]["scikit-build"]["wheel"]["packages"]
-    return packages
+    for name in packages:
+        yield source / name
+        yield from (path.resolve() for path in (source / name).iterdir() if path.is_symlink())
 
 
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:

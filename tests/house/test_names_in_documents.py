@@ -128,6 +128,27 @@ def test_every_identifier_in_the_documents_is_one_of_the_code():
     assert lost == []
 
 
+def test_every_class_in_a_docstring_is_one_of_the_code():
+    classes, mentions = set(), []
+    for path in committed(".py"):
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes.add(node.name)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                classes |= {alias.asname or alias.name for alias in node.names}
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                mentions += [(path, name) for name in re.findall(r"`([A-Z]\w+)\.\w+", text)]
+    assert [(str(path), name) for path, name in mentions if name not in classes] == []
+    assert mentions
+
+
+def test_the_index_lists_every_decision():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[\d{4}\]\(decisions/(.*?)\)", index, flags=re.M)
+    assert listed == sorted(path.name for path in (ROOT / "docs" / "decisions").glob("0*.md"))
+
+
 def is_a_name(dotted: str) -> bool:
     """Return whether a module, or a name in a module, is called so."""
     parts = dotted.split(".")

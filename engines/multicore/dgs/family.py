@@ -15,7 +15,7 @@ class _DgsFamily(Family):
     """Writes checkpoints to the trial's scratch folder unless the task names a folder."""
 
     def prepare(self, task: Task) -> Prepared:
-        """Load a task's input and create the run; see `EngineAdapter.prepare`."""
+        """Load a task's input and create the run; see `Engine.prepare`."""
         options = DgsOptions.from_task(task.options)
         if options.checkpoint_every and not options.checkpoint_folder:
             options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))

@@ -67,7 +67,7 @@ class Family:
         return self.options_type.from_task(options).check()
 
     def prepare(self, task: Task) -> Prepared:
-        """Load a task's input and create the run; see `EngineAdapter.prepare`."""
+        """Load a task's input and create the run; see `Engine.prepare`."""
         program, data = task.workload.program, task.dataset.load()
         return self.run(program, data, settings_of(task), self.options_type.from_task(task.options))
 

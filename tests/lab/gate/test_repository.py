@@ -262,16 +262,17 @@ def test_another_package_of_the_repository_that_is_installed_is_refused(
 
 
 def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
-    for name in ("results/__init__.py", "results/schema.py"):
-        (repo.folder / name).parent.mkdir(exist_ok=True)
-        (repo.folder / name).write_text("")
-    repo.commit("Results of one's own")
+    for name in ("engines/registry.py", "lab/trial.py", "results/schema.py"):
+        file = repo.folder / "streamlab" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    repo.commit("A package called like the lab's")
     head = resolve(repo.folder, "main")
     # An editable install of the lab comes before all paths; this interpreter has none.
     packages = Path(sysconfig.get_path("purelib"))
     with (
         build_arms(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
-        pytest.raises(GateError, match=r"its results\.schema \(source/results/schema\.py\) hides"),
+        pytest.raises(GateError, match=r"\(source/streamlab/engines/registry\.py\) hides"),
     ):
         base = Path(sys._base_executable)
         check_lab(replace(arm, python=base, path=(*arm.path, ROOT, packages)))
