@@ -6,14 +6,14 @@
 namespace lab {
 namespace {
 
-// `b` where `chosen` is all ones, `a` where it is 0. Written out: compilers make a branch of `? :` here, which random input
-// mispredicts every other time.
+// Returns `b` where `chosen` is all ones, `a` where it is 0. Without `? :`, from which compilers make a branch here;
+// random input mispredicts it every other time.
 template <typename T>
 T select(T a, T b, std::int64_t chosen) noexcept {
   return static_cast<T>(a ^ ((a ^ b) & static_cast<T>(chosen)));
 }
 
-// Merges while both have rows, up to `room`. Returns how many.
+// Merges while both inputs have rows, up to `room`. Returns the number of rows merged.
 template <bool kTimes>
 std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint8_t* source,
                        std::int64_t room) noexcept {
@@ -26,7 +26,7 @@ std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint
     return in[static_cast<std::uint64_t>(row) & mask];
   };
   std::int64_t i = a.next, j = b.next, done = 0;
-  // The rows behind both heads are loaded before it is known which head goes: a step waits for a comparison, not for a load.
+  // Loads the rows behind both heads before the comparison is known: a step waits for a comparison, not for a load.
   for (std::int64_t steps; (steps = std::min({a.end - 1 - i, b.end - 1 - j, room - done})) > 0; done += steps) {
     std::int64_t x = a_at(i), y = b_at(j);
     for (std::int64_t k = done; k < done + steps; ++k) {
@@ -100,7 +100,7 @@ void Interleaver::fill(std::size_t node, std::int64_t room) noexcept {
   rows_[node].end = pull<true>(node, buffer.ts.data(), buffer.source.data(), std::min(room, kBuffer));
 }
 
-// Merges what the children of a node have. Returns fewer than `room` only where they have no more.
+// Merges the rows of a node's children. Returns fewer than `room` only when they have no more.
 template <bool kTimes>
 std::int64_t Interleaver::pull(std::size_t node, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept {
   SortedRows& a = rows_[2 * node];

@@ -1,10 +1,10 @@
-// Merges sorted rows of up to 64 sources into the order of their sources, a byte a row, without a branch that depends on
-// whose row comes next.
+// Merges sorted rows of up to 64 sources into a sequence of source numbers, one byte a row; `RunMerger` uses it. The
+// merge has no branch that depends on the source of the next row.
 //
-// A binary tree of two-way merges. A node keeps what it has merged in a buffer of its own, since a step of a merge waits
-// for the step before it (four cycles), not for the buffer: a row costs some 2 ns for each level, where a loser tree has
-// two loads in a row for each row and 3 ns (docs/performance.md). What the buffers hold at the end of a call is dropped,
-// and merged again by the next.
+// The structure is a binary tree of two-way merges. Each node stores its merged rows in its own buffer. A merge step
+// waits for the step before it (four cycles), not for the buffer. So a row costs some 2 ns a level; a loser tree makes
+// two dependent loads for each row and takes 3 ns (docs/performance.md). At the end of a call the interleaver drops the
+// buffers' rows; the next call merges them again.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace lab {
 
-// Rows [next, end) of a source, or of what a node has merged: row i has the timestamp `ts[i & mask]`, never below those
-// before it, and the source `source[i & source_mask]`, below 64.
+// Rows [next, end) of a source, or of the output of a node. Row i has the timestamp `ts[i & mask]` and the source
+// `source[i & source_mask]`. Timestamps never decrease; sources are below 64.
 struct SortedRows {
   const std::int64_t* ts = nullptr;
   const std::uint8_t* source = nullptr;
@@ -32,14 +32,15 @@ class Interleaver {
  public:
   static constexpr std::size_t kMostInputs = 64;
 
-  // Memory for up to so many inputs, at most kMostInputs.
+  // Allocates memory for `inputs` inputs, at most kMostInputs.
   explicit Interleaver(std::size_t inputs = kMostInputs);
 
-  // The places of so many inputs, to be filled in, at most as many as there is memory for. No two have a source in common.
+  // Returns the places of `count` inputs for the caller to fill, at most as many as the memory holds. No two inputs may
+  // share a source.
   std::span<SortedRows> inputs(std::size_t count) noexcept;
 
-  // Writes the sources of all inputs' rows, at most `capacity`, in the order of (timestamp, input), and moves each input's
-  // `next` behind what was written. Returns how many. Nothing at or behind an input's `end` is read.
+  // Writes the sources of all inputs' rows, at most `capacity`, in the order of (timestamp, input). Moves each input's
+  // `next` past the rows written and returns their number. Reads no row at or after an input's `end`.
   std::size_t merge(std::uint8_t* out, std::size_t capacity) noexcept;
 
  private:
@@ -54,7 +55,7 @@ class Interleaver {
   template <bool kTimes>
   std::int64_t pull(std::size_t node, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept;
 
-  // As in a heap: node n has the children 2n and 2n + 1, inputs are the nodes from `leaves_` on.
+  // As in a heap, node n has the children 2n and 2n + 1; the inputs are the nodes from `leaves_` on.
   std::size_t leaves_ = 2;
   std::size_t count_ = 0;
   std::array<SortedRows, 2 * kMostInputs> rows_;

@@ -8,13 +8,13 @@
 namespace lab {
 namespace {
 
-// What is in the log is ahead of every change of the mapping, so no more rows are moved at once than the instances
-// take some milliseconds for; whole blocks. Of what waits in the sources a change knows nothing.
+// Rows in the log precede every later change of the mapping. So the feeder moves at most some milliseconds' work of the
+// instances at once, in whole blocks. Rows that wait in the sources do not delay a change.
 constexpr std::int64_t kFewestRows = 64;
 constexpr std::int64_t kShortNs = 2'000'000;
 constexpr std::int64_t kLongNs = 8'000'000;
 
-constexpr std::int64_t kNoTimes[1] = {0};  // of a stream without rows, which may be nowhere
+constexpr std::int64_t kNoTimes[1] = {0};  // of a stream without rows, which may have no memory
 
 }  // namespace
 
@@ -34,7 +34,7 @@ bool LogFeeder::feed(Recorder& recorder, RowMarker* marker) {
   return log_.advance() || progress;
 }
 
-// Looks at how long the instances took for what was moved last, where more was there than was moved.
+// Adapts `one.most` to the time the instances took for the rows moved last, where more rows were available.
 void LogFeeder::adapt(Feed& one, std::int64_t moved) {
   if (moved < one.most) {
     one.filled_ns = 0;
@@ -54,7 +54,7 @@ bool LogFeeder::feed_one(Feed& one, Recorder& recorder, RowMarker* marker) {
   while (moved < one.most && !one.closed) {
     const Block* block = one.block();
     if (block == nullptr) break;
-    // Blocks may go in parts: a log may have room for some rows, and say so until these have come.
+    // The feeder may move blocks in parts: a log may have room for some rows, and report that until these have come.
     const std::int64_t count = std::min(block->end - one.row, log_.room(view.index));
     if (count == 0 && one.row != block->end) break;
     if (marker != nullptr) marker->mark(static_cast<std::size_t>(view.index), one.row, one.row + count);

@@ -1,4 +1,4 @@
-// Moves what sources have handed over into an ordered log.
+// Moves the rows that sources have handed over into an ordered log; any worker calls it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -9,10 +9,10 @@
 
 namespace lab {
 
-// What is to be known of rows before readers see them.
+// Computes properties of rows before readers see them.
 class RowMarker {
  public:
-  // Rows [begin, end) of a source are about to be published. Under its feed's flag.
+  // Marks rows [begin, end) of a source, which the feeder publishes next. Under the source's feed flag.
   virtual void mark(std::size_t source, std::int64_t begin, std::int64_t end) noexcept = 0;
 
  protected:
@@ -21,13 +21,14 @@ class RowMarker {
 
 class LogFeeder {
  public:
-  // Both must outlive it. Source i of the log is that of feed i.
+  // Both must outlive the feeder. Feed i is source i of the log.
   LogFeeder(TupleBuffer& log, std::deque<Feed>& feeds) : log_(log), feeds_(feeds) {}
 
-  // Adds the sources to the log; before its readers.
+  // Adds the sources to the log. Call before readers are added.
   void start();
 
-  // Moves and merges what there is, each row marked before. Returns whether there is anything new. Any thread.
+  // Moves and merges all available rows and marks each one first. Returns whether readers have anything new. Any
+  // thread.
   bool feed(Recorder& recorder, RowMarker* marker = nullptr);
 
  private:

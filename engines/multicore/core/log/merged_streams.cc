@@ -26,7 +26,7 @@ bool MergedOrder::feed(Recorder& recorder) {
 std::int64_t MergedOrder::take(Input& input) {
   Feed& feed = *input.feed;
   const std::int64_t before = feed.row;
-  // At full speed no further than needed; under a load whatever is there, for the columns hold it anyway.
+  // At full speed, take no more than needed. Under a load, take all rows: the columns hold them anyway.
   while (!feed.closed && (!feed.pumped || feed.row - input.taken < ahead_)) {
     const Block* block = feed.block();
     if (block == nullptr) break;

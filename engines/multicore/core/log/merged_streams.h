@@ -1,4 +1,4 @@
-// Several streams as one sequence in total order, to the threads that read it.
+// Presents several streams as one sequence in total order to the threads that read it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,11 +16,11 @@ class TotalOrder {
  public:
   virtual ~TotalOrder() = default;
 
-  // Takes what the sources have handed over and puts it in order. Returns whether there is anything new, for any
-  // thread: then all are to be notified. Any thread.
+  // Takes the rows that the sources have handed over and puts them in order. Any thread. Returns whether any thread has
+  // new rows to read; the caller must then notify all threads.
   virtual bool feed(Recorder& recorder) = 0;
 
-  // As of TupleBuffer.
+  // As in TupleBuffer.
   virtual std::span<const LogRun> read(std::int32_t thread) = 0;
   virtual void release(std::int32_t thread, std::size_t runs) = 0;
   virtual bool ended(std::int32_t thread) = 0;
@@ -45,10 +45,10 @@ class LoggedOrder final : public TotalOrder {
   LogFeeder feeder_;
 };
 
-// No log: the one thread merges the streams itself, as far as both have come. Readiness as in log/tuple_buffer.h.
+// Merges two streams in the only reading thread, without a log. Readiness as in log/tuple_buffer.h.
 class MergedOrder final : public TotalOrder {
  public:
-  // `ahead`: rows merged at once, and taken from a source at full speed before they are wanted; plus a block.
+  // `ahead`: rows merged at once, and rows taken from a source at full speed before they are needed; plus a block.
   MergedOrder(std::deque<Feed>& feeds, std::int64_t ahead);
 
   bool feed(Recorder& recorder) override;

@@ -9,8 +9,8 @@
 namespace lab {
 namespace {
 
-// A holder of the flag that others keep leaving notes to may go after so many passes: what `advance` returns then
-// is true, so that its caller sees to the rest.
+// The flag holder leaves after so many passes, even if others keep leaving notes. `advance` then returns true, so its
+// caller continues the merge.
 constexpr int kPassesInARow = 4;
 
 std::size_t ring_size(std::int64_t wanted, const char* name) {
@@ -48,7 +48,7 @@ bool OrderLog::reusable(int source, std::int64_t rows) const noexcept {
   return readers_.released(source, rows) == rows;
 }
 
-// Whether (from_ts, source) is above all that is in the log. Under the flag.
+// Returns whether (from_ts, source) is above all entries of the log. Under the flag.
 bool OrderLog::above_all(std::int64_t from_ts, int source) const noexcept {
   return from_ts >= watermark_ && (from_ts > last_ts_ || (from_ts == last_ts_ && source > last_source_));
 }
@@ -74,7 +74,7 @@ int OrderLog::add_source(const LogColumns& rows, std::int64_t from_ts) {
       const auto s = static_cast<std::size_t>(chosen);
       reset(chosen);
       rows_[s] = rows;
-      // relaxed: the owner gets the slot from this call, the merge sees it under the flag.
+      // relaxed: this call passes the slot to the owner; the merge reads it under the flag.
       lines_[s].end.store(0, std::memory_order_relaxed);
       lines_[s].frontier.store(from_ts, std::memory_order_relaxed);
       lines_[s].room_end = 0;
@@ -101,7 +101,7 @@ void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier) 
   assert(end_row >= mine.end.load(std::memory_order_relaxed));
   assert(frontier >= mine.frontier.load(std::memory_order_relaxed));
   mine.end.store(end_row, std::memory_order_release);  // publishes the rows; pairs with the acquire in `gather`
-  // Last, and seq_cst: a merger that sees it sees the rows, and one that does not is seen asleep (run/parker.h).
+  // Last, and seq_cst: a merger that sees it sees the rows. One that does not is seen asleep (run/parker.h).
   mine.frontier.store(frontier, std::memory_order_seq_cst);
 }
 
@@ -116,7 +116,7 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
   const char* wrong = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    // relaxed, both: the owner does nothing with the source, and the end is written under the mutex.
+    // relaxed, both: the owner does not use the source meanwhile, and the end is written under the mutex.
     if (!used_[s] || lines_[s].frontier.load(std::memory_order_relaxed) != kEndOfTime) {
       wrong = ", which has not left";
     } else if (final_.load(std::memory_order_relaxed)) {
@@ -124,9 +124,9 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
     } else if (!above_all(from_ts, source)) {
       wrong = ": keep another source's frontier at it meanwhile";
     } else {
-      // relaxed: the merge sees it under the flag; the owner is told after this call.
+      // relaxed: the merge reads it under the flag; the owner is notified after this call.
       lines_[s].frontier.store(from_ts, std::memory_order_relaxed);
-      // Of what it left behind some may not be merged yet: then it is there still.
+      // If earlier rows of the source are not merged yet, the merger still has it.
       if (!merger_.has(source)) merger_.add(source, &lines_[s], &rows_[s], merger_.merged(source));
       drained_.store(false, std::memory_order_seq_cst);  // pairs with the load in `ended`
     }
@@ -159,7 +159,7 @@ std::int64_t OrderLog::consumed(int source) {
 }
 
 bool OrderLog::advance() noexcept {
-  // relaxed: only spares the exchange. seq_cst: as the store, which is rare
+  // relaxed: the load only avoids the exchange. seq_cst: as the store, which is rare.
   bool news = unannounced_.load(std::memory_order_relaxed) && unannounced_.exchange(false, std::memory_order_seq_cst);
   for (int i = 0; flag_.enter(); ++i) {
     news = pass() || news;
@@ -169,10 +169,10 @@ bool OrderLog::advance() noexcept {
   return news;
 }
 
-// Lets go of the flag after a change of membership. Whoever came meanwhile has left a note and gone.
+// Releases the flag after a change of membership, then advances for threads that came meanwhile and left a note.
 void OrderLog::leave_changed() noexcept {
   flag_.leave();
-  if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` says so
+  if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` reports it
 }
 
 bool OrderLog::pass() noexcept {
@@ -184,7 +184,7 @@ bool OrderLog::pass() noexcept {
   news = news || rows;
   const std::int64_t horizon = merger_.horizon_ts();
   if (options_.watermarks && !rows && horizon != kEndOfTime && horizon > std::max(last_ts_, watermark_) &&
-      !merger_.ready()) {  // rows may have found no room
+      !merger_.ready()) {  // ready rows may have found no room
     if (const std::span<LogRun> free = free_entries(); !free.empty()) {
       free[0] = {horizon, horizon, kWatermarkEntry, 0};
       watermark_ = horizon;
@@ -249,7 +249,7 @@ std::span<LogRun> OrderLog::free_entries() noexcept {
 
 void OrderLog::commit(std::size_t entries) noexcept {
   head_ += entries;
-  // release: publishes the entries, and the rows that the merge acquired; seq_cst for sleeping readers (run/parker.h).
+  // release: publishes the entries, and the rows that the merge acquired. seq_cst: for sleeping readers (run/parker.h).
   tail_.store(head_, std::memory_order_seq_cst);
 }
 
@@ -258,7 +258,7 @@ bool OrderLog::control(std::int64_t id) {
     const std::lock_guard lock(mutex_);
     if (final_.load(std::memory_order_relaxed)) return false;  // relaxed: written under the mutex
     controls_.push_back(id);
-    // seq_cst: a holder of the flag that does not see it finds the caller's note (`advance`).
+    // seq_cst: a holder of the flag that misses it finds the caller's note (`advance`).
     waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);
   }
   return true;
@@ -271,7 +271,7 @@ bool OrderLog::append_controls() noexcept {
   if (count == 0) return false;
   const std::int64_t bound = std::max(last_ts_, watermark_);
   for (std::size_t i = 0; i < count; ++i) free[i] = {controls_[i], bound, kControlEntry, 0};
-  commit(count);  // before the count of those that wait falls, see `ended`
+  commit(count);  // before `waiting_controls_` falls, see `ended`
   controls_.erase(controls_.begin(), controls_.begin() + static_cast<std::ptrdiff_t>(count));
   waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);
   return true;
@@ -306,7 +306,7 @@ std::span<const LogRun> OrderLog::read(int reader) {
   }
   const std::uint64_t capacity = entries_.size();
   const std::uint64_t at = next & (capacity - 1);
-  // A quarter at most: a reader that takes the whole ring gives nothing back meanwhile.
+  // At most a quarter: a reader that takes the whole ring releases nothing meanwhile.
   const std::uint64_t count = std::min({seen - next, capacity - at, std::max<std::uint64_t>(1, capacity / 4)});
   return {entries_.data() + at, static_cast<std::size_t>(count)};
 }
@@ -321,7 +321,7 @@ void OrderLog::release(int reader, std::size_t runs) {
 bool OrderLog::ended(int reader) {
   if (!drained_.load(std::memory_order_seq_cst)) return false;  // pairs with the store in `pass`
   const std::lock_guard lock(mutex_);
-  // relaxed: all of these are written under the mutex once the log is drained.
+  // relaxed: once the log is drained, all of these are written under the mutex.
   if (!drained_.load(std::memory_order_relaxed)) return false;
   if (tail_.load(std::memory_order_relaxed) != readers_.position(reader)) return false;
   if (waiting_controls_.load(std::memory_order_relaxed) > 0) return false;

@@ -1,8 +1,8 @@
-// The ordered log as a bounded ring of runs over the sources' own columns: rows are never copied.
+// Implements the ordered log as a bounded ring of runs over the sources' own columns; rows are never copied.
 //
-// Layout: `entries_` is written by the holder of the merge flag only; entry i is in slot i mod capacity. Valid:
-// a reader may read entry i iff i < tail_; slot of i may be overwritten iff every active reader's position > i.
-// Hence tail_ - slowest <= capacity. A run costs 24 bytes however long it is.
+// Layout: only the holder of the merge flag writes `entries_`; entry i is in slot i mod capacity. Validity: a reader
+// may read entry i iff i < tail_. The slot of i may be overwritten iff every active reader's position > i. Hence tail_
+// - slowest <= capacity. A run costs 24 bytes, whatever its length.
 #pragma once
 #include <array>
 #include <atomic>
@@ -44,20 +44,20 @@ class OrderLog : public TupleBuffer {
   LogOrder order() const override { return {order_.data(), order_.size() - 1}; }
 
  protected:
-  static constexpr std::size_t kPiece = 256;  // runs appended before readers are shown them
+  static constexpr std::size_t kPiece = 256;                                   // runs appended before readers see them
   static constexpr std::int64_t kLeastPlaces = 1 << 6, kMostPlaces = 1 << 16;  // of interleaved rows
-  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;                       // appended before readers are shown them
+  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // places appended before readers see them
 
-  // Appends what the last gather found ready, as far as there is room. Returns whether it appended anything.
+  // Appends the rows that the last gather found ready, until the log has no more room. Returns whether it appended any.
   virtual bool append_rows() noexcept;
-  // Whether a slot whose owner has closed it, with all `rows` merged, may have another.
+  // Returns whether a closed slot, with all `rows` merged, may get a new owner.
   virtual bool reusable(int source, std::int64_t rows) const noexcept;
   virtual void reset(int source) noexcept { readers_.reset(source); }
   // Throws std::invalid_argument.
   virtual void check(const LogColumns& rows) const;
 
   std::span<LogRun> free_entries() noexcept;               // up to where the ring wraps, at most kPiece
-  void commit(std::size_t entries) noexcept;               // shows them to the readers
+  void commit(std::size_t entries) noexcept;               // publishes them to the readers
   std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the places; 0: nothing ready, or no room
   void merged_up_to(std::int64_t ts, std::int32_t source) noexcept {
     last_ts_ = ts;
@@ -69,7 +69,7 @@ class OrderLog : public TupleBuffer {
   const LogOptions options_;
   LogReaders readers_;
   RunMerger merger_;              // guarded by the flag
-  std::vector<LogColumns> rows_;  // of each slot; written under the flag before the slot's first run
+  std::vector<LogColumns> rows_;  // by slot; written under the flag before the slot's first run
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
@@ -85,29 +85,30 @@ class OrderLog : public TupleBuffer {
 
   // Guarded by the flag.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;  // a lower bound of the readers' positions
-  std::uint64_t head_ = 0;                         // the holder's own copy of tail_
-  std::vector<std::uint8_t> order_;                // a ring; as `entries_`, valid up to where readers have released
-  std::int64_t placed_ = 0;                        // places ever written
-  std::int64_t places_kept_ = 0;                   // a lower bound of what all readers have released
-  std::int64_t last_ts_ = kNever;                  // the last row merged
+  std::uint64_t head_ = 0;                         // the flag holder's copy of tail_
+  std::vector<std::uint8_t>
+      order_;                     // a ring; valid as `entries_` is: from the first place that a reader has not released
+  std::int64_t placed_ = 0;       // places ever written
+  std::int64_t places_kept_ = 0;  // a lower bound of the places that all readers have released
+  std::int64_t last_ts_ = kNever;  // the last row merged
   std::int32_t last_source_ = -1;
   std::int64_t watermark_ = kNever;                                    // the last watermark entry
   std::array<bool, static_cast<std::size_t>(kMaxLogSources)> used_{};  // slots that ever had an owner
 
-  // Entries ever appended. Written by the holder of the flag, read by all readers; never decreases.
+  // Total entries appended. The holder of the flag writes it, all readers read it; it never decreases.
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
 
-  // Something was appended in a change of membership: the next `advance` is true.
+  // A change of membership appended entries: the next `advance` returns true.
   std::atomic<bool> unannounced_{false};
 
-  // Control entries that wait for their place, and the end.
+  // Control entries that wait for their place, and the end of the log.
   alignas(kCacheLine) std::atomic<int> waiting_controls_{0};  // size of controls_; written under the mutex
   std::atomic<bool> drained_{false};  // all sources are closed and merged; under the flag and the mutex
-  std::atomic<bool> final_{false};    // a reader has seen the end: nothing may be appended; under the mutex
+  std::atomic<bool> final_{false};    // a reader has seen the end, so no append may follow; under the mutex
   std::mutex mutex_;
   std::vector<std::int64_t> controls_;
 
-  // What a reader has seen of tail_; its own line each.
+  // The value of tail_ that a reader saw last; each has its own cache line.
   struct alignas(kCacheLine) Seen {
     std::uint64_t tail = 0;
   };

@@ -13,8 +13,8 @@ static_assert(kMaxLogSources == 1 << kPlaceBits);
 constexpr std::uint64_t kFar = (std::uint64_t{1} << (64 - kPlaceBits)) - 1;  // a distance that does not fit
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
-// A search costs about as much as the tree does for eight rows (10 to 20 ns against 1.5 to 3 ns a row); between the
-// two bounds the way in use is kept.
+// A search costs about as much as eight rows in the tree (10 to 20 ns against 1.5 to 3 ns a row). Between the two
+// bounds the merger keeps its current method.
 constexpr std::int64_t kShortRun = 4;
 constexpr std::int64_t kLongRun = 12;
 constexpr std::int64_t kObservedRuns = 32;
@@ -25,11 +25,11 @@ constexpr auto kSources = [] {
   return sources;
 }();
 
-// The lowest of up to 2^kLevels packed keys. Knuth, TAOCP vol. 3, 5.4.1.
+// Finds the lowest of up to 2^kLevels packed keys. Knuth, TAOCP vol. 3, 5.4.1.
 template <unsigned kLevels>
 class LoserTree {
  public:
-  // `head(i)`: the key of input i, of so many.
+  // `head(i)`: the key of input i, of `count` inputs.
   template <typename Head>
   LoserTree(std::size_t count, Head head) noexcept {
     std::array<std::uint64_t, 2 * kLeaves> winners;
@@ -43,7 +43,7 @@ class LoserTree {
 
   std::uint64_t lowest() const noexcept { return lowest_; }
 
-  // The key of the input that had the lowest is now `challenger`.
+  // Sets the key of the input that had the lowest key to `challenger`.
   void replace(std::size_t place, std::uint64_t challenger) noexcept {
     for (unsigned level = 0; level < kLevels; ++level) {
       std::uint64_t& loser = losers_[(kLeaves + place) >> (level + 1)];
@@ -57,7 +57,7 @@ class LoserTree {
  private:
   static constexpr std::size_t kLeaves = std::size_t{1} << kLevels;
 
-  std::array<std::uint64_t, kLeaves> losers_;  // losers_[i]: the larger of the two that met at node i
+  std::array<std::uint64_t, kLeaves> losers_;  // losers_[i]: the larger of the two keys compared at node i
   std::uint64_t lowest_;
 };
 
@@ -89,7 +89,7 @@ void RunMerger::gather() noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
     Input& input = inputs_[i];
-    // seq_cst: who sleeps after this look is seen by the owner (run/parker.h). Pairs with the stores in `publish`.
+    // seq_cst: the owner sees a thread that sleeps after this load (run/parker.h). Pairs with the stores in `publish`.
     std::int64_t bound = input.line->frontier.load(std::memory_order_seq_cst);
     input.end = input.line->end.load(std::memory_order_acquire);  // acquires the rows; pairs with `publish`
     if (bound == kEndOfTime && input.next == input.end) {
@@ -127,7 +127,7 @@ std::uint64_t RunMerger::head(std::size_t place) const noexcept {
   return input.next < input.end ? pack(input.at(input.next), place) : kNoRow;
 }
 
-// Sets `base_` and `limit_`. Returns whether anything is ready.
+// Sets `base_` and `limit_`. Returns whether any row is ready.
 bool RunMerger::set_horizon() noexcept {
   base_ = kEndOfTime;
   const auto count = static_cast<std::size_t>(count_);
@@ -135,7 +135,7 @@ bool RunMerger::set_horizon() noexcept {
     if (inputs_[i].next < inputs_[i].end) base_ = std::min(base_, inputs_[i].at(inputs_[i].next));
   }
   if (base_ == kEndOfTime || base_ > horizon_ts_) return false;
-  // A horizon too far for this base is cut to just below the keys that are cut to kFar.
+  // A horizon too far for this base is clamped to just below the keys that are clamped to kFar.
   const std::uint64_t distance = static_cast<std::uint64_t>(horizon_ts_) - static_cast<std::uint64_t>(base_);
   limit_ = distance < kFar ? distance << kPlaceBits | horizon_place_ : (kFar << kPlaceBits) - 1;
   return true;
@@ -161,7 +161,7 @@ std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max
   }
 }
 
-// The first row after those with ts <= last_ts, from input.next + 1 on (input.next is one of them).
+// Returns the first row after those with ts <= last_ts, from input.next + 1 on (input.next is one of them).
 std::int64_t RunMerger::run_end(const Input& input, std::int64_t last_ts, std::int64_t end) const noexcept {
   if (input.at(end - 1) <= last_ts) return end;
   std::int64_t low = input.next;  // its ts <= last_ts
@@ -229,7 +229,7 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
     runs += fresh ? 1 : 0;
     begin = fresh ? row : begin;
     previous = place;
-    out[runs - 1] = {begin, row + 1, input.source, input.kind};  // written again while the run goes on
+    out[runs - 1] = {begin, row + 1, input.source, input.kind};  // rewritten while the run continues
     input.next = row + 1;
     --left;
     lowest.replace(place, head(place));
@@ -244,7 +244,7 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
   return runs;
 }
 
-// The first row of an input that is not ready, at most `input.end`.
+// Returns the first row of an input that is not ready, at most `input.end`.
 std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
   const auto ready = [&](std::int64_t row) {
@@ -261,7 +261,7 @@ std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   return high;
 }
 
-// The horizon decides beforehand how far each source goes: within the merge nothing is looked up but the rows.
+// The horizon decides beforehand how far each source is ready; the merge itself reads only the rows.
 std::size_t RunMerger::interleave(std::uint8_t* out, std::size_t capacity) noexcept {
   if (count_ == 2) return interleave_two(out, capacity);
   const auto count = static_cast<std::size_t>(count_);
@@ -276,8 +276,8 @@ std::size_t RunMerger::interleave(std::uint8_t* out, std::size_t capacity) noexc
   return done;
 }
 
-// Here the processor guesses which comes next: 0.6 ns a row where they alternate, 3 ns in random order, where the
-// interleaver takes 2 ns in any.
+// The processor predicts the next source here: 0.6 ns a row for alternating sources, 3 ns in random order. The
+// interleaver takes 2 ns in any order.
 std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) noexcept {
   Input& a = inputs_[0];
   Input& b = inputs_[1];
@@ -289,7 +289,7 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
   std::int64_t i = a.next, j = b.next;
   std::size_t done = 0;
   for (;;) {
-    // So many rows are there of either, whichever they are.
+    // Both inputs have at least so many rows, whichever source comes next.
     const std::int64_t steps = std::min({a_end - i, b_end - j, static_cast<std::int64_t>(capacity - done)});
     if (steps <= 0) break;
     std::uint8_t* const part = out + done;
@@ -301,7 +301,7 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
     }
     done += static_cast<std::size_t>(steps);
   }
-  // One has no more: the rest of the other.
+  // One input has no more rows: append the rest of the other.
   const auto room = static_cast<std::int64_t>(capacity - done);
   const std::int64_t of_a = i < a_end ? std::min(a_end - i, room) : 0;
   const std::int64_t of_b = j < b_end && i == a_end ? std::min(b_end - j, room) : 0;
@@ -313,7 +313,7 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
   return done;
 }
 
-// Notes how long the runs are that interleaved rows make.
+// Records the lengths of the runs in interleaved rows.
 void RunMerger::observe(const std::uint8_t* places, std::size_t count) noexcept {
   if (count == 0) return;
   std::int64_t changes = 0;

@@ -1,14 +1,15 @@
-// Merges what is ready into runs, in the order (timestamp, source, row). One thread at a time: the holder of the
-// merge flag.
+// Merges the ready rows of all sources into runs, in the order (timestamp, source, row); `OrderLog` uses it. One thread
+// at a time: the holder of the merge flag.
 //
-// The horizon H is the lowest (bound, source) of all open sources, where a source's bound is its frontier or the
-// timestamp of its last published row, whichever is later: a row is ready iff (ts, source) <= H. It is computed
-// once per pass; below it nothing is looked up per row but the row.
+// The horizon H is the lowest (bound, source) of all open sources. A source's bound is the later of its frontier and
+// the timestamp of its last published row. A row is ready iff (ts, source) <= H. The merger computes H once per pass;
+// below H, a row's readiness needs no further lookup.
 //
-// Keys are packed, (ts - base) << 6 | place, so that a tie is broken by the comparison itself; `base` is the lowest
-// timestamp at hand, which leaves 58 bits for the distance; rows further ahead wait for a later base.
-// Long runs are found by galloping (one search per run), short ones by a loser tree without branches (log2 k
-// minima per row); the observed run length chooses. Where rows are interleaved, runs play no part (log/interleaver.h).
+// Keys are packed as (ts - base) << 6 | place, so the comparison itself breaks ties. `base` is the lowest timestamp at
+// hand, which leaves 58 bits for the distance. Rows further ahead wait for a later base.
+//
+// Galloping finds long runs (one search per run). A loser tree without branches merges short ones (log2 k minima per
+// row). The observed run length selects the method. Interleaved merging does not form runs (log/interleaver.h).
 #pragma once
 #include <array>
 #include <atomic>
@@ -23,14 +24,14 @@
 
 namespace lab {
 
-// What a source says. Written by its owner; read by the holder of the merge flag.
-// The owner stores `end` first and `frontier` last, the merge loads `frontier` first: rows from the end that it then
-// sees have ts >= the frontier that it has seen.
+// The progress that a source publishes. Its owner writes it; the holder of the merge flag reads it. The owner stores
+// `end` first and `frontier` last; the merge loads `frontier` first. So rows from the `end` that the merge then sees
+// have ts >= the `frontier` that it saw.
 struct alignas(kCacheLine) SourceLine {
   std::atomic<std::int64_t> frontier{kEndOfTime};  // kEndOfTime: closed
   std::atomic<std::int64_t> end{0};                // first row not published
-  // The owner's own.
-  std::int64_t room_end = 0;  // rows below this may be published without looking at the readers
+  // Only the owner uses it.
+  std::int64_t room_end = 0;  // rows below this may be published without checking the readers
 };
 
 class RunMerger {
@@ -38,30 +39,30 @@ class RunMerger {
   explicit RunMerger(bool interleaved = false)
       : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
 
-  // `first`: row that it begins with. `line` and `rows` must outlive the source. Holder of the flag.
+  // `first`: the source's first row. `line` and `rows` must outlive the source. Holder of the flag.
   void add(int source, const SourceLine* line, const LogColumns* rows, std::int64_t first = 0) noexcept;
 
-  // Looks at all sources; leaves out those that are closed and merged. Holder of the flag.
+  // Reads the progress of all sources; drops those that are closed and merged. Holder of the flag.
   void gather() noexcept;
 
-  // Merges ready rows of the last `gather` into at most `capacity` runs of at most `max_rows` rows in sum. Returns
-  // the number of runs; 0: no more is ready (or no capacity). Call until 0 before the next `gather`.
+  // Merges ready rows of the last `gather` into at most `capacity` runs with at most `max_rows` rows in total. Returns
+  // the number of runs; 0: no more rows are ready (or no capacity). Call until 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
-  // As `merge`, but writes the source of each row, at most `capacity` of them, and returns how many. For short runs, of a
-  // merger that is made for it.
+  // As `merge`, but writes the source of each row, at most `capacity` of them, and returns their number. For short
+  // runs; the merger must be constructed as `interleaved`.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
-  // Whether the last runs were short, of more than one source.
+  // Returns whether the last runs were short and came from more than one source.
   bool short_runs() const noexcept { return short_runs_ && count_ > 1; }
 
-  // Whether rows that the last `gather` found ready are not merged yet.
+  // Returns whether rows that the last `gather` found ready are not merged yet.
   bool ready() const noexcept;
 
-  int open() const noexcept { return count_; }  // sources that are not through
+  int open() const noexcept { return count_; }  // sources not yet closed and merged
   bool has(int source) const noexcept;
   std::int64_t horizon_ts() const noexcept { return horizon_ts_; }  // of the last `gather`; kEndOfTime: all closed
-  // First row of the source that is not merged, whether or not it is through.
+  // Returns the first row of the source that is not merged, also for a source that is closed and merged.
   std::int64_t merged(int source) const noexcept;
 
  private:
@@ -89,14 +90,15 @@ class RunMerger {
   void observe(const std::uint8_t* places, std::size_t count) noexcept;
 
   std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;  // the first count_, ascending by source
-  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // rows of sources that are through
+  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)>
+      through_{};  // rows of sources that are closed and merged
   std::unique_ptr<Interleaver> interleaver_;
   int count_ = 0;
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();
   std::size_t horizon_place_ = 0;
   std::int64_t base_ = 0;
   std::uint64_t limit_ = 0;  // the horizon, packed
-  bool short_runs_ = false;  // what was observed last
+  bool short_runs_ = false;  // as observed last
   std::int64_t seen_rows_ = 0;
   std::int64_t seen_runs_ = 0;
 };

@@ -1,9 +1,10 @@
-// The readers of an ordered log: where each stands, and what all of them are done with.
+// Tracks the position of each reader of an ordered log, and the rows that all of them have released.
 //
-// Validity: a reader's position and its rows are written by its own thread only and never decrease; entries and
-// rows below the lowest of all active readers may be overwritten. Readers join and leave under the merge flag; who
-// computes a lowest value without the flag looks at `membership_` before and after, because a reader that joined
-// after it was passed over might stand behind the one that it was copied from and that has moved on since.
+// Validity: only a reader's own thread writes its position and its rows; they never decrease. Entries and rows below
+// the lowest of all active readers may be overwritten. Readers join and leave under the merge flag. A thread that
+// computes a lowest value without the flag loads `membership_` before and after. The scan may pass a slot before a
+// reader joins there. That reader may stand behind the reader that it was copied from, if the latter has moved on
+// since.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ class LogReaders {
     throw std::length_error("a log has at most " + std::to_string(kMaxLogReaders) + " readers");
   }
 
-  // Makes `reader` stand where `like` stands. The thread of `like`, under the merge flag.
+  // Sets `reader` to the position of `like`. The thread of `like`, under the merge flag.
   void add_at(int reader, int like) {
     if (reader < 0 || reader >= kMaxLogReaders || active(reader)) {
       throw std::invalid_argument("reader " + std::to_string(reader) + " is not an inactive slot below " +
@@ -45,7 +46,7 @@ class LogReaders {
     }
     Slot& to = slot(reader);
     const Slot& from = slot(like);
-    // relaxed: `from` is the caller's own; `to` is seen by others after `activate`.
+    // relaxed: `from` belongs to the caller's thread; others see `to` after `activate`.
     for (std::size_t s = 0; s < kSources; ++s) {
       to.released[s].store(from.released[s].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
@@ -62,39 +63,39 @@ class LogReaders {
 
   bool active(int reader) const noexcept { return slot(reader).active.load(std::memory_order_seq_cst); }
 
-  // The reader's own position.
+  // Returns the reader's position, for its own thread.
   std::uint64_t position(int reader) const noexcept {
-    return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or handed over with the slot
+    return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or transferred with the slot
   }
 
-  // Rows of a source that the reader has released. Its own thread.
+  // Returns the rows of a source that the reader has released. Its own thread.
   std::int64_t rows(int reader, int source) const noexcept {
     return slot(reader).released[static_cast<std::size_t>(source)].load(
         std::memory_order_relaxed);  // relaxed: own store
   }
 
-  // Its place in the order, as `position`.
+  // Returns the reader's place in the order; relaxed as in `position`.
   std::int64_t places_of(int reader) const noexcept { return slot(reader).places.load(std::memory_order_relaxed); }
 
-  // The reader's position, as others see it.
+  // Returns the reader's position, for other threads.
   std::uint64_t passed(int reader) const noexcept {
     return slot(reader).next.load(std::memory_order_acquire);  // pairs with the store in `release`
   }
 
-  // Moves the reader past `runs`, to `next`. Its own thread.
+  // Releases `runs` and moves the reader to `next`. Its own thread.
   void release(int reader, std::span<const LogRun> runs, std::uint64_t next, const LogOrder& order) noexcept {
     Slot& mine = slot(reader);
     for (const LogRun& run : runs) {
       if (run.source == kInterleavedEntry) release_interleaved(mine, run, order);
       if (run.source < 0) continue;
-      // release: the rows have been read; pairs with the acquire in `released`.
+      // release: the reader has read the rows; pairs with the acquire in `released`.
       mine.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
     }
-    // seq_cst: a sleeping source looks at this first (run/parker.h); also releases the entries.
+    // seq_cst: a source checks this before it sleeps (run/parker.h); it also releases the entries.
     mine.next.store(next, std::memory_order_seq_cst);
   }
 
-  // Likewise, where rows count as released when the entry behind them is (LogOptions::acknowledged_rows).
+  // As `release`, but rows count as released with the acknowledged entry behind them (LogOptions::acknowledged_rows).
   void acknowledge(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
     Slot& mine = slot(reader);
     for (const LogRun& run : runs) {
@@ -105,7 +106,7 @@ class LogReaders {
     mine.next.store(next, std::memory_order_seq_cst);  // as in `release`
   }
 
-  // Places of the order that all have released, at most `none`.
+  // Returns the places of the order that all readers have released, at most `none`.
   std::int64_t places(std::int64_t none) const noexcept {
     return lowest(none, [](const Slot& s) {
       // seq_cst: see `release`, as in `released`.
@@ -114,25 +115,25 @@ class LogReaders {
     });
   }
 
-  // The lowest position; `none` when nobody reads.
+  // Returns the lowest position; `none` without active readers.
   std::uint64_t slowest(std::uint64_t none) const noexcept {
-    // seq_cst also acquires: the reader is done with the entries.
+    // seq_cst: see `release`. It also acquires: the reader has released the entries.
     return lowest(none, [](const Slot& s) { return s.next.load(std::memory_order_seq_cst); });
   }
 
-  // Rows of `source` that all have released, at most `none`.
+  // Returns the rows of `source` that all readers have released, at most `none`.
   std::int64_t released(int source, std::int64_t none) const noexcept {
     return lowest(none, [source](const Slot& s) {
-      // seq_cst: see `release`. If it is not seen, its thread will see the sleeper.
+      // seq_cst: see `release`. If this load misses the store, the reader's thread will see the sleeper.
       static_cast<void>(s.next.load(std::memory_order_seq_cst));
       return s.released[static_cast<std::size_t>(source)].load(std::memory_order_acquire);
     });
   }
 
-  // Starts the rows of `source` at 0 again. Under the merge flag, when all of them have been released.
+  // Restarts the rows of `source` at 0. Under the merge flag, after all readers have released all of its rows.
   void reset(int source) noexcept {
     for (Slot& s : slots_) {
-      // relaxed: handed over with the flag and the slot of the source; no reader writes it meanwhile.
+      // relaxed: transferred with the flag and the slot of the source; no reader writes it meanwhile.
       s.released[static_cast<std::size_t>(source)].store(0, std::memory_order_relaxed);
     }
   }
@@ -143,11 +144,11 @@ class LogReaders {
   struct alignas(kCacheLine) Slot {
     std::atomic<std::uint64_t> next{0};   // first entry not released
     std::atomic<std::int64_t> places{0};  // first place of the order not released
-    std::atomic<bool> active{false};      // written under the flag; inactive slots hold nothing back
+    std::atomic<bool> active{false};      // written under the flag; inactive slots bound nothing
     alignas(kCacheLine) std::array<std::atomic<std::int64_t>, kSources> released{};  // first row not released
   };
 
-  // The rows of an interleaved entry are counted, and so released, source by source.
+  // Counts, and so releases, the rows of an interleaved entry source by source.
   static void release_interleaved(Slot& mine, const LogRun& run, const LogOrder& order) noexcept {
     const std::uint8_t* const begin = order.of(run.begin);
     const std::uint8_t* const end = begin + (run.end - run.begin);
@@ -160,7 +161,7 @@ class LogReaders {
       // relaxed: own store; release as in `release`
       released.store(released.load(std::memory_order_relaxed) + rows, std::memory_order_release);
     }
-    mine.places.store(run.end, std::memory_order_release);  // the places have been read; pairs with `places`
+    mine.places.store(run.end, std::memory_order_release);  // the reader has read the places; pairs with `places`
   }
 
   Slot& slot(int reader) noexcept { return slots_[static_cast<std::size_t>(reader)]; }
@@ -183,13 +184,13 @@ class LogReaders {
         if (!slots_[i].active.load(std::memory_order_seq_cst)) continue;
         result = std::min(result, get(slots_[i]));
       }
-      // A reader copied meanwhile: the one it was copied from moved only after this count did.
+      // If a reader was copied meanwhile, the reader that it was copied from moved only after this count changed.
       if (membership_.load(std::memory_order_seq_cst) == before) return result;
     }
   }
 
   std::vector<Slot> slots_;
-  // Written under the flag, read by all: changes with every reader that joins or leaves.
+  // Changes with every reader that joins or leaves. Written under the flag, read by all.
   alignas(kCacheLine) std::atomic<std::uint64_t> membership_{0};
   std::atomic<std::size_t> high_{0};  // slots that were ever active
 };

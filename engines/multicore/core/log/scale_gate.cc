@@ -12,8 +12,7 @@ namespace lab {
 namespace {
 
 constexpr std::int32_t kFrontier = std::numeric_limits<std::int32_t>::min() / 2;  // sequence of a frontier node
-constexpr std::int32_t kAcknowledged =
-    kFrontier / 2;  // of a watermark tuple: behind a frontier and its control entries
+constexpr std::int32_t kAcknowledged = kFrontier / 2;  // of a watermark tuple: after a frontier and its control entries
 
 }  // namespace
 
@@ -25,7 +24,8 @@ ScaleGate::ScaleGate(const LogOptions& options)
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
   }
-  // More than half: a source would wait for the first of them with none in the list.
+  // With more than half, a source would wait for the acknowledgement of its first rows with no watermark tuple in the
+  // list.
   if (options.acknowledged_rows < 0 ||
       (options.acknowledged_rows > 1 && options.acknowledged_rows > options.rows_in_flight / 2)) {
     throw std::invalid_argument("acknowledged_rows is " + std::to_string(options.acknowledged_rows) +
@@ -49,7 +49,7 @@ ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
   Node* node = mine.free.back();
   mine.free.pop_back();
   mine.used.push_back(node);
-  // relaxed: nobody sees the node before it is linked.
+  // relaxed: no other thread sees the node before it is linked.
   node->position.store(0, std::memory_order_relaxed);
   mine.random ^= mine.random << 13;  // xorshift32
   mine.random ^= mine.random >> 17;
@@ -64,11 +64,11 @@ void ScaleGate::grow(Writer& mine) {
 }
 
 void ScaleGate::reclaim(Writer& mine) {
-  // The readers first: who becomes a source after the look at the sources starts past this position.
+  // Load the readers first: a source that joins after the scan of the sources starts past this position.
   const std::uint64_t slowest = readers_.slowest(std::numeric_limits<std::uint64_t>::max());
-  if (slowest == std::numeric_limits<std::uint64_t>::max()) return;  // nobody reads
+  if (slowest == std::numeric_limits<std::uint64_t>::max()) return;  // no active reader
   std::uint64_t bound = slowest;
-  // seq_cst: set before a reader leaves, so a look at the readers that misses the reader does not miss this.
+  // seq_cst: set before a reader leaves, so a scan that misses the reader does not miss this.
   if (const std::uint64_t floor = floor_position_.load(std::memory_order_seq_cst); floor != 0) {
     bound = std::min(bound, floor);
   }
@@ -79,7 +79,8 @@ void ScaleGate::reclaim(Writer& mine) {
       const std::uint64_t position = low->position.load(std::memory_order_acquire);
       const Node* again = other.low.load(std::memory_order_acquire);
       if (again == low) {
-        // No position: nobody had passed it, so it is past `slowest`. (Were it another node's by now: likewise.)
+        // No position: no reader had passed it, so it is past `slowest`. (The same holds if the node was reused by
+        // now.)
         if (position != 0) bound = std::min(bound, position);
         break;
       }
@@ -124,7 +125,7 @@ void ScaleGate::insert(Writer& mine, Node* node) noexcept {
   }
   mine.last_ts = node->ts;
   if (node->height == kLevels || mine.low.load(std::memory_order_relaxed) != mine.update[kLevels - 1]) {
-    // release: what is before is looked at no more; pairs with `reclaim`. (relaxed above: own store)
+    // release: the owner no longer reads earlier nodes; pairs with `reclaim`. (relaxed above: own store)
     mine.low.store(mine.update[kLevels - 1], std::memory_order_release);
   }
 }
@@ -136,7 +137,7 @@ void ScaleGate::insert_frontier(int source, std::int64_t frontier) {
   node->source = source;
   node->order = mine.base + mine.end;
   node->sequence = kFrontier;
-  node->height = kLevels;  // a source that says no more then uses nothing before it
+  node->height = kLevels;  // a source without later rows then uses no node before it
   insert(mine, node);
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
 }
@@ -168,7 +169,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier)
     node->sequence = 0;
     insert(mine, node);
     ++mine.end;
-    // release: a reader that goes past the node before sees this one. Pairs with the load in `walk`.
+    // release: a reader that passes the previous node sees this one. Pairs with the load in `walk`.
     mine.written.store(node, mine.end < end_row ? std::memory_order_release : std::memory_order_seq_cst);
     if (options_.acknowledged_rows != 0 && mine.end - mine.acknowledged >= options_.acknowledged_rows) {
       insert_acknowledged(source);
@@ -230,7 +231,7 @@ const ScaleGate::Node* ScaleGate::furthest() noexcept {
   return result;
 }
 
-// Whether a source's rows from `from_ts` on would all be behind a node.
+// Returns whether all of a source's rows from `from_ts` on would sort after a node.
 bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept {
   const Writer& w = writer(source);
   Node probe;
@@ -241,10 +242,10 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
   return less(node, probe);
 }
 
-// Opens a source with a frontier node, somewhere behind the node that the furthest reader has passed.
+// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
-  if (!w.used.empty()) w.used.pop_back();  // where it ended before, which nobody passes
+  if (!w.used.empty()) w.used.pop_back();  // its former end node, which no reader passes
   w.last_ts = from_ts;
   if (w.free.empty()) grow(w);
   Node* node = w.free.back();
@@ -263,7 +264,7 @@ void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
       before = next;
       next = before->next[0].load(std::memory_order_acquire);
     }
-    // Linked in level 0 only; the upper levels lead from here into the lists of the others.
+    // The node is linked in level 0 only; its upper levels lead into the lists of the others.
     Node* up = next;
     for (std::size_t l = 0; l < static_cast<std::size_t>(kLevels); ++l) {
       while (up != nullptr && up->height <= static_cast<int>(l)) up = up->next[0].load(std::memory_order_acquire);
@@ -299,7 +300,7 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
     ended = final_;
     for (int slot = 0; !ended && slot < kMaxLogSources; ++slot) {
       Writer& w = writer(slot);
-      if (w.open.load(std::memory_order_seq_cst)) continue;  // acquires what the former owner left
+      if (w.open.load(std::memory_order_seq_cst)) continue;  // acquires the former owner's stores
       if (readers_.released(slot, w.end) != w.end) continue;
       ordered = joins_behind(*behind, slot, from_ts);
       if (!ordered) continue;
@@ -340,7 +341,7 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
   {
     const std::lock_guard lock(mutex_);
     Writer& w = writer(source);
-    // seq_cst: acquires what the owner did before it left; pairs with the store in `close`.
+    // seq_cst: acquires the owner's stores before it left; pairs with the store in `close`.
     if (w.written.load(std::memory_order_relaxed) == nullptr || w.open.load(std::memory_order_seq_cst)) {
       wrong = ", which has not left";  // relaxed: null before a source was ever added, under the flag
     } else if (final_) {
@@ -367,7 +368,7 @@ bool ScaleGate::insert_controls() {
     auto* before = const_cast<Node*>(furthest());  // as in add_source
     for (Node* next = before->next[0].load(std::memory_order_acquire); next != nullptr && next->anchor != next;
          next = before->next[0].load(std::memory_order_acquire)) {
-      before = next;  // control entries that nobody has passed yet
+      before = next;  // control entries that no reader has passed yet
     }
     for (const std::int64_t id : controls_) {
       control_nodes_.push_back(std::make_unique<Node>());
@@ -381,7 +382,7 @@ bool ScaleGate::insert_controls() {
       Node* next = before->next[0].load(std::memory_order_acquire);
       do {
         node->next[0].store(next, std::memory_order_relaxed);  // relaxed: published by the CAS
-        // release: publishes the node; acquire: a row that came first, which is greater all the same.
+        // release: publishes the node; acquire: a row inserted first, which is greater all the same.
       } while (
           !before->next[0].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire));
       before = node;
@@ -409,7 +410,7 @@ bool ScaleGate::advance() noexcept {
     if (news_.exchange(false, std::memory_order_seq_cst)) news = true;  // pairs with the store in `publish`
     if (waiting_controls_.load(std::memory_order_seq_cst) > 0) {
       insert_controls();
-      news = true;  // also when a reader was walking: the caller comes again
+      news = true;  // also when a reader was walking: the caller calls again
     }
     if (!flag_.leave() || news) return news;
   }
@@ -461,7 +462,7 @@ void ScaleGate::drop_floor() noexcept {
   if (floor == 0) return;
   for (int r = 0; r < kMaxLogReaders; ++r) {
     if (!readers_.active(r) || readers_.passed(r) < floor) continue;
-    floor_position_.store(0, std::memory_order_seq_cst);  // that reader is the furthest now, or another
+    floor_position_.store(0, std::memory_order_seq_cst);  // that reader, or another one, is now the furthest
     return;
   }
 }
@@ -469,15 +470,15 @@ void ScaleGate::drop_floor() noexcept {
 void ScaleGate::walk(Cursor& at) noexcept {
   while (at.end < kReadAtOnce) {
     const Node* anchor = at.node->anchor;
-    // Past a source's latest node its next row may still come. seq_cst: a reader that sleeps after this (run/parker.h);
-    // acquires the source's nodes up to the one that was written.
+    // The source's next row may still come right after its latest node. seq_cst: for a reader that sleeps after this
+    // (run/parker.h). Acquires the source's nodes up to the one in `written`.
     const bool latest = anchor->source >= 0 && writer(anchor->source).written.load(std::memory_order_seq_cst) == anchor;
     Node* next = at.node->next[0].load(std::memory_order_acquire);  // pairs with the CAS in `insert`
     if (next == nullptr || next->ts == kEndOfTime) return;
-    if (latest && next->anchor != anchor) return;  // control entries stand right behind it: no row comes in between
+    if (latest && next->anchor != anchor) return;  // control entries directly follow the node: no row comes in between
     at.node = next;
-    // A control entry has the position of its anchor, which who stands behind it looks at: that is not to be reclaimed.
-    // relaxed: all readers store the same; who reclaims has acquired the position of the slowest.
+    // A control entry has the position of its anchor. A reader behind the entry reads the anchor, so the anchor must
+    // not be reclaimed. relaxed: all readers store the same; `reclaim` has acquired the position of the slowest.
     if (next->anchor == next) next->position.store(++at.position, std::memory_order_relaxed);
     if (next->sequence == 0) {
       at.bound = next->ts;
@@ -506,10 +507,11 @@ std::span<const LogRun> ScaleGate::read(int reader) {
       at.end = 0;
       const std::uint64_t before = at.position;
       walk(at);
-      // What follows the last run is passed already, and holds nothing back.
+      // The reader has already passed the nodes after the last run; release them, so that they bound no source.
       if (at.end == 0 && at.position != before) readers_.release(reader, {}, at.position, {});
     }
-    at.walking.store(false, std::memory_order_seq_cst);  // releases the cursor to who makes readers stand still
+    at.walking.store(false,
+                     std::memory_order_seq_cst);  // releases the cursor to the thread that makes readers stand still
   }
   return {at.runs.data() + at.begin, at.end - at.begin};
 }

@@ -1,18 +1,19 @@
-// ScaleGate: the ordered log as a skip list, for comparison (`tuple_buffer = "scalegate"`). After Gulisano et al.,
-// "ScaleJoin" (2016), and the structure of its public Java code: p = 1/2, four levels, a node per tuple, inserted
-// by its source with one CAS per level from where the source inserted last (`update`), then `written`; readers walk
-// level 0 and judge readiness by the written pointers.
+// Implements the ordered log as a skip list, ScaleGate, for comparison (`tuple_buffer = "scalegate"`). After Gulisano
+// et al., "ScaleJoin" (2016), and the structure of its public Java code: p = 1/2, four levels, a node per tuple. A
+// source inserts its node with one CAS per level, from its last insertion (`update`), then stores `written`. Readers
+// walk level 0 and judge readiness by the `written` pointers.
 //
-// What differs, because answers need it:
-// - ties: nodes are sorted by (ts, source, row), not by ts alone with ties in order of arrival;
-// - readiness: a reader may stand on a source's latest node, but not go past it; so no tuple is lost (the elastic
-//   Java variant skips such nodes), and the last row of a source is delivered without another one behind it;
-// - a watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row, which a reader
-//   acknowledges as it releases what it has read;
-// - a frontier past the last row is a node of its own (a dummy tuple, as there), until the readers have passed it;
-// - nodes are used again by their source: node x iff every reader stands past x and no source's `update` is at or
-//   before x. The order of that is the node's position, which the first reader to pass it writes.
-// Control entries are put behind the reader that is furthest, while no reader walks.
+// Correct answers need these differences from the paper:
+// - Ties: nodes are sorted by (ts, source, row), not by ts alone with ties in order of arrival.
+// - Readiness: a reader may stand on a source's latest node, but may not pass it. So no tuple is lost (the elastic Java
+//   variant skips such nodes), and the last row of a source is delivered without another one behind it.
+// - A watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row. A reader acknowledges
+//   it when it releases the entry.
+// - A frontier past the last row is its own node (a dummy tuple, as in the paper), until the readers have passed it.
+// - A source reuses its nodes: node x iff every reader stands past x and no source's `update` is at or before x. A
+//   node's position gives that order; the first reader that passes the node writes it.
+//
+// Control entries are inserted behind the furthest reader, while no reader walks.
 #pragma once
 #include <array>
 #include <atomic>
@@ -54,7 +55,7 @@ class ScaleGate final : public TupleBuffer {
   std::int64_t next_row(int reader, int source) const override { return readers_.rows(reader, source); }
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
 
-  // Returns how many nodes a source has memory for; they are used again. Owner only.
+  // Returns the number of nodes for which a source has memory; the source reuses them. Owner only.
   std::size_t nodes(int source) noexcept { return writer(source).nodes.size() * kGrowth; }
 
  private:
@@ -62,27 +63,27 @@ class ScaleGate final : public TupleBuffer {
   static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
 
-  // The order: (ts, source, order, sequence). `order` is the row, counted over all owners of the slot.
+  // Nodes are sorted by (ts, source, order, sequence). `order` is the row, counted over all owners of the slot.
   struct Node {
     std::int64_t ts = std::numeric_limits<std::int64_t>::min();
     std::int64_t order = -1;
     std::int64_t row = 0;  // or the id of a control entry
     std::int32_t source = -1;
-    // Below 0: a frontier or a watermark tuple, before the row of the same order; above 0: control entries.
+    // Below 0: a frontier or a watermark tuple, before the row of the same order. Above 0: control entries.
     std::int32_t sequence = 0;
     std::int32_t height = 1;
-    const Node* anchor = this;               // of a control entry: the node that it stands behind
-    std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader was there, or a control entry
+    const Node* anchor = this;               // of a control entry: the node before it
+    std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader passed it, or a control entry
     std::array<std::atomic<Node*>, kLevels> next{};  // set before the node is linked, then by CAS
   };
 
   struct alignas(kCacheLine) Writer {
-    // The last node, linked. Written by the owner (and by add_source), read by readers.
+    // The last linked node. Written by the owner (and by add_source), read by readers.
     std::atomic<const Node*> written{nullptr};
     std::atomic<bool> open{false};
-    // The owner uses no node before this one: it is update[kLevels - 1]. Written by the owner, read by other owners.
+    // The owner uses no node before this one: update[kLevels - 1]. Written by the owner, read by other owners.
     std::atomic<const Node*> low{nullptr};
-    // The owner's own.
+    // Only the owner uses the fields below.
     alignas(kCacheLine) std::array<Node*, kLevels> update{};
     std::int64_t base = 0;          // rows of the former owners of the slot
     std::int64_t end = 0;           // first row not published
@@ -96,15 +97,15 @@ class ScaleGate final : public TupleBuffer {
   };
 
   struct alignas(kCacheLine) Cursor {
-    // Written by the reader: it is looking at nodes. Read by who wants the readers to stand still.
+    // The reader sets it while it walks the nodes. Read by threads that need the readers to stand still.
     std::atomic<bool> walking{false};
-    // The reader's own (and, while it does not walk, the holder's of the flag).
+    // Only the reader uses the fields below; the holder of the flag may use them while the reader does not walk.
     const Node* node = nullptr;                                     // the last node passed
     std::uint64_t position = 0;                                     // of that node's anchor
     std::int64_t bound = std::numeric_limits<std::int64_t>::min();  // no later row is below
     std::array<LogRun, kReadAtOnce> runs{};
     std::array<std::uint64_t, kReadAtOnce> positions{};
-    std::size_t begin = 0;  // runs [begin, end) are read and not released
+    std::size_t begin = 0;  // runs [begin, end) are read, not released
     std::size_t end = 0;
   };
 
@@ -134,13 +135,14 @@ class ScaleGate final : public TupleBuffer {
   std::vector<Cursor> cursors_;
   Node head_;
   MergeFlag flag_;
-  // Where the furthest reader stood that has left, as long as no other has come so far: what it has seen is not to
-  // be changed. Under the flag; the position is read by sources, 0: none.
+  // The place where the furthest departed reader stood, until another reader has come as far. Nothing before it may
+  // change, because that reader has seen it. Written under the flag; sources read the position; 0: none.
   const Node* floor_ = nullptr;
   std::atomic<std::uint64_t> floor_position_{0};
-  // Readers stand still. Written by the holder of the flag, read by readers (a store/load pair with `walking`).
+  // True: readers must stand still. Written by the holder of the flag, read by readers (a store/load pair with
+  // `walking`).
   alignas(kCacheLine) std::atomic<bool> pause_{false};
-  // Something was published, or inserted, since the last `advance`.
+  // Set by each publication or insertion since the last `advance`.
   alignas(kCacheLine) std::atomic<bool> news_{false};
   std::atomic<int> waiting_controls_{0};
   std::mutex mutex_;  // guards the fields below

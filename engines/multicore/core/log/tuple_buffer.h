@@ -1,19 +1,21 @@
-// The ordered log: m sources each add a timestamp-sorted stream, n readers each see every tuple, once, in one
-// total order (timestamp, source, row). After Gulisano et al.'s ScaleGate and STRETCH's Elastic ScaleGate.
+// Declares the ordered log: m sources each add a timestamp-sorted stream, and n readers each see every tuple once. All
+// readers see one total order (timestamp, source, row). After Gulisano et al.'s ScaleGate and STRETCH's Elastic
+// ScaleGate.
 //
-// Readiness. Row (t, s) is ready iff, for every other open source q, q's next row that is not yet in the log, or
-// else q's frontier, is above it: a frontier f promises that later rows have ts >= f, so f > t is needed for q < s
-// and f >= t for q > s. Ready rows are appended by whoever calls `advance`; nobody waits for it.
+// Readiness. Let b be the next row of source q that is not yet in the log, or else q's frontier. Row (t, s) is ready
+// iff b is above it for every other open source q. A frontier f promises that later rows have ts >= f. So the test is f
+// > t for q < s, and f >= t for q > s. Each caller of `advance` appends ready rows; no thread waits for it.
 //
-// Waiting is the caller's: no function blocks. Everything that another thread may sleep for is made true by a
-// sequentially consistent store (run/parker.h), so these notifications lose no wake-up:
-//   after `publish`, `close`, `control`, and whenever a source or a reader joins or leaves:
-//                                         call `advance`; true: notify the readers. (A source that leaves merging
-//                                         to the readers notifies one of them instead.)
-//   after `release`:                      notify sources that sleep for room, and readers when `advance` is true.
-//   a reader may sleep when `read` is empty, `advance` is false and `read` is empty still, looked at in this order
-//   between Parker::prepare and commit. Who finds the merge taken by another leaves a note that the other one reads
-//   before it goes, so a false `advance` means that somebody merges what the caller has published.
+// Waiting belongs to the caller: no function blocks. A sequentially consistent store makes each condition true for
+// which another thread may sleep (run/parker.h). So these notifications lose no wake-up:
+// - After `publish`, `close` or `control`, and whenever a source or a reader joins or leaves: call `advance`; if it
+//   returns true, notify the readers. (A source that leaves merging to the readers notifies one of them instead.)
+// - After `release`: notify sources that sleep for room, and notify readers when `advance` returns true.
+// - A reader may sleep when `read` is empty, `advance` is false and `read` is still empty, checked in this order
+//   between Parker::prepare and commit.
+//
+// If another thread holds the merge, the caller leaves a note, which the holder reads before it leaves. So when
+// `advance` returns false, some thread merges the rows that the caller has published.
 //
 // Limits: 64 sources, 64 readers; timestamps below kEndOfTime.
 #pragma once
@@ -31,14 +33,14 @@ namespace lab {
 inline constexpr int kMaxLogSources = 64;
 inline constexpr int kMaxLogReaders = 64;
 
-// What a run with source < 0 is.
-inline constexpr std::int32_t kControlEntry = -1;       // begin = the id given to `control`
+// The kinds of entries, as the `source` of a run below 0.
+inline constexpr std::int32_t kControlEntry = -1;       // begin = the id passed to `control`
 inline constexpr std::int32_t kWatermarkEntry = -2;     // begin = end: see below
 inline constexpr std::int32_t kInterleavedEntry = -3;   // see `LogOrder`
-inline constexpr std::int32_t kAcknowledgedEntry = -4;  // `begin` rows of source `kind` are before it: see LogOptions
+inline constexpr std::int32_t kAcknowledgedEntry = -4;  // `begin` rows of source `kind` precede it: see LogOptions
 
-// One entry of the log. source >= 0: rows [begin, end) of `columns(source)`, consecutive in the total order.
-// source < 0: `end` bounds event time, at this very place for all readers: every row before has ts <= end, every
+// One entry of the log. source >= 0: rows [begin, end) of `columns(source)`, consecutive in the total order. source <
+// 0: `end` bounds event time at this place, which is the same for all readers. Every row before it has ts <= end, every
 // row after it ts >= end (before any row or promise: the lowest int64).
 struct LogRun {
   std::int64_t begin;
@@ -48,8 +50,8 @@ struct LogRun {
 };
 static_assert(sizeof(LogRun) == 24);
 
-// Rows of several sources that follow one another in short runs, a byte each: those of an entry with source
-// `kInterleavedEntry` are `of(begin)`, ..., `of(end - 1)`, the sources whose next rows they are, and lie in one piece.
+// Rows of several sources in short runs, one byte each. An entry with source `kInterleavedEntry` consists of
+// `of(begin)`, ..., `of(end - 1)`: each byte is the source of the next row. The bytes of an entry are contiguous.
 struct LogOrder {
   const std::uint8_t* sources = nullptr;
   std::uint64_t mask = 0;
@@ -59,23 +61,26 @@ struct LogOrder {
   }
 };
 
-// Where rows are: row r is item r & mask of every column. Borrowed; must outlive the log.
+// The location of a source's rows: row r is item r & mask of every column. Borrowed; must outlive the log.
 struct LogColumns {
   const std::int64_t* ts = nullptr;
-  std::uint64_t mask = ~std::uint64_t{0};  // size - 1 of a ring (a power of two); all ones: every row has its place
-  std::int32_t kind = 0;                   // which schema
-  std::vector<const void*> columns;        // payload; may be empty
+  std::uint64_t mask =
+      ~std::uint64_t{0};  // size - 1 of a ring (a power of two); all ones: no ring, each row has its own item
+  std::int32_t kind = 0;  // which schema
+  std::vector<const void*> columns;  // payload; may be empty
 };
 
 struct LogOptions {
-  std::int64_t entries = 1 << 14;         // runs that the slowest reader may be behind; rounded up to a power of two
-  std::int64_t rows_in_flight = 1 << 16;  // rows of one source published and not yet released; bounds `room`
-  // Append a watermark entry when the frontiers rose and no row became ready: windows close while sources are silent.
+  std::int64_t entries = 1 << 14;         // runs that the slowest reader may lag; rounded up to a power of two
+  std::int64_t rows_in_flight = 1 << 16;  // rows of one source, published and not released; bounds `room`
+  // Append a watermark entry when the frontiers rose and no row became ready, so that windows close while sources are
+  // silent.
   bool watermarks = true;
-  // Short runs may come as interleaved entries: a twentieth of the memory traffic, but for readers that count rows.
+  // Short runs may come as interleaved entries: a twentieth of the memory traffic, for readers that count rows.
   bool interleaved = false;
-  // ScaleGate's flow control as Viper (section 3.3) has it: a source adds a watermark tuple after so many rows, and before it
-  // closes; a reader that releases one acknowledges the rows before it, all at once. 0: rows count as they are released.
+  // ScaleGate's flow control as in Viper (section 3.3). A source adds a watermark tuple after every `acknowledged_rows`
+  // rows, and before it closes. A reader that releases a watermark tuple acknowledges all rows before it at once. 0:
+  // rows count as they are released.
   std::int64_t acknowledged_rows = 0;
 };
 
@@ -86,81 +91,83 @@ class TupleBuffer {
   TupleBuffer& operator=(const TupleBuffer&) = delete;
   virtual ~TupleBuffer() = default;
 
-  // Adds a source and returns its index; any thread, also during the run. No row of it is below `from_ts`. During
-  // the run (from_ts, index) must be above all that is in the log: this holds when another source of the same
-  // caller has a frontier <= from_ts meanwhile, for an index that is then chosen above the ones in the way.
-  // A slot is used again only when every reader has released the rows of its last owner.
-  // Throws std::invalid_argument (columns), std::length_error (no slot), std::logic_error (order, or the log ended).
+  // Adds a source and returns its index; any thread, also during the run. No row of the source is below `from_ts`.
+  // During the run, (from_ts, index) must be above all entries of the log. This holds if another source of the same
+  // caller keeps a frontier <= from_ts meanwhile; the log then selects an index above the sources that conflict. The
+  // log reuses a slot only after every reader has released the rows of its last owner. Throws std::invalid_argument
+  // (columns), std::length_error (no slot), std::logic_error (order, or the log ended).
   virtual int add_source(const LogColumns& rows, std::int64_t from_ts) = 0;
   int add_source(const std::int64_t* ts, std::uint64_t mask, std::int64_t from_ts) {
     return add_source(LogColumns{.ts = ts, .mask = mask, .kind = 0, .columns = {}}, from_ts);
   }
 
-  // Rows before `end_row` are there (at most `room` more than before); every later row has ts >= frontier, which is
-  // below kEndOfTime. The same end_row as before: a heartbeat, always allowed. Neither may decrease. Owner only.
+  // Publishes the rows before `end_row` (at most `room` more than before). Every later row has ts >= frontier, which is
+  // below kEndOfTime. The same `end_row` as before is a heartbeat, which is always allowed. Neither value may decrease.
+  // Owner only.
   virtual void publish(int source, std::int64_t end_row, std::int64_t frontier) = 0;
 
-  // Returns how many rows past those published may be published now. Bounded by the slowest reader. An answer below
-  // `wanted` is what there is; one from there on may be what there was before. Owner only.
+  // Returns how many rows past those published may be published now. The slowest reader bounds it. A result below
+  // `wanted` is the current room; a result of at least `wanted` may be an older, smaller value. Owner only.
   virtual std::int64_t room(int source, std::int64_t wanted) = 0;
   std::int64_t room(int source) { return room(source, 1); }
 
-  // No more rows; those that are there stay, and the slot may be added again. Owner only. With it a source leaves, too
-  // (removeSources of STRETCH's Table II): it holds nothing back any more, and all that it published is delivered.
+  // Ends the source. Its published rows stay, and the slot may be added again. Owner only. A source also leaves this
+  // way (removeSources of STRETCH's Table II): it no longer delays readiness, and all its published rows are delivered.
   virtual void close(int source) = 0;
 
-  // A source that has left is one again (addSources), with the rows and columns that it had: its next row follows those
-  // that it published, and no later one is below `from_ts`. As for a source that is added, (from_ts, source) must be above
-  // all that is in the log. On behalf of the owner, which meanwhile does nothing with the source; any thread. Throws
-  // std::logic_error (it has not left, order, or the log ended).
+  // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
+  // that it published, and no later row is below `from_ts`. As for an added source, (from_ts, source) must be above all
+  // entries of the log. Any thread, on behalf of the owner, which does not use the source meanwhile. Throws
+  // std::logic_error (the source has not left, order, or the log ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
-  // Returns how many rows of the source nobody will read again: a ring may overwrite them. Owner only.
+  // Returns how many rows of the source no reader will read again; a ring may overwrite them. Owner only.
   virtual std::int64_t consumed(int source) = 0;
 
-  // Merges what is ready, unless another thread is at it. Returns whether something was appended. Any thread.
+  // Merges the ready rows unless another thread is merging. Returns whether it appended any entry. Any thread.
   virtual bool advance() noexcept = 0;
 
-  // Appends a control entry at the then current end of the log, whatever the sources do. All readers see it at the
-  // same place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread; call
-  // `advance` afterwards, and notify.
+  // Appends a control entry at the current end of the log, whatever the sources do. All readers see it at the same
+  // place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread; afterwards the
+  // caller calls `advance` and notifies.
   virtual bool control(std::int64_t id) = 0;
 
   // Adds a reader that starts at the beginning and returns its index. Before the run.
   virtual int add_reader() = 0;
 
-  // Makes the inactive slot `reader` (any below kMaxLogReaders) continue exactly after what `like` has released.
-  // Called by the thread of `like`; the new reader's thread must be told afterwards.
+  // Makes the inactive slot `reader` (any below kMaxLogReaders) continue exactly after the last entry that `like` has
+  // released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
   virtual void add_reader_at(int reader, int like) = 0;
 
-  // The reader no longer holds anything back; its slot is inactive. The reader's own thread, or when it has stopped.
+  // Makes the reader's slot inactive, so that it no longer bounds the sources. The reader's own thread, or any after it
+  // stopped.
   virtual void remove_reader(int reader) = 0;
 
-  // Returns what follows the runs released, up to what there is or to where the ring wraps; empty: nothing now.
-  // Valid until released. The reader's own thread, as the two below.
+  // Returns the runs after those released, up to the last one appended or to where the ring wraps; empty: nothing now.
+  // Valid until released. Only the reader's own thread, as for `release` and `next_row`.
   virtual std::span<const LogRun> read(int reader) = 0;
 
-  // The reader is done with the first `runs` of what `read` returned last, and with their rows.
+  // Releases the first `runs` of the runs that `read` returned last, with their rows.
   virtual void release(int reader, std::size_t runs) = 0;
 
-  // Returns the row of the source that follows those released: where an interleaved entry goes on. The reader's own
-  // thread.
+  // Returns the first row of the source that the reader has not released; an interleaved entry continues there. The
+  // reader's own thread.
   virtual std::int64_t next_row(int reader, int source) const = 0;
 
   // Returns whether all sources are closed and the reader has released everything. True stays true.
   virtual bool ended(int reader) = 0;
 
-  // Where the rows of runs with this `source` are. Stable between the runs of one owner of the slot.
+  // Returns the columns of this source's rows. They do not change between the runs of one owner of the slot.
   virtual const LogColumns& columns(std::int32_t source) const = 0;
 
-  // What interleaved entries refer to; only with the option `interleaved` are there any.
+  // Returns the bytes to which interleaved entries refer; such entries occur only with the option `interleaved`.
   virtual LogOrder order() const { return {}; }
 };
 
 // OrderLog and ScaleGate.
 inline constexpr Names<2> kTupleBuffers = {"order", "scalegate"};
 
-// Makes the log called `name`. Throws std::invalid_argument for another name, or for options out of range.
+// Creates the log named `name`. Throws std::invalid_argument for another name, or for options out of range.
 std::unique_ptr<TupleBuffer> make_tuple_buffer(std::string_view name, const LogOptions& options);
 
 }  // namespace lab
