@@ -1,5 +1,5 @@
-// What caused outputs that wait for whoever is behind, in the order of the outputs: when it was due, and when the
-// operator took it.
+// Stores the causes of outputs that wait for the next operator or reader, in the order of the outputs. For each cause
+// it keeps the due time and the time when the operator took it.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -8,7 +8,7 @@
 
 namespace lab {
 
-// One thread. Neighbours of one cause take one entry.
+// For one thread. Adjacent outputs of one cause share one entry.
 class Causes {
  public:
   // `due_ns`: after the start; `taken_ns`: on the clock.
@@ -20,7 +20,7 @@ class Causes {
     }
   }
 
-  // Takes those of the next `rows` outputs, which there must be. `taken` may be null.
+  // Takes the causes of the next `rows` outputs, which must exist. `taken` may be null.
   void take(std::int64_t* due, std::int64_t* taken, std::int64_t rows) {
     while (rows > 0) {
       assert(!runs_.empty());

@@ -1,5 +1,5 @@
-// The log between two operators of a query, TB_out of the one before and TB_in of the one behind, all of whose
-// instances read it.
+// Implements the log between two operators of a query: TB_out of the first and TB_in of the next. All instances of the
+// next operator read it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@ namespace lab {
 
 class ChainLog final : public Handover {
  public:
-  // `process`: of the operator behind, as its `state`.
+  // `process` and `state` belong to the next operator.
   ChainLog(std::unique_ptr<OutputLog> published, ProcessKernel process, std::unique_ptr<WindowState> state)
       : published_(std::move(published)), process_(process), state_(std::move(state)) {}
 

@@ -1,7 +1,7 @@
-// Downstream readers of TB_out (STRETCH, section 5, figure 3): d instances of whatever is behind the last operator, a
-// thread each. Each takes all tuples in the one order, in time with the run: where an answer is collected, and where its
-// latency ends. The paper leaves open what a downstream operator does with them; here the first keeps them, and the
-// others count and sum them up, so that a run can tell whether all have had the same.
+// Runs the downstream readers of TB_out (STRETCH, section 5, figure 3): d readers behind the last operator, one thread
+// each. Each takes all tuples in the one order, during the run. An answer is collected here, and its latency ends here.
+// The paper leaves a downstream operator's work open. Here the first reader stores the tuples. The others count and sum
+// them up, so that a run can check that all have received the same.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,18 +20,18 @@ namespace lab {
 
 class Downstream {
  public:
-  // `log`: what `last` publishes into; with as many copies as readers, or one for all of them. Has started.
+  // `log`: the log into which `last` publishes, already started; with one copy for each reader, or one for all of them.
   Downstream(const OplusOptions& options, InstanceThreads& threads, OutputLog& log, const OperatorStage& last);
 
-  // Touches memory for so many rows. Before the run.
+  // Touches memory for `rows` rows. Before the run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, 1); }
 
-  // One piece of work of a reader; see OperatorStage. Its thread.
+  // Does one piece of work of a reader; see OperatorStage. The reader's thread.
   bool turn(std::int32_t reader);
 
   const OutputBuffer& answer() const noexcept { return *out_; }
 
-  // Afterwards. Throws std::runtime_error unless all have had the same tuples, in order.
+  // After the run. Throws std::runtime_error unless all readers have received the same tuples, in order.
   void check() const;
 
  private:
@@ -41,8 +41,8 @@ class Downstream {
   struct alignas(kCacheLine) Reader {
     std::int64_t rows = 0;
     std::int64_t last_ts = kNever;
-    std::int64_t disordered = 0;  // rows timed before the one in front of them
-    std::uint64_t sum = 0;        // of a hash of each; with several readers
+    std::int64_t disordered = 0;  // rows timed before their predecessor
+    std::uint64_t sum = 0;        // of the rows' hashes; with several readers
     bool done = false;
   };
 
@@ -62,7 +62,7 @@ class Downstream {
   std::shared_ptr<OutputPool> pool_;
   std::unique_ptr<OutputBuffer> out_;  // of the first reader
   std::vector<Reader> readers_;
-  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // readers that are done
+  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // readers that have finished
 };
 
 }  // namespace lab

@@ -1,7 +1,7 @@
-// How tuples come from sources to the instances of an operator, and what a change of the mapping takes.
+// Declares how tuples reach the instances of an operator from the sources, and how a change of the mapping is made.
 //
-// `SharedLog` is virtual shared-nothing: one log that all instances read, one state that all share; a change moves
-// nothing. `Queues` (oplus/queues.h) is shared-nothing, `MapStage` (oplus/map_stage.h) likewise, a tuple for each key.
+// `SharedLog` is virtual shared-nothing: all instances read one log and share one state; a change moves no state.
+// `Queues` (oplus/queues.h) is shared-nothing. `MapStage` (oplus/map_stage.h) is too, with one tuple for each key.
 // `ChainLog` (oplus/chain_log.h) is the log between two operators.
 #pragma once
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace lab {
 struct Change {
   std::int32_t before = 0;  // active instances
   std::int32_t after = 0;
-  std::int32_t performer = 0;  // whose thread makes it
+  std::int32_t performer = 0;  // the instance whose thread makes the change
   const std::vector<std::int32_t>* old_owner = nullptr;
   const std::vector<std::int32_t>* new_owner = nullptr;
 };
@@ -32,46 +32,48 @@ class Handover {
  public:
   virtual ~Handover() = default;
 
-  // Before the run. `most`: instances that may ever be active, `active` of them at the start.
+  // Before the run. `most`: instances that may ever be active; `active` of them are at the start.
   virtual void start(std::int32_t most, std::int32_t active) = 0;
 
   virtual TupleBuffer& log(std::int32_t instance) = 0;
   virtual int reader(std::int32_t instance) = 0;
   virtual std::span<const OperatorStream> streams(std::int32_t instance) = 0;
   virtual WindowState* state(std::int32_t instance) = 0;              // null for joins
-  virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log, if there are any
+  virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log; null: no marks
 
-  // Moves what sources have handed over on to the instances. Returns whether anything moved. Any instance's thread.
+  // Moves the rows that sources have handed over to the instances. Returns whether any row moved. Any instance's
+  // thread.
   virtual bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) = 0;
 
-  // Has every active instance find switch `number` in its log. False: the run is over.
+  // Puts switch `number` into the log of every active instance. Returns false when the run is over.
   virtual bool call(std::int64_t number) = 0;
 
-  // Whether a switch holds from an event time that is decreed for all instances, one switch at a time; else from the
-  // watermark that each has where it reads the switch, which is the same.
+  // Returns whether a switch holds from one event time decreed for all instances, one switch at a time. Otherwise it
+  // holds from the watermark at which each instance reads the switch, which is the same for all.
   virtual bool by_decree() const noexcept = 0;
 
-  // That event time, for who has read the switch; false without a decree.
+  // Sets that event time, for an instance that has read the switch. Returns false without a decree.
   virtual bool decreed(std::int64_t* until) const noexcept = 0;
 
-  // Tuples that have gone to the instances that they concern; -1 where all instances read all of them.
+  // Returns the tuples delivered to the instances that they concern; -1 where all instances read all tuples.
   virtual std::int64_t delivered() const noexcept = 0;
 
-  // Those of one source, for any thread during the run; with a decree only. Up to a queue's length of each instance's
-  // is still to be processed.
+  // Returns the delivered tuples of one source, for any thread during the run; only with a decree. Each instance may
+  // still have to process up to a queue's length of them.
   virtual std::int64_t delivered_of(std::size_t) const noexcept { return 0; }
 
   // Returns the bytes of state that were serialised.
   virtual std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) = 0;
 };
 
-// Of a log that all instances read: has switch `number` in it, and a change of its readers, without their state.
+// For a log that all instances read: `call_in` puts switch `number` into it. `change_readers` changes its readers,
+// without their state.
 bool call_in(TupleBuffer& log, std::int64_t number);
 void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances);
 
 class SharedLog final : public Handover {
  public:
-  // `marks`: null where rows are not marked.
+  // `marks`: null if rows are not marked.
   SharedLog(std::unique_ptr<TupleBuffer> log, std::span<const OperatorStream> streams, std::deque<Feed>& feeds,
             std::unique_ptr<WindowState> state, std::unique_ptr<RowMarks> marks)
       : log_(std::move(log)),

@@ -1,6 +1,6 @@
-// The C interface of compiled O+ functions. oplus/kernels.py produces them; offsets are law.
+// Declares the C interface of compiled O+ functions. oplus/kernels.py produces them; the offsets must match.
 //
-// Kernels return a position plus one, since compiled code that raises returns 0.
+// Kernels return a position plus one, because compiled code returns 0 after an exception.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,48 +11,48 @@
 
 namespace lab {
 
-// Where f_MK adds the keys of one tuple: those of the buckets that `owner` gives to `me`.
+// The set to which f_MK adds the keys of one tuple, restricted to the buckets that `owner` assigns to `me`.
 struct KeySet {
-  void* const* columns;  // int64 keys, int32 buckets, uint64 hashes: `capacity` of each and one more, for scratch
+  void* const* columns;  // int64 keys, int32 buckets, uint64 hashes: `capacity` each, plus one for scratch
   std::int64_t count;
   std::int64_t capacity;
-  std::int64_t refused;  // keys without room: the tuple is done again with more
+  std::int64_t refused;  // keys without room: the tuple is repeated with more room
   const std::int32_t* owner;
   std::int64_t me;
 };
 static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 && offsetof(KeySet, me) == 40);
 
-// The window instances of a key, side by side (run/key_table.h), made for a tuple whose earliest window begins at `left`
-// if there are none; null when tuple `stamp` has been there already.
+// Returns the adjacent window instances of a key (run/key_table.h). Creates them, if absent, for a tuple whose earliest
+// window begins at `left`. Returns null when tuple `stamp` has already visited them.
 using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
                               std::int64_t stamp);
 
-// Makes room for a tuple more in the deques of a key's window instances, the first of which is at `windows`; returns
+// Makes room for one more tuple in the deques of a key's window instances, the first of which is at `windows`. Returns
 // `windows`, or null without memory.
 using ReserveStored = void* (*)(void* instance, void* windows);
 
-// What a kernel processes is the tuples at places [begin, end) of the log, in its order: of place i, row rows[i] of
-// stream sources[i].
+// The view through which a kernel processes the tuples at places [begin, end) of the log, in order. Place i is row
+// rows[i] of stream sources[i].
 struct InstanceView {
   KeySet* keys;
-  std::int64_t expire_at;  // a tuple at or after this time has windows expire before it
+  std::int64_t expire_at;  // a tuple at or after this time makes windows expire first
   std::int64_t stamp;      // of place `begin`: its position in the log
   void* instance;
   FindWindows find;
   const void* const* const* streams;  // the columns of each
   const std::int64_t* rows;
   const std::uint8_t* sources;
-  std::int64_t* own;      // scratch, two for each tuple with keys: its place, and the end of its keys
-  WindowTable* tables;    // by bucket; a kernel may make entries where there are some and room for more
-  std::int64_t left;      // of the earliest window that is alive; unless windows expire without a trace and are single
+  std::int64_t* own;      // scratch, two for each tuple with keys: its place and the end of its keys
+  WindowTable* tables;    // by bucket; a kernel may add entries to a non-empty table with room
+  std::int64_t left;      // of the earliest live window; unset for single windows that expire without a trace
   std::int64_t slot;      // of that window
-  std::int64_t prefetch;  // not 0: tables are larger than the caches
+  std::int64_t prefetch;  // not 0: tables exceed the caches
   // Operators that store tuples.
   ReserveStored reserve;
   std::int64_t compared;  // out: pairs, of joins
-  std::int64_t wanted;    // out: 0, or the room for output that the next update of a join wants and did not find
+  std::int64_t wanted;    // out: 0, or the output room that the next update of a join needs and lacks
   // Of all operators.
-  mutable std::int64_t made;  // out: entries that kernels have made, not counting those of `find`
+  mutable std::int64_t made;  // out: entries that kernels created, excluding those of `find`
 };
 static_assert(offsetof(InstanceView, reserve) == 104 && offsetof(InstanceView, compared) == 112);
 static_assert(offsetof(InstanceView, wanted) == 120);
@@ -64,25 +64,27 @@ static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, lef
 static_assert(offsetof(InstanceView, slot) == 88 && offsetof(InstanceView, prefetch) == 96);
 static_assert(offsetof(InstanceView, made) == 128);
 
-// Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout; returns the first place not
-// processed: one at which windows expire, or for which there is no room.
+// Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout. Returns the first place not
+// processed: windows expire there, or there is no room for it.
 using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Algorithm 1: which instances are responsible for a key of rows [begin, end), a bit each; `owner` is that of each bucket.
+// Algorithm 1: computes, for rows [begin, end), one bit for each instance that is responsible for a key of the row.
+// `owner` maps each bucket to its instance.
 using RouteKernel = std::int64_t (*)(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
                                      std::int64_t end, std::uint64_t* masks);
 
-// f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13): adds the keys of rows[0], ..., rows[count - 1] to `keys`, each as
-// often as the function does; ends[i] is how many they are up to and with row i. Returns how many rows there was room for.
+// f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13): adds the keys of rows[0], ..., rows[count - 1] to `keys`,
+// including repeated ones. ends[i] is the number of keys up to and including row i. Returns the number of rows that had
+// room.
 using MapKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, const std::int64_t* rows,
                                    std::int64_t count, std::int64_t* ends);
 
-// f_O, and for single windows f_S and the advance, of entries [begin, end) that begin at `left`.
+// f_O, and for single windows also f_S and the advance, of entries [begin, end) that begin at `left`.
 using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left,
                                       Emit* out);
 
-// Compares rows [begin, end) of one input with rows [first, last) of the other; writes the pairs that match, as
-// many as fit, and returns how many there are, plus one.
+// Compares rows [begin, end) of one input with rows [first, last) of the other. Writes the matching pairs, as many as
+// fit, and returns the number of matching pairs, plus one.
 using MatchKernel = std::int64_t (*)(const void* const* probe, std::int64_t begin, std::int64_t end,
                                      const void* const* stored, std::int64_t first, std::int64_t last, Pair* pairs,
                                      std::int64_t capacity);

@@ -1,4 +1,4 @@
-// Where f_MK adds the keys of tuples, in columns that grow.
+// Stores the keys that f_MK adds for tuples, in growable columns; keyed and map instances use it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ class KeyColumns {
  public:
   static constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;  // of one tuple
 
-  // `me`: instance whose keys are kept, of the buckets that `set.owner` gives it.
+  // `me`: the instance whose keys are stored: those of the buckets that `set.owner` assigns to it.
   KeyColumns(std::int64_t capacity, std::int64_t me) {
     set.me = me;
     grow(capacity);
@@ -21,7 +21,7 @@ class KeyColumns {
   KeyColumns(const KeyColumns&) = delete;
   KeyColumns& operator=(const KeyColumns&) = delete;
 
-  // Makes room for so many keys. Throws std::runtime_error where no tuple may have as many.
+  // Makes room for `wanted` keys. Throws std::runtime_error beyond the limit of one tuple, kMostKeys.
   void grow(std::int64_t wanted) {
     if (wanted > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
     const std::size_t size = static_cast<std::size_t>(wanted) + 1;

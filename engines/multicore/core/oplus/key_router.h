@@ -1,4 +1,4 @@
-// Algorithm 1 for the rows of a stream: which instances of a keyed operator are responsible for a key of each.
+// Runs Algorithm 1 for the rows of a stream: finds the keyed instances responsible for a key of each row.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -7,11 +7,11 @@
 
 namespace lab {
 
-// Instances have a bit each, and the highest stays free.
+// Each instance has one bit; the highest bit stays free.
 inline constexpr std::int32_t kMostRouted = 63;
 
-// Writes for rows [begin, end) of a stream the bits of the instances that `owner` gives one of its keys' buckets to.
-// Throws std::runtime_error when f_MK raised.
+// Writes, for rows [begin, end) of a stream, the bits of the instances to which `owner` assigns a bucket of the row's
+// keys. Throws std::runtime_error when f_MK raised.
 inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                        std::uint64_t* masks) {
   if (stream.route(owner, stream.view->columns.data(), begin, end, masks) - 1 != end) {

@@ -24,7 +24,7 @@ MapPart::MapPart(const OperatorSpec& spec, const OperatorStream& stream, const M
   keys_.set.owner = all_mine_.data();
 }
 
-// Finds the next own rows, as many as fit. Returns whether there are some at hand.
+// Finds the part's next own rows, as many as fit. Returns whether any are at hand.
 bool MapPart::gather(std::int64_t handed) noexcept {
   if (row_ < found_) return true;
   found_ = mapped_from_ = mapped_to_ = row_ = key_ = 0;
@@ -32,7 +32,7 @@ bool MapPart::gather(std::int64_t handed) noexcept {
     const bool goes_on = next_ != 0 && ts(next_) == ts(next_ - 1);
     if (within_ && !goes_on) {
       within_ = false;
-      next_ += (index_ - next_ % parts_ + parts_) % parts_;  // the next in turn, which may be this one
+      next_ += (index_ - next_ % parts_ + parts_) % parts_;  // the next row in turn, possibly this one
       continue;
     }
     if (within_ || !goes_on) {
@@ -45,7 +45,7 @@ bool MapPart::gather(std::int64_t handed) noexcept {
   return found_ != 0;
 }
 
-// Evaluates f_MK for rows at hand: for all, or for as many as there is room for keys.
+// Evaluates f_MK for the rows at hand, or for as many as have room for their keys.
 void MapPart::map() {
   mapped_from_ = mapped_to_;
   key_ = 0;
@@ -79,7 +79,7 @@ void MapPart::leave_out_repeats() {
   }
 }
 
-// Emits tuples of the rows whose keys are known. Returns whether all of them found room.
+// Emits the tuples of the rows whose keys are known. Returns whether all found room.
 bool MapPart::emit(const std::int32_t* owner, std::span<TupleBuffer* const> logs, int source) {
   const std::int64_t* const keys = keys_.keys();
   const std::int32_t* const buckets = keys_.buckets();
@@ -116,7 +116,7 @@ bool MapPart::publish(std::int64_t frontier, std::span<TupleBuffer* const> logs,
 bool MapPart::run(std::int64_t handed, std::int64_t bound, const std::int32_t* owner,
                   std::span<TupleBuffer* const> logs, int source) {
   if (closed_) return false;
-  const std::int64_t position = position_.load(std::memory_order_relaxed);  // ours, as the two below
+  const std::int64_t position = position_.load(std::memory_order_relaxed);  // relaxed: own store, as the two below
   std::int64_t done = 0;
   std::int64_t emitted = 0;
   for (std::size_t i = 0; i < logs.size(); ++i) {
@@ -131,7 +131,7 @@ bool MapPart::run(std::int64_t handed, std::int64_t bound, const std::int32_t* o
     done += row_ - row;
     tuples += key_ - key + row_ - row;
   }
-  // What comes next, of own rows and those of others alike, is not below this.
+  // All rows still to come, own ones and others, are at or after this row.
   std::int64_t now = row_ < found_ ? rows_[static_cast<std::size_t>(row_)] : next_;
   const bool all = row_ == found_ && next_ >= handed;
   const bool last = all && bound == kEndOfTime;

@@ -1,12 +1,13 @@
-// Shared-nothing with a map stage (STRETCH, Corollary 1, Algorithms 7, 11 and 13, Operators 8 and 12): m map instances make
-// of each tuple one for each of its keys, which is routed by that key to the aggregate instance whose it is; each aggregate
-// instance merge-sorts what comes from the map instances, and keeps a state of its own.
+// Implements the shared-nothing hand-over with a map stage (STRETCH, Corollary 1, Algorithms 7, 11 and 13, Operators 8
+// and 12). m map instances make one tuple for each key of a tuple, and route it to the aggregate instance that owns the
+// key. Each aggregate instance merge-sorts the tuples from the map instances, and has its own state.
 //
-// Of several streams every map instance has a part for each, with queues of its own: as though M were behind each u_i,j
-// (proof of Theorem 2). The threads are those of the aggregate instances: whoever finds nothing to read maps, a map instance
-// at a time, under a flag that nobody waits for; so no more map instances are at work at once than there are threads.
+// With several streams, every map instance has a part for each, with its own queues, as if M followed each u_i,j (proof
+// of Theorem 2). The threads are those of the aggregate instances. A thread without tuples to read runs one map
+// instance at a time, under a flag for which no thread waits. So at most as many map instances work at once as there
+// are threads.
 //
-// The number of instances stays: a change would have to pass the map instances, each of which is elsewhere in its stream.
+// The number of instances is fixed: a change would have to pass the map instances, each at another place in its stream.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -26,9 +27,9 @@ namespace lab {
 class MapStage final : public Handover {
  public:
   static constexpr std::int64_t kQueueRows = 1 << 12;  // from one map instance and stream to one aggregate instance
-  static constexpr std::int64_t kAhead = 1 << 12;  // rows of a stream handed over that the slowest part has not done
+  static constexpr std::int64_t kAhead = 1 << 12;  // rows of a stream handed over and not yet done by the slowest part
 
-  // Streams and map instances: `streams.size() * maps` at most kMaxLogSources. `mapped`: of each stream.
+  // `streams.size() * maps` is at most kMaxLogSources. `mapped`: by stream.
   MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tuple_buffer, LogOptions options,
            std::span<const OperatorStream> streams, std::span<const MappedStream> mapped, std::deque<Feed>& feeds);
 
@@ -42,8 +43,8 @@ class MapStage final : public Handover {
     return receivers_[static_cast<std::size_t>(instance)].state.get();
   }
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
-  bool call(std::int64_t) override { return false; }  // refused before: see above
-  // What instances have read are no tuples of the streams: these are counted here.
+  bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
+  // Instances do not read tuples of the streams, so the stage counts these.
   bool by_decree() const noexcept override { return true; }
   bool decreed(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override;
@@ -58,18 +59,19 @@ class MapStage final : public Handover {
     std::vector<OperatorStream> streams;  // by part: see `source_of`
     std::unique_ptr<WindowState> state;
   };
-  // How far a stream has been handed over. Written under its feed's flag, `handed` first; read under a map instance's,
-  // `bound` first: rows from `handed` on are then not below the bound that was seen.
+  // The progress of a stream's hand-over. Written under its feed's flag, `rows` first; read under a map instance's,
+  // `bound` first. So rows from `rows` on are not below the bound that the reader saw.
   struct alignas(kCacheLine) Handed {
     std::atomic<std::int64_t> rows{0};
-    std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none
+    std::atomic<std::int64_t> bound{
+        std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: no later rows
   };
   struct alignas(kCacheLine) MapInstance {
-    MergeFlag flag;             // who holds it runs the parts
+    MergeFlag flag;             // its holder runs the parts
     std::deque<MapPart> parts;  // by stream
   };
 
-  // Index of a part in the logs. Ties go by it, so streams come in their order.
+  // Returns the index of a part in the logs. It breaks ties, so streams keep their order.
   int source_of(std::size_t stream, std::size_t map) const noexcept {
     return static_cast<int>(stream * maps_.size() + map);
   }

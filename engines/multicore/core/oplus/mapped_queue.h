@@ -1,5 +1,5 @@
-// Tuples of a map instance on their way to an aggregate instance, in a ring: time, key, and what f_U reads of the tuple
-// that the key is of.
+// Queues tuples from a map instance to an aggregate instance in a ring: time, key, and the columns of the tuple that
+// f_U reads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace lab {
 
 // A column that mapped tuples carry over from a stream.
 struct CarriedColumn {
-  std::size_t column = 0;     // in StreamView::columns; scalar
-  std::int32_t itemsize = 0;  // 0: this stream has none, where another one has
+  std::size_t column = 0;     // index in StreamView::columns; scalar
+  std::int32_t itemsize = 0;  // 0: this stream lacks the column, another one has it
 };
 
-// What map instances are told of a stream.
+// The description of a stream for map instances.
 struct MappedStream {
   MapKernel map = nullptr;
   std::vector<CarriedColumn> carried;
 };
 
-// Written by who holds the map instance's flag; the log shows the rows to their reader.
+// The holder of the map instance's flag writes the queue; the log shows the rows to their reader.
 class MappedQueue {
  public:
   // `rows`: a power of two.
@@ -52,13 +52,13 @@ class MappedQueue {
   MappedQueue& operator=(const MappedQueue&) = delete;
 
   const OperatorStream& stream() const noexcept { return stream_; }  // as the aggregate instance reads it
-  std::int64_t rows() const noexcept { return rows_; }               // ever added
+  std::int64_t rows() const noexcept { return rows_; }               // total added
 
-  // The reader is done with the first `rows`.
+  // Sets the number of rows that the reader has released.
   void consumed(std::int64_t rows) noexcept { end_ = rows + memory_.size(); }
   bool full() const noexcept { return rows_ == end_; }
 
-  // Adds a tuple with a key of row `row` of the stream. Not when full.
+  // Adds a tuple with `key`, a key of row `row` of the stream. The queue must not be full.
   void add(std::int64_t key, std::int64_t row) noexcept {
     const auto at = static_cast<std::size_t>(memory_.item_of(rows_));
     const auto from = static_cast<std::size_t>(row);
@@ -76,7 +76,7 @@ class MappedQueue {
     std::size_t size;
 
     void item(std::size_t to, std::size_t from) const noexcept {
-      // A copy of a size that is known is a load and a store.
+      // A copy of a constant size compiles to a load and a store.
       if (size == 8) {
         std::memcpy(target + 8 * to, source + 8 * from, 8);
       } else if (size == 4) {

@@ -39,7 +39,7 @@ RowMarks::RowMarks(std::span<const OperatorStream> streams, std::span<const std:
 void RowMarks::switch_over(const std::deque<Feed>& feeds, std::int32_t instances) noexcept {
   instances_ = instances;
   for (std::size_t s = 0; s < sources_.size(); ++s) {
-    // A single instance has all rows: nothing is marked.
+    // A single instance has all rows, so rows are not marked.
     sources_[s].from = instances == 1 ? kNever : feeds[s].row;
     sources_[s].look_at = feeds[s].row;
   }
@@ -56,7 +56,7 @@ void RowMarks::mark(std::size_t source, std::int64_t begin, std::int64_t end, co
     std::uint8_t* const to = one.ring.data() + at;
     const OperatorStream& stream = streams_[source];
     const bool looks = begin >= one.look_at;
-    // Where f_MK raises, every instance is to meet that itself.
+    // Where f_MK raises, every instance must meet the exception itself.
     const bool known =
         (one.worth || looks) && stream.route(owner, stream.view->columns.data(), begin, next, masks.data()) - 1 == next;
     if (!known) {
@@ -69,7 +69,7 @@ void RowMarks::mark(std::size_t source, std::int64_t begin, std::int64_t end, co
   }
 }
 
-// Whoever marks a row is the first to read its columns, in stretches too short for the processor to see them coming.
+// The marking thread is the first to read a row's columns, in stretches too short for the hardware prefetcher.
 void RowMarks::ask_for(const Source& one, std::int64_t begin, std::int64_t end) const noexcept {
   constexpr std::ptrdiff_t kLine = 64;
   for (const Column& column : one.columns) {
@@ -78,7 +78,7 @@ void RowMarks::ask_for(const Source& one, std::int64_t begin, std::int64_t end) 
   }
 }
 
-// Of rows with many keys nearly all concern everybody: then f_MK is not evaluated for the marks as well.
+// Rows with many keys concern nearly all instances; then evaluating f_MK for the marks as well does not pay off.
 void RowMarks::judge(Source& one, std::span<const std::uint64_t> masks, std::int64_t end) noexcept {
   for (const std::uint64_t mask : masks) one.concerned += std::popcount(mask);
   one.looked += std::ssize(masks);

@@ -1,12 +1,12 @@
-// Which instances the rows on their way through a shared log concern: found out once, by whoever hands a row over, so
-// that the others pass over it by looking at a byte instead of evaluating f_MK.
+// Marks the rows of a shared log with the instances that they concern. The thread that hands a row over computes its
+// mark once; other instances then skip the row after one byte load instead of evaluating f_MK.
 //
-// A mark is a byte with a bit for each instance modulo 8: one whose bit is not set has no key of that row, and one whose
-// bit is may have some. Marks say what the mapping in force said when the row was handed over; of rows from before a
-// switch they say nothing.
+// A mark is one byte with a bit for each instance modulo 8. If the bit is not set, the instance has no key of that row;
+// if it is set, the instance may have some. Marks follow the mapping in force when the row was handed over. Marks of
+// rows from before a switch are meaningless.
 //
-// Layout: a ring for each source, row r at r mod its size. Written by the holder of the feed's flag before the row is
-// published, and read until the row is released; the log bounds how many rows are between the two.
+// Layout: a ring for each source, row r at r mod its size. The holder of the feed's flag writes a mark before the row
+// is published; instances read it until the row is released. The log bounds the number of rows between the two.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -24,17 +24,17 @@ namespace lab {
 
 class RowMarks {
  public:
-  // `shapes`: of each stream's payload columns; may be empty. `rows_in_flight`: see LogOptions.
+  // `shapes`: the payload columns of each stream; may be empty. `rows_in_flight`: see LogOptions.
   RowMarks(std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
            std::int64_t rows_in_flight);
 
-  // The mapping is another, of so many instances, from the next rows of the feeds on. While nobody feeds or reads.
+  // Switches to a new mapping of `instances` instances, from the next rows of the feeds on. No thread may feed or read.
   void switch_over(const std::deque<Feed>& feeds, std::int32_t instances) noexcept;
 
-  // Marks rows [begin, end) of a source by `owner`, that of each bucket. Under its feed's flag.
+  // Marks rows [begin, end) of a source by `owner`, the owner of each bucket. Under its feed's flag.
   void mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept;
 
-  // Whether from these rows on, one of each source, the marks say what the mapping in force says.
+  // Returns whether the marks follow the mapping in force from these rows on, one row of each source.
   bool hold(std::span<const std::int64_t> rows) const noexcept {
     for (std::size_t s = 0; s < sources_.size(); ++s) {
       if (rows[s] < sources_[s].from) return false;
@@ -63,8 +63,8 @@ class RowMarks {
 
  private:
   static constexpr std::int64_t kAtOnce = 256;         // rows of one call of a kernel
-  static constexpr std::int64_t kLookedAt = 1 << 10;   // rows by which it is judged whether marks are worth their while
-  static constexpr std::int64_t kLookAgain = 1 << 16;  // rows after which it is judged anew
+  static constexpr std::int64_t kLookedAt = 1 << 10;   // rows after which the benefit of marks is judged
+  static constexpr std::int64_t kLookAgain = 1 << 16;  // rows after which it is judged again
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint8_t kAll = 0xff;
 
@@ -77,11 +77,11 @@ class RowMarks {
     std::int64_t from = kNever;  // first row marked by the mapping in force; written at a barrier
     std::vector<std::uint8_t> ring;
     std::vector<Column> columns;
-    // Under the feed's flag: what was seen of rows that most instances may pass over.
+    // Under the feed's flag: statistics of the rows that instances may skip. They decide whether marks pay off.
     bool worth = true;
-    std::int64_t look_at = 0;    // the row from which on it is judged
-    std::int64_t looked = 0;     // rows since
-    std::int64_t concerned = 0;  // instances, in sum over these
+    std::int64_t look_at = 0;    // the row from which it is judged
+    std::int64_t looked = 0;     // rows judged since then
+    std::int64_t concerned = 0;  // sum of the instances that these rows concern
   };
 
   void ask_for(const Source& one, std::int64_t begin, std::int64_t end) const noexcept;

@@ -1,18 +1,18 @@
-// A run of operators O+ in a row (oplus/stage.h), with virtual shared-nothing or shared-nothing instances
-// (oplus/handover.h): streams, sources, threads, driven from start to end.
+// Runs a chain of operators O+ (oplus/stage.h) from start to end, with its streams, sources and threads. The instances
+// are virtual shared-nothing or shared-nothing (oplus/handover.h).
 //
-// Who does what. Tuples are handed over by sources (run/source.h): at full speed by whichever thread runs out of work,
-// with a load by the generator's thread. Any thread moves what they handed over into the first log (`feed`, one at a
-// time, under a flag that nobody waits for), any merges a log, each reads all of every log.
+// Division of work. Sources hand over tuples (run/source.h): at full speed, any thread that runs out of work pumps
+// them; with a load, the generator's thread does. Any thread moves the tuples handed over into the first log (`feed`,
+// one at a time, under a flag for which no thread waits). Any thread merges a log. Each thread reads all of every log.
 //
-// Several operators. Thread i runs instance i of each; between them are logs (oplus/chain_log.h). In each turn a thread goes
-// over the operators from the last to the first, and does the first piece of work that it finds. That is the flow
-// control: what is ready behind is done before more is read in front, so outputs pile up between two operators only
-// where another thread lags behind in the log in front, which that log bounds. At most there wait, for each instance,
-// the outputs of the rows that the log in front has in flight, and of one window. Nothing blocks on room.
+// Several operators. Thread i runs instance i of each; logs connect them (oplus/chain_log.h). In each turn, a thread
+// scans the operators from the last to the first and does the first piece of work that it finds. This is the flow
+// control: ready work of later operators comes first. So outputs pile up between two operators only where another
+// thread lags in the earlier log, and that log bounds the lag. At most the outputs of the rows in flight in the earlier
+// log, and of one window, wait for each instance. No thread blocks on room.
 //
-// Behind the last operator may be downstream readers (oplus/downstream.h), which have threads of their own, behind those
-// of the instances. They are no instances' business: one whose outputs wait for them reads no more in front.
+// Downstream readers (oplus/downstream.h) may follow the last operator. Their threads come after those of the
+// instances. Instances do no work for them: an instance whose outputs wait for them stops reading earlier logs.
 //
 // `reconfigure`, `await` and `snapshot` are for one other thread during `run`.
 #pragma once
@@ -36,33 +36,33 @@ class OplusRun final : public Run {
   // Throws std::invalid_argument on options out of range. `spec`: of the first operator.
   OplusRun(OplusOptions options, const OperatorSpec& spec);
 
-  // Adds an operator that reads what the last one emits: its tuples are those records, columns in their order.
+  // Adds an operator that reads the outputs of the last one: its tuples are those records, columns in their order.
   // Before `start`. Throws std::invalid_argument: shared-nothing, joins, several inputs.
   void add_operator(const OperatorSpec& spec, ProcessKernel process, std::vector<std::int32_t> output_itemsizes);
 
-  // Adds a stream of the first operator; see Run::add_view. Returns its index. `process` and `route` are null for joins; `route` and `shapes`, those of the columns behind
-  // the timestamp, are for shared-nothing instances only.
+  // Adds a stream of the first operator; see Run::add_view. Returns its index. `process` and `route` are null for
+  // joins. `route`, and `shapes` of the columns behind the timestamp, are for shared-nothing instances only.
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route = nullptr,
                           std::vector<ColumnShape> shapes = {});
 
-  // Likewise, with a map stage: `process` is for tuples as map instances emit them.
+  // As `add_stream`, with a map stage: `process` is for tuples as map instances emit them.
   std::int32_t add_mapped_stream(StreamView stream, std::int32_t input, ProcessKernel process, MappedStream mapped);
 
-  // The mapping of an operator at the start: bucket b belongs to instance owner[b], below `instances`.
+  // Sets the mapping of an operator at the start: bucket b belongs to instance owner[b], below `instances`.
   void map(std::vector<std::int32_t> owner, std::size_t op = 0);
 
-  // Calls for another mapping of an operator; `instances` of it are active then, and every bucket is mapped to one of
-  // them. Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for it.
-  // Operators change one by one, each at a place of its own log. Throws std::invalid_argument.
+  // Requests another mapping of an operator with `instances` active instances; every bucket is mapped to one of them.
+  // Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for the
+  // switch. Operators change one by one, each at a place in its own log. Throws std::invalid_argument.
   std::int64_t reconfigure(std::int32_t instances, std::vector<std::int32_t> owner, std::size_t op = 0);
-  // Waits until a switch has been applied, and returns it; nothing when the run is over before.
+  // Waits until a switch has been applied and returns it; std::nullopt when the run is over before.
   std::optional<Switch> await(std::int64_t number, std::size_t op = 0) { return stage(op).await(number); }
-  // Nothing when the run is over.
+  // Returns std::nullopt when the run is over.
   std::optional<Snapshot> snapshot() const;
 
   std::vector<std::vector<LoadStep>> load_steps() const;  // by thread of the instances
   std::vector<Switch> switches(std::size_t op = 0) const { return stages_.at(op)->switches(); }
-  // Tuples that every instance of the first operator that was active at the end has read.
+  // Tuples read by every instance of the first operator that was active at the end.
   std::int64_t events() const noexcept override { return stages_.front()->events(); }
   std::int64_t compared() const noexcept { return stages_.front()->compared(); }
 
@@ -70,12 +70,12 @@ class OplusRun final : public Run {
   const RunSettings& settings() const noexcept override { return options_; }
   void prepare() override;
   void work(std::int32_t index) override;
-  // Readers from the last core back: of instances, the first are active.
+  // Downstream readers take the last cores, backwards; of the instances, the first ones are active.
   std::int32_t turn_of(std::int32_t thread) const noexcept override {
     return thread < options_.most_instances ? thread : options_.most_instances - 1 - thread;
   }
   void wake_others() noexcept override;
-  // What a generator hands over is no concern of downstream readers.
+  // A generator's rows do not concern downstream readers.
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;
   void check_end() const override;
   std::vector<const OutputBuffer*> outputs() const override;
@@ -87,15 +87,15 @@ class OplusRun final : public Run {
 
   OplusOptions options_;
   std::vector<std::unique_ptr<OperatorStage>> stages_;
-  std::unique_ptr<OutputLog> published_;  // by the last operator, where somebody is downstream
+  std::unique_ptr<OutputLog> published_;  // of the last operator, with downstream readers
   std::unique_ptr<Downstream> downstream_;
-  std::vector<ProcessKernel> links_;  // how stages but the first process their tuples
+  std::vector<ProcessKernel> links_;  // kernels of all stages but the first
   std::vector<OperatorStream> streams_;
-  std::vector<std::vector<ColumnShape>> shapes_;                     // by stream
-  std::vector<MappedStream> mapped_;                                 // likewise, with a map stage
-  const MapStage* map_stage_ = nullptr;                              // the first operator's hand-over, if it is one
-  std::int64_t last_ts_ = std::numeric_limits<std::int64_t>::min();  // of all streams
-  bool any_ = false;                                                 // whether there is a tuple
+  std::vector<std::vector<ColumnShape>> shapes_;  // by stream
+  std::vector<MappedStream> mapped_;              // likewise, with a map stage
+  const MapStage* map_stage_ = nullptr;           // the first operator's hand-over, if it is a map stage
+  std::int64_t last_ts_ = std::numeric_limits<std::int64_t>::min();  // over all streams
+  bool any_ = false;                                                 // whether any tuple exists
 };
 
 }  // namespace lab

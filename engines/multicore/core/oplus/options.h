@@ -1,4 +1,4 @@
-// What a run of operators O+ is given, and what it tells about itself.
+// Declares the options of a run of operators O+ and the records that it reports.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,19 +13,20 @@ namespace lab {
 
 // `workers`: instances of every operator that are active at the start.
 struct OplusOptions : RunSettings {
-  std::int32_t most_instances = 0;  // threads; those that are not active wait in a pool. 0: as many as workers
+  std::int32_t most_instances = 0;  // threads; inactive ones wait in a pool. 0: as many as workers
   std::string tuple_buffer = "order";
   bool shared_nothing = false;     // queues instead of one log, a state for each instance
-  std::int32_t map_instances = 0;  // shared-nothing with a map stage (oplus/map_stage.h) of so many; 0: without
+  std::int32_t map_instances = 0;  // map instances of the shared-nothing map stage (oplus/map_stage.h); 0: no map stage
   LogOptions log;
-  std::int64_t link_rows = 1 << 14;  // rows of one instance in a log behind an operator; a power of two
-  // Rows of one instance that may wait beyond these. What one batch of tuples emits counts where it fills a chunk.
+  std::int64_t link_rows = 1 << 14;  // rows of one instance in an operator's output log; a power of two
+  // Rows of one instance that may wait beyond `link_rows`. The outputs of one batch of tuples count once they fill a
+  // chunk.
   std::int64_t spill_rows = Spill::kMostRows;
-  // Instances that read, a thread each, what the last operator emits; 0: its outputs are collected where they are.
+  // Downstream readers of the last operator's outputs, one thread each; 0: its outputs are collected in place.
   std::int32_t downstream = 0;
   std::vector<std::int32_t> output_itemsizes;  // of the first operator
-  std::optional<std::int64_t> end_watermark;   // up to which time has passed at the end; none: the last tuple's
-  std::int64_t batch_rows = 4096;              // tuples that an instance processes before it gives log space back
+  std::optional<std::int64_t> end_watermark;   // time reached at the end; none: that of the last tuple
+  std::int64_t batch_rows = 4096;              // tuples that an instance processes before it releases log space
 };
 
 // One change of the mapping. Times in ns after the start of the run.
@@ -38,13 +39,13 @@ struct Switch {
   std::int64_t moved_bytes = 0;
 };
 
-// What the operators have done so far, as another thread may see it: counters read one after another.
+// The progress of the operators as another thread may see it: counters read one after another.
 struct Snapshot {
   std::int64_t time_ns = 0;           // after the start
   std::int32_t instances = 0;         // active
-  std::vector<std::int64_t> busy_ns;  // by thread, with all operators; 0 when nothing is measured
+  std::vector<std::int64_t> busy_ns;  // by thread, over all operators; 0 when not measured
   // Of the first operator.
-  std::vector<std::int64_t> processed;  // by input, tuples that every active instance is done with, or has a copy of
+  std::vector<std::int64_t> processed;  // by input, tuples that every active instance has processed, or has a copy of
   std::vector<std::int64_t> windows;    // by input, tuples in the window; joins only
   std::int64_t compared = 0;
 };

@@ -65,8 +65,8 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
   }
   if (starved != mine.starved) {
     mine.starved = starved;
-    // seq_cst: comes before the look for room that the thread takes before it sleeps, as a release of rows comes
-    // before the look at this (run/parker.h): one of the two sees the other. Pairs with the load in `starved`.
+    // seq_cst: the thread stores this before it checks for room and sleeps. A reader releases rows before it loads this
+    // (run/parker.h). So one of the two sees the other. Pairs with the load in `starved`.
     starved_.fetch_add(starved ? 1 : -1, std::memory_order_seq_cst);
   }
   std::int64_t frontier = watermark == kNever ? kNever : watermark + 1;
@@ -78,7 +78,7 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
   frontier = std::max(frontier, promised);
   if (mine.rows == before && frontier == promised) return false;
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->publish(source, mine.rows, frontier);
-  mine.frontier.store(frontier, std::memory_order_release);  // the log knows it already; pairs with `at_hand`
+  mine.frontier.store(frontier, std::memory_order_release);  // the log has it already; pairs with `at_hand`
   return true;
 }
 
@@ -87,13 +87,13 @@ bool OutputLog::at_hand(std::int32_t source) {
   for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
     TupleBuffer& log = *logs_[copy];
     const std::int64_t oldest = log.consumed(source);
-    if (oldest == rows || log.room(source) > 0) continue;  // there is room by now
+    if (oldest == rows || log.room(source) > 0) continue;  // room is available now
     const Ring& ring = ring_of(copy, source);
     const std::int64_t ts = ring.memory.ts()[ring.memory.item_of(oldest)];
     for (std::int32_t other = 0; other < static_cast<std::int32_t>(sources_.size()); ++other) {
       if (other == source) continue;
-      // acquire: what it promises has been published; pairs with `move`, `close` and `join`. A promise that is missed
-      // only has this instance read on.
+      // acquire: the rows before its promise are published; pairs with `move`, `close` and `join`. If this load misses
+      // a promise, the instance merely continues to read.
       const std::int64_t frontier = sources_[static_cast<std::size_t>(other)].frontier.load(std::memory_order_acquire);
       if (frontier < ts || (frontier == ts && other < source)) return false;
     }
@@ -118,9 +118,10 @@ std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
   return rows == 0 ? kNever : ring.ts()[ring.item_of(rows - 1)];
 }
 
-// From the lowest time on that an active instance has reached, by what it has promised or by its last row. Not before:
-// readers may be so far. And not later, though Lemma 3 lets it, since all that is still to come ends a window behind the
-// watermark: whoever is behind takes a promise for time that has passed, and where no row follows it would pass too far.
+// The source joins from the lowest time that an active instance has reached, by its promise or by its last row. Not
+// earlier: readers may have reached that time. Not later either, although Lemma 3 permits it (all rows still to come
+// end a window behind the watermark). The next operator takes a promise as passed time, and would pass too far if no
+// row follows.
 void OutputLog::join(std::int32_t source, std::int32_t active) {
   std::int64_t from_ts = kEndOfTime;
   for (std::int32_t i = 0; i < active; ++i) {

@@ -1,8 +1,8 @@
-// Shared-nothing hand-over (Algorithm 1): every instance has a queue of its own from each source, which holds copies
-// of the tuples that have a key of its; it merges them by time, and keeps a state of its own.
+// Implements the shared-nothing hand-over (Algorithm 1): every instance has its own queue from each source. The queue
+// holds copies of the tuples that have a key of the instance. It merges the queues by time and has its own state.
 //
-// A change of the mapping halts the operator: sources hand over what is timed up to `until`, the latest time that any
-// of them has handed over, and no more; when the instances have done all of that they meet, and the states of the
+// A change of the mapping halts the operator. Sources hand over only tuples timed up to `until`, the latest time that
+// any of them has handed over. When the instances have processed all of these, they meet. Then the states of the
 // buckets that move are serialised, moved and taken over.
 #pragma once
 #include <limits>
@@ -13,16 +13,17 @@
 
 namespace lab {
 
-// Copies of tuples on their way from one source to one instance, in rings of columns. Not a ColumnRing: lists have
-// elements in rings of another size, which decide with the rows whether a tuple fits, and tuples go one by one.
+// Queues copies of tuples from one source to one instance in rings of columns. Not a ColumnRing: list elements have
+// rings of another size, which also decide whether a tuple fits, and tuples are copied one by one.
 class TupleQueue {
  public:
   TupleQueue(const OperatorStream& source, std::span<const ColumnShape> shapes, std::int64_t rows);
   TupleQueue(const TupleQueue&) = delete;
   TupleQueue& operator=(const TupleQueue&) = delete;
 
-  // How many of these rows, from the first on, there is room for beside those that the reader is not done with; it is
-  // done with the first `consumed`. Must be asked before each `copy`, of no more of the same rows.
+  // Returns how many of these rows, from the first on, have room with the rows that the reader has not released. The
+  // reader has released the first `consumed`. Call it before each `copy`, which may copy no more than that of the same
+  // rows.
   std::size_t fit(std::span<const std::int64_t> rows, std::int64_t consumed) noexcept;
   void copy(std::span<const std::int64_t> rows) noexcept;
   std::int64_t rows() const noexcept { return rows_; }
@@ -37,11 +38,11 @@ class TupleQueue {
     std::vector<std::byte> values;  // a ring of `mask_` + 1 items, or of `elements` list elements
     std::vector<std::int64_t> begins, ends;
     std::vector<std::int64_t> starts;  // like `begins`, but counted from the first element ever
-    std::int64_t head = 0;             // likewise, of the next list
+    std::int64_t head = 0;             // likewise, for the next list
     std::int64_t elements = 0;         // a power of two
   };
 
-  std::size_t place(std::size_t i) const noexcept {  // of the row that is `i` behind the last
+  std::size_t place(std::size_t i) const noexcept {  // of the row `i` places after the last
     return static_cast<std::size_t>((static_cast<std::uint64_t>(rows_) + i) & mask_);
   }
   template <typename Item>
@@ -95,18 +96,18 @@ class Queues final : public Handover {
     std::unique_ptr<WindowState> state;
   };
   struct Share {                     // the rows that concern an instance
-    std::vector<std::int64_t> rows;  // room for one more than are dealt at once
+    std::vector<std::int64_t> rows;  // room for one more than are distributed at once
     std::size_t count = 0;
     std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
   };
   struct Router {                      // by source; used under its feed's flag
-    std::vector<std::uint64_t> masks;  // of rows [masked_begin, masked_end), by the owners of now
+    std::vector<std::uint64_t> masks;  // of rows [masked_begin, masked_end), by the current owners
     std::int64_t masked_begin = 0;
     std::int64_t masked_end = 0;
     std::vector<Share> shares;                                         // by instance
-    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();   // handed over last
-    std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
-    bool halted = false;  // has handed over all that the switch under way lets it
+    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();   // last handed over
+    std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // last published
+    bool halted = false;  // has handed over all that the current switch permits
   };
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
@@ -126,10 +127,10 @@ class Queues final : public Handover {
   std::deque<Receiver> receivers_;
   std::vector<Router> routers_;
   std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; under its feed's flag, read by all
-  // Written with all flags held or by the performer of a switch; read under a flag, or behind the entry of the switch.
-  std::int64_t number_ = -1;  // switch under way
+  // Written with all flags held, or by the performer of a switch. Read under a flag, or after the entry of the switch.
+  std::int64_t number_ = -1;  // current switch
   std::int64_t until_ = std::numeric_limits<std::int64_t>::min();
-  std::atomic<std::int32_t> halted_{0};  // sources; the last one tells the instances
+  std::atomic<std::int32_t> halted_{0};  // sources that have halted; the last one notifies the instances
 };
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// How the instances of an operator change their mapping (oplus/stage.h).
+// Implements the changes of an operator's mapping (oplus/stage.h).
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -11,19 +11,19 @@ void OperatorStage::meet(std::int32_t index) {
   Worker& worker = at(index);
   const std::int64_t number = worker.pending;
   worker.pending = -1;
-  // How many are to come is asked before this one counts as here: from then on the last to come may change it.
+  // Load the expected number before this instance counts as arrived: from then on, the last arrival may change it.
   const std::int32_t expected = active_count();
-  // acq_rel: what each instance did before is seen by the last to come, which does the switch for all.
+  // acq_rel: the last to arrive sees the earlier stores of each instance; it makes the switch for all.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) == expected - 1) {
     apply(index, number);
   } else {
-    worker.met = number;  // `turn` finds nothing to do until it has been applied
+    worker.met = number;  // `turn` finds no work until the switch is applied
   }
 }
 
-// Of an instance that is not active any more: passes on what waits, and is no source then.
+// For an instance that is no longer active: passes its waiting outputs on, then closes its source.
 bool OperatorStage::leave(std::int32_t index) {
-  const std::lock_guard lock(epochs_mutex_);  // nobody makes it active again meanwhile
+  const std::lock_guard lock(epochs_mutex_);  // no switch makes it active again meanwhile
   Worker& worker = at(index);
   if (!worker.leaving.load(std::memory_order_relaxed)) return true;  // relaxed: written under the mutex
   const bool passed = pass_on(index);
@@ -48,10 +48,10 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   change.performer = index;
   change.old_owner = owner_.load(std::memory_order_relaxed);
   change.new_owner = &epoch.owner;
-  // In the order of Algorithm 4: who joins is a source of TB_out before it is a reader of TB_in, and who leaves is no
-  // reader before it is no source.
+  // In the order of Algorithm 4: a joining instance becomes a source of TB_out before a reader of TB_in. A leaving one
+  // stops being a reader before it stops being a source.
   for (std::int32_t i = before; to_ != nullptr && i < after; ++i) {
-    // relaxed: under the mutex. One that is still leaving has been a source all the time.
+    // relaxed: under the mutex. An instance that is still leaving has remained a source.
     if (at(i).leaving.load(std::memory_order_relaxed)) {
       at(i).leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
     } else {
@@ -63,7 +63,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
     if (at(i).out->waiting() == 0) {
       to_->close(i);
     } else {
-      at(i).leaving.store(true, std::memory_order_seq_cst);  // pairs with `engaged`; before it is not active
+      at(i).leaving.store(true, std::memory_order_seq_cst);  // pairs with `engaged`; stored before `active` is cleared
     }
   }
   for (std::int32_t i = before; i < after; ++i) {
@@ -80,10 +80,10 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   epoch.done.event_ts = me.gamma;
   epoch.done.done_ns = threads_.since_start();
   arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
-  // seq_cst, each with a notify behind it: pairs with the loads in `active` and `turn`.
+  // seq_cst, each followed by a notify: pairs with the loads in `active` and `turn`.
   for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).active.store(i < after, std::memory_order_seq_cst);
   applied_.store(number, std::memory_order_seq_cst);
-  if (to_ != nullptr) to_->advance();  // rows may be ready that only who left had held back
+  if (to_ != nullptr) to_->advance();  // rows may now be ready that only the leaving instances delayed
   threads_.notify_all();
   switched_.notify_all();
 }
@@ -116,21 +116,21 @@ std::optional<Switch> OperatorStage::await(std::int64_t number) {
   const auto applied = [&] { return applied_.load(std::memory_order_relaxed) >= number; };  // relaxed: the mutex orders
   switched_.wait(lock, [&] { return applied() || threads_.over() || threads_.failed(); });
   if (!applied()) return std::nullopt;
-  // One that was overtaken was not applied: the later one was, in its stead.
+  // An overtaken switch was not applied; the later one replaced it.
   return epochs_[static_cast<std::size_t>(applied_.load(std::memory_order_relaxed))].done;
 }
 
 void OperatorStage::wake_waiter() noexcept {
   {
     const std::lock_guard lock(epochs_mutex_);
-  }  // whoever waits has seen the flag, or waits by now
+  }  // a waiter has seen the flag, or already waits
   switched_.notify_all();
 }
 
 void OperatorStage::look(Snapshot& into) const {
-  into.instances = active_count();  // statistics, as all of it
+  into.instances = active_count();  // a statistic, like all fields here
   into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
-  // An instance with a queue of its own sees only its own tuples, and each of them as often as it has instances.
+  // An instance with its own queue sees only its own tuples, and several instances may have a copy of one tuple.
   const bool queues = handover_ && handover_->by_decree();
   for (std::size_t s = 0; queues && s < input_.streams.size(); ++s) {
     into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);

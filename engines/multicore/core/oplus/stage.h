@@ -1,16 +1,16 @@
-// One operator of a run: where its tuples come from, its instances, and which buckets of keys are whose, driven piece
-// by piece by the threads of the run (`turn`), and reconfigured in between (Algorithms 3 to 6).
+// Represents one operator of a run: its input, its instances, and the mapping of key buckets to instances. The threads
+// of the run drive it piece by piece (`turn`), and reconfigure it in between (Algorithms 3 to 6).
 //
-// A reconfiguration is an entry of the log. Each instance takes note when it reads it, and stops before the first
-// tuple that raises the watermark above what it was there: at that place all of them meet (`meet`), the last to
-// come makes the switch, alone, and releases the others. An entry that another one overtakes is never applied. While an
-// instance stands there its thread goes on with other operators, whose own switches are no concern of this one.
+// A reconfiguration is an entry of the log. Each instance notes the entry and its own watermark when it reads it. It
+// stops before the first tuple that raises the watermark above that value. All instances meet at that place (`meet`).
+// The last to arrive makes the switch alone and releases the others. An entry that a later one overtakes is never
+// applied. While an instance waits there, its thread continues with other operators, whose switches are independent.
 //
-// An instance that a switch makes leave may have outputs that found no room: it is `leaving` until they have, and
-// then no source of TB_out any more.
+// An instance that leaves by a switch may have outputs that found no room. It is `leaving` until they have found it;
+// then it stops being a source of TB_out.
 //
-// Set-up and results are for one thread; `turn(i)` is for thread i; `reconfigure`, `await` and `look` are for one
-// other thread during the run.
+// One thread does the set-up and reads the results. `turn(i)` is for thread i; `reconfigure`, `await` and `look` are
+// for one other thread during the run.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -32,10 +32,10 @@
 
 namespace lab {
 
-// What is known beforehand of the tuples that a query reads.
+// The properties of a query's input tuples that are known before the run.
 struct InputTimes {
   std::span<const OperatorStream> streams;  // of the sources
-  std::optional<std::int64_t> end;          // up to where time has passed at the end; none: there are no tuples
+  std::optional<std::int64_t> end;          // time reached at the end of the run; none: no tuples
 };
 
 class OperatorStage {
@@ -53,33 +53,34 @@ class OperatorStage {
   void map(std::vector<std::int32_t> owner);
   bool mapped() const noexcept { return !epochs_.empty(); }
 
-  // Reads the sources of the run.
+  // Starts a stage that reads the sources of the run.
   void start(std::unique_ptr<Handover> handover, const InputTimes& input);
-  // Reads what `before` emits, by `link`.
+  // Starts a stage that reads the outputs of `before` through `link`.
   void start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input);
-  // Publishes into `log`, which has started and is read by so many threads from `first_thread` on, or by the stage that
-  // is behind.
+  // Makes the stage publish into `log`, which has started. Its readers are `readers` threads from `first_thread` on, or
+  // the next stage.
   void publish_into(OutputLog& log, std::int32_t first_thread, std::int32_t readers);
-  // Nobody is behind: touches memory for so many output rows of all instances. Before `start`'s threads run.
+  // For a stage without readers: touches memory for `rows` output rows of all instances. Before `start`'s threads run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, spec_.max_outputs); }
   std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
 
-  // Does the first piece of work that instance `index` finds. False: there is none now, and the thread may sleep when
-  // it has announced so before.
+  // Does the first piece of work that instance `index` finds. Returns false without work; the thread may then sleep if
+  // it announced that before.
   bool turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
-    // seq_cst: the store in `apply` is followed by a notify (run/parker.h). Also acquire: what `apply` set up for us.
+    // seq_cst: a notify follows the store in `apply` (run/parker.h). Also acquires the set-up that `apply` made for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
-  // Whether it is active and stands at no barrier, so that it stays active until its thread, which asks, comes to one.
+  // Returns whether the instance is active and not at a barrier. It then stays active until its thread, the caller,
+  // comes to a barrier.
   bool goes_on(std::int32_t index) const noexcept { return at(index).met < 0 && active(index); }
-  // Whether its thread has something to do here, or may have.
+  // Returns whether its thread has, or may have, work here.
   bool engaged(std::int32_t index) const noexcept {
-    // seq_cst: as `active`, which is stored behind it where an instance begins to leave
+    // seq_cst: as `active`, which is stored after it when an instance begins to leave.
     return active(index) || at(index).leaving.load(std::memory_order_seq_cst);
   }
-  // Threads, from the first on, that were ever active. seq_cst: stored before they are, so that whoever has made work
-  // for one and does not find it here is seen by it.
+  // Returns the number of threads, from the first on, that were ever active. seq_cst: stored before they become active.
+  // A thread that makes work for one, and does not see it here, is seen by it.
   std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
   // See OplusRun.
@@ -90,10 +91,10 @@ class OperatorStage {
   std::vector<Switch> switches() const;
 
   const OutputBuffer& outputs(std::int32_t index) const noexcept { return *at(index).out; }
-  std::int64_t events() const noexcept;  // tuples that every instance active at the end has read
+  std::int64_t events() const noexcept;  // tuples read by every instance active at the end
   std::int64_t compared() const noexcept;
   std::int64_t kernel_calls() const noexcept;
-  // Outputs that found no room in the log behind: ever, and of one instance at a time. Afterwards.
+  // Outputs that found no room in the next log: in total, and the peak of one instance. After the run.
   std::int64_t spilled() const noexcept;
   std::int64_t spilled_peak() const noexcept;
 
@@ -106,22 +107,22 @@ class OperatorStage {
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
-    Causes causes;              // of the outputs that wait for the next operator, under a load
+    Causes causes;              // causes of the outputs that wait for the next operator, under a load
     std::vector<LogRun> batch;  // runs at hand
-    std::int64_t skip = 0;      // rows of the first unreleased run that are done
-    std::int64_t counted = 0;   // outputs that the recorder has been told of; at full speed
-    std::int64_t pending = -1;  // switch that was read last and not yet applied
-    std::int64_t gamma = 0;     // watermark where it was read
-    bool any = false;           // whether a tuple had been read there
-    std::int64_t met = -1;      // switch that it waits for, with the others
-    bool through = false;       // has read everything; outputs may still wait
-    bool done = false;          // and nothing waits any more
-    // Written by the owner, read by `look`: statistics, nothing is ordered by them.
+    std::int64_t skip = 0;      // processed rows of the first unreleased run
+    std::int64_t counted = 0;   // outputs reported to the recorder; at full speed
+    std::int64_t pending = -1;  // switch read last, not yet applied
+    std::int64_t gamma = 0;     // watermark at its entry
+    bool any = false;           // whether a tuple had been read at its entry
+    std::int64_t met = -1;      // switch for which it waits, with the others
+    bool through = false;       // has read all input; outputs may still wait
+    bool done = false;          // and no output waits
+    // Written by the owner, read by `look`: statistics, which order nothing.
     std::atomic<std::int64_t> compared{0};
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input
-    // Written by the instance that makes a switch, or at the start; read by the owner and by all.
+    // Written by the instance that makes a switch, or at the start; read by the owner and all others.
     std::atomic<bool> active{false};
-    // Is not active, and has outputs that wait. Under `epochs_mutex_`; read by the owner.
+    // The instance is inactive and has outputs that wait. Written under `epochs_mutex_`; read by the owner.
     std::atomic<bool> leaving{false};
   };
 
@@ -140,7 +141,8 @@ class OperatorStage {
   void notify_behind() noexcept;
   void publish_counts(Worker& worker) noexcept;
   void count_outputs(std::int32_t index) noexcept;
-  // Of active instances. relaxed: written at a barrier, which orders it; who joins or leaves is told by `apply`.
+  // Returns the number of active instances. relaxed: written at a barrier, which orders it; `apply` notifies the
+  // instances that join or leave.
   std::int32_t active_count() const noexcept { return active_.load(std::memory_order_relaxed); }
   // oplus/reconfigure.cc
   void meet(std::int32_t index);
@@ -155,17 +157,17 @@ class OperatorStage {
   InputTimes input_;
   OperatorStage* before_ = nullptr;  // the stage that this one reads
   OperatorStage* first_ = nullptr;   // of the query
-  OperatorStage* behind_ = nullptr;  // the one that reads this one
-  OutputLog* from_ = nullptr;        // what `before_` publishes into
-  OutputLog* to_ = nullptr;          // what this one does; none: its outputs are collected where they are
-  std::int32_t first_reader_ = 0;    // threads that read `to_`, where no stage does
+  OperatorStage* behind_ = nullptr;  // the stage that reads this one
+  OutputLog* from_ = nullptr;        // the log into which `before_` publishes
+  OutputLog* to_ = nullptr;          // the log into which this one publishes; null: its outputs are collected in place
+  std::int32_t first_reader_ = 0;    // threads that read `to_`, if no stage does
   std::int32_t end_reader_ = 0;
   std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
 
-  std::int64_t called_ = 0;              // number of the last switch called for; the caller's
-  mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers; and who leaves
-  std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or none will be any more
+  std::int64_t called_ = 0;              // number of the last switch requested; only the caller uses it
+  mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers; and `leaving`
+  std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or no more will be
   std::deque<Epoch> epochs_;             // by number of the switch; the first is the mapping at the start
   std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
   std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
@@ -173,7 +175,7 @@ class OperatorStage {
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs in `meet`
   // Mapping in force. Written at a barrier; relaxed, the barrier orders it.
   alignas(kCacheLine) std::atomic<const std::vector<std::int32_t>*> owner_{nullptr};
-  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that are done
+  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished
 };
 
 }  // namespace lab
