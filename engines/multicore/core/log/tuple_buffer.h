@@ -76,7 +76,8 @@ struct LogOptions {
   // Append a watermark entry when the frontiers rose and no row became ready, so that windows close while sources are
   // silent.
   bool watermarks = true;
-  // Short runs may come as interleaved entries: a twentieth of the memory traffic, for readers that count rows.
+  // Short runs may come as interleaved entries: a twentieth of the memory traffic, but readers must count the rows of
+  // each source.
   bool interleaved = false;
   // ScaleGate's flow control as in Viper (section 3.3). A source adds a watermark tuple after every `acknowledged_rows`
   // rows, and before it closes. A reader that releases a watermark tuple acknowledges all rows before it at once. 0:

@@ -40,11 +40,11 @@ bool Downstream::turn(std::int32_t reader) {
     Reader& mine = readers_[static_cast<std::size_t>(reader)];
     if (mine.done) return false;
     mine.done = true;
-    // acq_rel: what each did is seen by who reads the results.
+    // acq_rel: the reader of the results sees the stores of each reader.
     if (ended_.fetch_add(1, std::memory_order_acq_rel) + 1 == options_.downstream) threads_.finish();
     return true;
   }
-  if (log.advance()) {  // for all who read it
+  if (log.advance()) {  // new entries for all readers of the log
     threads_.notify(options_.most_instances, options_.most_instances + options_.downstream);
     return true;
   }
@@ -96,7 +96,7 @@ void Downstream::keep(const OutputLog::Ring& ring, std::int64_t item, std::int64
   }
 }
 
-// The latency of an output ends here. At full speed it is counted alone.
+// The latency of an output ends here. At full speed, outputs are only counted.
 void Downstream::account(Recorder& recorder, const OutputLog::Ring& ring, const LogRun& run) {
   if (ring.due.empty()) {
     recorder.made(run.end - run.begin);
@@ -113,7 +113,7 @@ void Downstream::account(Recorder& recorder, const OutputLog::Ring& ring, const 
   }
 }
 
-// The same whichever order rows of one time have: of several logs it may differ.
+// Returns a sum that ignores the order of rows of one time, which may differ between logs.
 std::uint64_t Downstream::sum_of(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) const noexcept {
   std::uint64_t sum = 0;
   const std::vector<std::int32_t>& itemsizes = log_.itemsizes();

@@ -1,8 +1,9 @@
-// One instance of an operator O+: what it does with the tuples that it reads from the log (Algorithms 2 and 4).
+// Declares one instance of an operator O+, which processes the tuples that its stage reads from the log (Algorithms 2
+// and 4).
 //
-// An instance belongs to one thread. All instances of a virtual shared-nothing operator share one State and read
-// one log; each updates the keys of the buckets that the mapping gives it. Which those are changes only while all
-// of them stand at a barrier.
+// An instance belongs to one thread. All instances of a virtual shared-nothing operator share one WindowState and read
+// one log. Each updates the keys of the buckets that the mapping assigns to it. The mapping changes only while all of
+// them stand at a barrier.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -30,10 +31,10 @@ namespace lab {
 
 class RowMarks;
 
-// One physical stream as an operator reads it.
+// One physical stream, as an operator reads it.
 struct OperatorStream {
   const StreamView* view = nullptr;        // columns[0] is the timestamp, as kernels expect
-  std::int32_t input = 0;                  // which of the I inputs it belongs to
+  std::int32_t input = 0;                  // index among the I inputs
   ProcessKernel process = nullptr;         // keyed operators
   RouteKernel route = nullptr;             // keyed operators of several instances
   std::uint64_t mask = ~std::uint64_t{0};  // row r is item r & mask of every column, as in LogColumns
@@ -52,19 +53,19 @@ struct ColumnShape {
 };
 
 struct OperatorSpec {
-  std::string name;  // what errors call it
+  std::string name;  // name in error messages
   WindowShape window;
   std::int32_t inputs = 1;
   std::int64_t entry_bytes = 0;  // of a window table's entry, with all windows of its key; keyed operators
   std::int32_t buckets = 1;
-  ExpireKernel expire = nullptr;  // null: windows expire without a trace
+  ExpireKernel expire = nullptr;  // null: windows expire without a trace (no f_O)
   std::int64_t max_outputs = 1;   // of one call of a user function
   bool emits_on_update = false;
-  bool bag = false;  // update sees a key as often as f_MK adds it; with a map stage: kernels know by themselves
-  // Of a tuple as windows keep it (oplus/stored_tuples.h); 0: they keep none. Keyed operators.
+  bool bag = false;  // update sees a key as often as f_MK adds it; with a map stage; other kernels know it
+  // Bytes of a stored tuple (oplus/stored_tuples.h); 0: windows store none. Keyed operators.
   std::int64_t stored_bytes = 0;
-  // A join of two inputs whose f_U compares a tuple with the stored ones of the other input: its pairs are counted, and
-  // what has left the window of all tuples to come is purged also where no tuple comes (Operator 10).
+  // A join of two inputs whose f_U compares a tuple with the stored ones of the other input. Its pairs are counted.
+  // Stored tuples that no later tuple can match are purged also for keys without new tuples (Operator 10).
   bool matches_stored = false;
   // Joins of all pairs by columns; null for keyed operators.
   MatchKernel match_by_left = nullptr;  // probe: rows of the first input
@@ -72,31 +73,31 @@ struct OperatorSpec {
   PairKernel emit_pairs = nullptr;
 
   bool is_join() const noexcept { return match_by_left != nullptr; }
-  // Whether tuples meet those of another input within a window: pairs and the tuples of windows are counted.
+  // Returns whether tuples meet those of another input within a window; pairs and tuples in windows are then counted.
   bool counts_pairs() const noexcept { return is_join() || matches_stored; }
   StoredPlaces stored() const noexcept {
     return {static_cast<std::size_t>(entry_bytes), static_cast<std::size_t>(window.places() * inputs),
             static_cast<std::size_t>(stored_bytes)};
   }
-  // How errors begin.
+  // Returns the prefix of error messages.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
 
-// Returns the specification. Throws std::invalid_argument on one that is out of range.
+// Returns the specification. Throws std::invalid_argument if it is out of range.
 OperatorSpec checked(OperatorSpec spec);
 
-// Throws std::invalid_argument unless every bucket is mapped to one of so many instances.
+// Throws std::invalid_argument unless every bucket is mapped to one of `instances` instances.
 void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances);
 
-// Throws the exception that is being handled anew, with the operator's name before what it says. What is NoMemory or
-// std::bad_alloc stays NoMemory, the rest is a std::runtime_error.
+// Rethrows the current exception with the operator's name before its message. NoMemory and std::bad_alloc become
+// NoMemory, all others std::runtime_error.
 [[noreturn]] void rethrow_of(const OperatorSpec& spec);
 
-// Throws std::runtime_error when the functions emitted records for which there was no room.
+// Throws std::runtime_error when the functions emitted records without room.
 void check_refused(const OperatorSpec& spec, std::int64_t refused);
 
-// With a load: when it is due, in ns after the start, that no tuple below `watermark` is to come, by events,
-// heartbeats, or the end of each stream; -1 without one. The streams are those of the sources.
+// With a load, returns when the fact that no later tuple is below `watermark` is due, in ns after the start. Events,
+// heartbeats, or the end of each stream establish it. Returns -1 without a load. The streams are those of the sources.
 inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, std::int64_t watermark) noexcept {
   std::int64_t result = -1;
   for (const OperatorStream& stream : streams) {
@@ -108,7 +109,7 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
     std::int64_t due = kNone;
     if (event < std::ssize(view.due)) due = view.due[static_cast<std::size_t>(event)];
     if (beat < std::ssize(view.heartbeat_due)) due = std::min(due, view.heartbeat_due[static_cast<std::size_t>(beat)]);
-    if (due == kNone) {  // its end, with the last of both
+    if (due == kNone) {  // the end of the stream, with the last of both
       due = -1;
       if (!view.due.empty()) due = view.due.back();
       if (!view.heartbeat_due.empty()) due = std::max(due, view.heartbeat_due.back());
@@ -118,7 +119,7 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
   return result;
 }
 
-// The window instances of all keys: a table for each bucket.
+// Stores the window instances of all keys, in one table for each bucket.
 class WindowState {
  public:
   explicit WindowState(const OperatorSpec& spec)
@@ -131,11 +132,11 @@ class WindowState {
 
   WindowTable& table(std::int64_t bucket) noexcept { return tables_[static_cast<std::size_t>(bucket)]; }
   WindowTable* tables() noexcept { return tables_.data(); }  // of all buckets
-  // Gives the memory of stored tuples back, before a table forgets its entries.
+  // Releases the memory of stored tuples. Call before a table drops its entries.
   void release_stored(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) { tuples.release(); });
   }
-  // Likewise of deques without tuples, before it removes the keys whose states are zero.
+  // Likewise for deques without tuples. Call before the table removes the keys whose states are zero.
   void release_empty(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) {
       if (tuples.first == tuples.last) tuples.release();
@@ -167,18 +168,17 @@ class alignas(kCacheLine) OperatorInstance {
   // kernel fails.
   virtual void process(std::span<const LogRun> runs, const LogOrder& order) = 0;
 
-  // Time is known to have passed up to `watermark`, which with a load was to be known `due_ns` after the start:
-  // windows that end by then expire.
+  // Advances time to `watermark`; windows that end by then expire. With a load, that time was due to be known `due_ns`
+  // after the start.
   virtual void advance(std::int64_t watermark, std::int64_t due_ns) = 0;
 
-  // Whether `advance` would have windows expire, so that its `due_ns` matters.
+  // Returns whether `advance` would expire windows, so that its `due_ns` matters.
   virtual bool expires_by(std::int64_t) const noexcept { return false; }
 
-  // A new mapping holds from here on: bucket b is this instance's iff owner[b] is its index. With all instances at a
-  // barrier.
+  // Adopts a new mapping: bucket b belongs to this instance iff owner[b] is its index. With all instances at a barrier.
   virtual void adopt(const std::int32_t* owner) = 0;
 
-  // Stands where `other` stands: the next tuple of both is the same. With all instances at a barrier.
+  // Copies the position of `other`: the next tuple of both is the same. With all instances at a barrier.
   virtual void stand_like(const OperatorInstance& other) {
     seen_ = other.seen_;
     watermark_ = other.watermark_;
@@ -187,13 +187,13 @@ class alignas(kCacheLine) OperatorInstance {
     last_due_ns_ = other.last_due_ns_;
   }
 
-  // As `advance`, for all instances, whether or not this one has seen a tuple. At a barrier.
+  // As `advance`, also for an instance that has not seen a tuple. At a barrier.
   virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
-  // Somebody is behind who accounts for the outputs, so each is to say what caused it. Before the run.
+  // The next operator or reader accounts for the outputs, so this instance records the cause of each. Before the run.
   void forward_causes(Causes& causes) noexcept { causes_ = &causes; }
 
-  bool started() const noexcept { return started_; }  // whether the watermark means anything
+  bool started() const noexcept { return started_; }  // whether the watermark is valid
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }                            // position in the log
   std::int64_t rows_of(std::size_t stream) const noexcept { return seen_[stream]; }  // that have been read
@@ -208,7 +208,7 @@ class alignas(kCacheLine) OperatorInstance {
   std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
 
  protected:
-  // Outputs have appeared whose cause was due `due_ns` after the start; without a load there is no such time.
+  // Accounts for `added` outputs whose cause was due `due_ns` after the start; below 0 without a load.
   void account(std::int64_t added, std::int64_t due_ns) {
     if (added == 0) return;
     if (causes_ != nullptr) {
@@ -223,13 +223,13 @@ class alignas(kCacheLine) OperatorInstance {
   const std::int32_t index_;
   const OperatorSpec& spec_;
   const std::span<const OperatorStream> streams_;
-  std::int64_t taken_ns_ = 0;      // when the tuples at hand were taken
+  std::int64_t taken_ns_ = 0;      // time at which the tuples at hand were taken
   std::int64_t last_due_ns_ = -1;  // of the tuple processed last
   OutputBuffer& out_;
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
   Causes* causes_ = nullptr;
-  std::vector<std::int64_t> seen_;  // rows of each stream that have been read
+  std::vector<std::int64_t> seen_;  // rows read of each stream
   std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t stamp_ = 0;  // tuples read
   std::int64_t compared_ = 0;
@@ -237,10 +237,10 @@ class alignas(kCacheLine) OperatorInstance {
   bool started_ = false;  // has seen a tuple
 };
 
-// An operator with keyed window instances.
+// An instance of an operator with keyed windows.
 class KeyedInstance final : public OperatorInstance {
  public:
-  // `marks`: of the rows that it is going to be given; null: there are none.
+  // `marks`: the marks of its input rows; null: no marks.
   KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
                 OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state,
                 const RowMarks* marks = nullptr);
@@ -256,7 +256,7 @@ class KeyedInstance final : public OperatorInstance {
   std::int64_t in_window(std::int32_t input) const noexcept override;
 
  private:
-  static constexpr std::size_t kPlaces = 128;  // of the log that a kernel is given at once, at most
+  static constexpr std::size_t kPlaces = 128;  // most places of the log in one kernel call
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
   static void* reserve(void* self, void* windows);
@@ -279,7 +279,7 @@ class KeyedInstance final : public OperatorInstance {
   void sweep(std::int64_t watermark);
   void release_window(WindowTable& table, std::int64_t left) const noexcept;
   std::size_t stride() const noexcept { return static_cast<std::size_t>(spec_.entry_bytes); }
-  // From the beginning of an entry to its windows that begin at `left`, less the entry's head.
+  // Returns the offset of an entry's windows that begin at `left`, less the entry's head.
   std::size_t window_offset(std::int64_t left) const noexcept {
     const std::size_t all = stride() - WindowTable::kKeyOffset;
     return all / static_cast<std::size_t>(spec_.window.places()) * static_cast<std::size_t>(spec_.window.place(left));
@@ -292,44 +292,44 @@ class KeyedInstance final : public OperatorInstance {
 
   WindowState& state_;
   std::vector<std::int32_t> own_;  // buckets
-  // A bit for each bucket: which of the own tables have entries. Where there are few keys, as sparse input has them,
-  // windows then expire without a look at every bucket.
+  // A bit for each bucket whose own table has entries. With few keys, as in sparse input, expiry then skips the empty
+  // buckets.
   std::vector<std::uint64_t> filled_;
   KeyColumns keys_;
-  // The tuples at hand: of each place its row, as item of the columns, and its stream.
+  // The tuples at hand: for each place its row, as item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, 2 * kPlaces> own_keys_;
   std::size_t places_ = 0;
-  // What was added or passed over last, and how many places were passed over since the last kernel call.
+  // The place last added or skipped, and the number of places skipped since the last kernel call.
   std::uint8_t last_source_ = 0;
   std::int64_t last_row_ = 0;
   std::int64_t passed_over_ = 0;
   const RowMarks* const marks_;
   std::vector<const void* const*> columns_;  // of each stream
-  std::vector<std::uint64_t> masks_;         // likewise, as OperatorStream has it
-  bool one_layout_;                          // of all streams
+  std::vector<std::uint64_t> masks_;         // likewise, as in OperatorStream
+  bool one_layout_;                          // whether all streams have one layout
   InstanceView view_{};
-  bool lazy_;              // windows expire without a trace: nothing to do then
+  bool lazy_;              // windows expire without a trace, and without work
   std::int64_t left_ = 0;  // no window that began before it is alive
   std::int64_t live_ = 0;  // entries of own buckets
-  // The table for which `find` had no memory, by bucket and window; -1: there was always some. An exception cannot pass
-  // through compiled code.
+  // The bucket and window of the table for which `find` had no memory; -1: always enough so far. An exception cannot
+  // pass through compiled code.
   std::int64_t lacking_ = -1;
   std::int64_t lacking_left_ = 0;
   bool lacking_stored_ = false;     // likewise for stored tuples
-  std::int64_t sweep_at_ = 0;       // watermark at which stored tuples are purged that no tuple has met; joins
-  std::int64_t cause_due_ns_ = -1;  // when it was due that windows expire now
+  std::int64_t sweep_at_ = 0;       // watermark at which stored tuples without matching visitors are purged; joins
+  std::int64_t cause_due_ns_ = -1;  // due time of the current expiry
 };
 
-// A join of all pairs of two inputs, each one stream. The streams' columns are the window store: nothing is copied,
-// and nothing moves when the mapping changes. Tuples are kept in shares of `kShareRows` consecutive rows, which
-// take turns over the buckets; the instance that owns the share of the earlier tuple of a pair compares it.
+// An instance of a join of all pairs of two inputs, each one stream. The streams' columns are the window store, so
+// tuples are not copied, and no state moves when the mapping changes. Shares of `kShareRows` consecutive rows are
+// assigned to the buckets in turn. The instance that owns the share of a pair's earlier tuple compares the pair.
 class JoinInstance final : public OperatorInstance {
  public:
   static constexpr std::int64_t kShareRows = 512;
-  static constexpr std::int64_t kTileRows = 1024;  // compared in one kernel call: stays in the first-level cache
-  static constexpr std::int64_t kProbeRows = 256;  // new tuples that are compared together, at most
+  static constexpr std::int64_t kTileRows = 1024;  // compared in one kernel call; fits the first-level cache
+  static constexpr std::int64_t kProbeRows = 256;  // most new tuples compared together
 
   JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
                Recorder& recorder, const std::atomic<bool>& stop);
@@ -363,7 +363,7 @@ class JoinInstance final : public OperatorInstance {
   }
 
   const std::int32_t* owner_ = nullptr;
-  std::int64_t first_[2] = {0, 0};  // first row of each input that a tuple to come can match
+  std::int64_t first_[2] = {0, 0};  // first row of each input that a later tuple can match
   std::vector<Pair> pairs_;         // of the tuples at hand
   std::vector<Pair> scratch_;
   std::vector<std::int64_t> times_;

@@ -26,8 +26,8 @@ void JoinInstance::stand_like(const OperatorInstance& other) {
 void JoinInstance::process(std::span<const LogRun> runs, const LogOrder&) {
   last_due_ns_ = streams_[static_cast<std::size_t>(runs.back().source)].due(runs.back().end - 1);
   taken_ns_ = recorder_.now();
-  // The rows of one stream follow each other, so the tuples at hand are two ranges; which of them came first only
-  // matters between the two, and there timestamps tell.
+  // The rows of one stream are consecutive, so the tuples at hand are two ranges. Their order matters only between the
+  // two streams, where timestamps give it.
   Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
   const auto count = [&fresh] { return (fresh[0].end - fresh[0].begin) + (fresh[1].end - fresh[1].begin); };
   for (const LogRun& part : runs) {
@@ -51,7 +51,7 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
   started_ = true;
   for (std::size_t i = 0; i < 2; ++i) {
     if (fresh[i].begin == fresh[i].end) continue;
-    // Purge: what no tuple from here on can match.
+    // Purge the rows that no later tuple can match.
     const std::int64_t earliest = ts(i, fresh[i].begin);
     while (first_[1 - i] < fresh[1 - i].end && ts(1 - i, first_[1 - i]) + spec_.window.size < earliest) ++first_[1 - i];
     watermark_ = std::max(watermark_, ts(i, fresh[i].end - 1));
@@ -61,7 +61,7 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
   for (std::size_t prober = 0; prober < 2; ++prober) {
     if (fresh[prober].begin == fresh[prober].end) continue;
     const std::size_t keeper = 1 - prober;
-    // Own shares, neighbours together.
+    // Scan the instance's own shares; adjacent ones together.
     std::int64_t begin = all[keeper].begin;
     while (begin < all[keeper].end) {
       const auto mine = [this](std::int64_t row) { return owner_[(row / kShareRows) % spec_.buckets] == index_; };
@@ -107,8 +107,8 @@ void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool whole
     pairs_.insert(pairs_.end(), scratch_.begin(), scratch_.begin() + found);
     return;
   }
-  // At the edges of the window some pairs do not count: those of tuples too far apart, and those that the other
-  // tuple's probe makes.
+  // At the edges of the window, some pairs do not count: those of tuples too far apart, and those that the other
+  // tuple's probe produces.
   const auto counts = [&](std::int64_t probe, std::int64_t row) {
     return ts(keeper, row) + spec_.window.size >= ts(prober, probe) && before(keeper, row, prober, probe);
   };
@@ -129,7 +129,7 @@ void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool whole
 
 void JoinInstance::emit() {
   if (pairs_.empty()) return;
-  // In the order in which the later tuples came, then the earlier ones: the same however tuples were cut up.
+  // Sort by the arrival of the later tuple, then of the earlier one: independent of the batches of tuples.
   std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& a, const Pair& b) {
     const bool left_a = later_is_left(a), left_b = later_is_left(b);
     const std::int64_t time_a = left_a ? ts(0, a.left) : ts(1, a.right);
@@ -158,8 +158,8 @@ void JoinInstance::emit() {
   }
 }
 
-// Pairs may give any number of records, so a record finds its pair by its time; among pairs of one time they go in
-// order, as far as there are pairs.
+// A pair may emit any number of records, so a record finds its pair by its time. Among pairs of one time, records match
+// pairs in order, until the pairs run out.
 void JoinInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();

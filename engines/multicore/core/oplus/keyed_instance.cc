@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::int64_t kFirstKeys = 256;
 constexpr std::int64_t kKeysAtOnce = std::int64_t{1}
-                                     << 16;     // of several tuples; of one there may be KeyColumns::kMostKeys
-constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more of them lie beyond the second-level cache
-constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would push each other out of the caches
+                                     << 16;     // of several tuples; one tuple may have KeyColumns::kMostKeys
+constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more exceed the second-level cache
+constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would evict each other from the caches
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -88,7 +88,7 @@ void KeyedInstance::count_live() {
   }
 }
 
-// Of a new entry. Where it has places for several windows, all are free.
+// Initialises the windows of a new entry. If it has places for several windows, all are free.
 void KeyedInstance::make_windows(std::byte* entry, std::int64_t key, std::int64_t left) const noexcept {
   const std::int64_t places = spec_.window.places() * spec_.inputs;
   const std::size_t width = (stride() - WindowTable::kKeyOffset) / static_cast<std::size_t>(places);
@@ -99,7 +99,7 @@ void KeyedInstance::make_windows(std::byte* entry, std::int64_t key, std::int64_
 }
 
 void KeyedInstance::set_expiry() noexcept {
-  // Windows that leave no trace need not expire: a single one is moved when it is touched. Several of a key have to
+  // Windows that leave no trace need not expire: a single one moves when it is touched. Several windows of a key must
   // leave their slots before others take them.
   const bool never = !started_ || (lazy_ && spec_.window.single);
   view_.expire_at = !never ? left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
@@ -124,7 +124,7 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
   } catch (const std::bad_alloc&) {
     me.lacking_ = bucket;
     me.lacking_left_ = left;
-    return nullptr;  // the kernel leaves the key out; `run` fails behind it
+    return nullptr;  // the kernel skips the key; `run` throws after it
   }
 }
 
@@ -133,7 +133,7 @@ void* KeyedInstance::reserve(void* self, void* windows) {
   const auto size = static_cast<std::size_t>(me.spec_.stored_bytes);
   me.spec_.stored().each_of(static_cast<std::byte*>(windows), static_cast<std::size_t>(me.spec_.inputs),
                             [&](StoredTuples& tuples) { me.lacking_stored_ |= !tuples.reserve(size); });
-  return me.lacking_stored_ ? nullptr : windows;  // `run` fails behind the kernel
+  return me.lacking_stored_ ? nullptr : windows;  // `run` throws after the kernel
 }
 
 std::int64_t KeyedInstance::in_window(std::int32_t input) const noexcept {
@@ -141,7 +141,7 @@ std::int64_t KeyedInstance::in_window(std::int32_t input) const noexcept {
   std::int64_t total = 0;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     if (streams_[s].input != input) continue;
-    if (streams_[s].mask != ~std::uint64_t{0}) return 0;  // of a queue only the last rows are there
+    if (streams_[s].mask != ~std::uint64_t{0}) return 0;  // a queue stores only the last rows
     const std::int64_t* const ts = streams_[s].view->ts.data();
     total += ts + seen_[s] - std::lower_bound(ts, ts + seen_[s], watermark_ - spec_.window.size);
   }
@@ -180,7 +180,7 @@ void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order)
     const bool marked = marks_ != nullptr && marks_->hold(seen_);
     std::int64_t count = 0;
     for (std::int64_t at = part.begin; at < part.end; at += count) {
-      // Of marked rows some half at least are to fit: the kernel is for many at once.
+      // With marked rows, run the kernel once the places are half full: it is for many at once.
       if (places_ == kPlaces || (marked && places_ > kPlaces / 2)) run_places();
       count = std::min<std::int64_t>(part.end - at, kPlaces - places_);
       const std::uint8_t* const sources = part.source == kInterleavedEntry ? order.of(at) : same.data();
@@ -190,7 +190,7 @@ void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order)
   run_places();
 }
 
-// So many more: the next rows of these sources.
+// Adds the next `count` rows, one of each of these sources.
 void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count) {
   std::memcpy(sources_.data() + places_, sources, static_cast<std::size_t>(count));
   for (const std::size_t end = places_ + static_cast<std::size_t>(count); places_ < end; ++places_) {
@@ -201,8 +201,8 @@ void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count) 
   last_row_ = rows_[places_ - 1];
 }
 
-// Of so many more those that may concern this instance, by their marks. Returns false, and adds none, where windows
-// expire on the way: what expires them is a row, whosever it is.
+// Of the next `count` rows, adds those that may concern this instance by their marks. Returns false, and adds none, if
+// windows expire within them: any row may expire windows, also another instance's.
 bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t count) {
   if (!started_) return false;
   const RowMarks::Reader marks = marks_->reader(index_);
@@ -210,9 +210,9 @@ bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t cou
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t s = sources[i];
     const std::int64_t row = seen_[s]++;
-    rows_[places] = row;  // its item, too: what is read by several is not a ring
+    rows_[places] = row;  // the row is its item, too: marked streams are not rings
     sources_[places] = sources[i];
-    places += marks.concerns(s, row);  // no branch: it is a coin's toss
+    places += marks.concerns(s, row);  // no branch: it is unpredictable
   }
   const std::size_t last = sources[count - 1];
   const std::int64_t row = seen_[last] - 1;
@@ -227,7 +227,7 @@ bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t cou
   return true;
 }
 
-// All places, in stretches of streams that have one layout.
+// Processes all places, in stretches of streams with one layout.
 void KeyedInstance::run_places() {
   const std::size_t count = std::exchange(places_, 0);
   const std::int64_t passed_over = std::exchange(passed_over_, 0);
@@ -273,9 +273,9 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
     const bool stopped = next == begin && ts_at(begin) < view_.expire_at;
-    // Its keys are noted; a later tuple's may have been refused.
+    // The keys of this tuple are recorded; those of a later tuple may have been refused.
     const bool no_room = stopped && own_keys_[0] == begin && view_.wanted == 0;
-    if (view_.wanted != 0) {  // some of the tuple's keys have been done: its stamp in their entries tells
+    if (view_.wanted != 0) {  // some of the tuple's keys are done: their entries have its stamp
       if (view_.wanted > out_.chunk_rows()) fail_for_room(view_.wanted);
       room = std::max(room, view_.wanted);
     }
@@ -297,8 +297,8 @@ void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emi
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();
   if (streams_[sources_[static_cast<std::size_t>(begin)]].view->due.empty()) return;
-  // An output carries the end of its tuple's window, so a merge by time finds the tuple; of tuples in one window
-  // the first counts, which errs on the slow side.
+  // An output carries the end of its tuple's window, so a merge by time finds the tuple. Of tuples in one window, the
+  // first counts, which overestimates latency.
   const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
   const WindowShape& window = spec_.window;
   std::int64_t place = begin;
@@ -332,8 +332,8 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
   set_expiry();
 }
 
-// What tuples purge when they come, for keys whose tuples do not come: once in a window's size, so that memory holds the
-// tuples of two windows at most, and keys that nothing is stored with are forgotten.
+// Purges stored tuples of keys without new tuples, which would otherwise purge them. Runs once per window size, so
+// memory holds the tuples of two windows at most, and keys without stored tuples are removed.
 void KeyedInstance::sweep(std::int64_t watermark) {
   const auto size = static_cast<std::size_t>(spec_.stored_bytes);
   for (std::size_t word = 0; word < filled_.size(); ++word) {
@@ -355,7 +355,7 @@ void KeyedInstance::sweep(std::int64_t watermark) {
   set_expiry();
 }
 
-// Of all tables the outputs first: what is to be done behind takes its time, and nobody waits for it.
+// Emits the outputs of all tables first: removing the windows takes time, and no reader waits for that.
 void KeyedInstance::expire(std::int64_t left) {
   for (std::size_t word = 0; !lazy_ && word < filled_.size(); ++word) {
     for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
@@ -373,7 +373,7 @@ void KeyedInstance::expire(std::int64_t left) {
   }
 }
 
-// Of what goes with the windows that begin at `left`; what is stored with later ones stays.
+// Releases the stored tuples of the windows that begin at `left`; those of later windows stay.
 void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const noexcept {
   const StoredPlaces places = spec_.stored();
   if (!places.any()) return;
@@ -383,8 +383,8 @@ void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const 
   }
 }
 
-// The windows that a key is in are all from the earliest that is alive up to some other: each of its tuples is in the
-// earliest. So every entry has the one that expires, and goes with it unless it has the next.
+// A key's windows are consecutive, from the earliest live one to some later one, because each of its tuples is in the
+// earliest. So every entry has the expiring window, and is removed with it unless it also has the next.
 void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
   const auto end = static_cast<std::int64_t>(table.count());
   std::byte* const windows = table.entries() + window_offset(left);
@@ -401,7 +401,7 @@ void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
   }
 }
 
-// Returns how many entries went with it.
+// Removes the windows that begin at `left`. Returns the number of entries removed.
 std::int64_t KeyedInstance::forget_window(WindowTable& table, std::int64_t left) {
   const auto before = static_cast<std::int64_t>(table.count());
   if (spec_.window.single) {

@@ -62,7 +62,7 @@ bool MapStage::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t)
   return progress;
 }
 
-// Takes blocks of a stream, as far as the slowest part is not too far behind. Returns whether it took any.
+// Takes blocks of a stream while the slowest part does not lag too far. Returns whether it took any.
 bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
   Feed& feed = feeds_[stream];
   std::int64_t slowest = std::numeric_limits<std::int64_t>::max() - kAhead;

@@ -5,7 +5,7 @@
 namespace lab {
 namespace {
 
-// Bit i of a mask in bit i mod 8.
+// Folds bit i of a mask into bit i mod 8.
 std::uint8_t folded(std::uint64_t mask) noexcept {
   mask |= mask >> 32;
   mask |= mask >> 16;

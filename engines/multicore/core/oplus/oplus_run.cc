@@ -26,9 +26,9 @@ OplusOptions checked(OplusOptions options) {
     throw std::invalid_argument("downstream must be between 0 and " + std::to_string(kMaxLogReaders));
   }
   if (options.batch_rows < 1) throw std::invalid_argument("batch_rows must be at least 1");
-  // A block must fit into the log whole.
+  // A whole block must fit into the log.
   options.log.rows_in_flight = std::max(options.log.rows_in_flight, options.batch);
-  static_cast<void>(make_tuple_buffer(options.tuple_buffer, options.log));  // says what is wrong with them
+  static_cast<void>(make_tuple_buffer(options.tuple_buffer, options.log));  // throws on invalid options
   return options;
 }
 
@@ -106,7 +106,7 @@ void OplusRun::prepare() {
     return spec.is_join() ? nullptr : std::make_unique<WindowState>(spec);
   };
   OperatorStage& first = *stages_.front();
-  // Joins of all pairs only count the rows.
+  // Joins of all pairs only count the rows of each stream, so they read plain runs.
   options_.log.interleaved = !first.spec().is_join();
   std::unique_ptr<Handover> handover;
   if (options_.map_instances != 0) {
@@ -119,7 +119,7 @@ void OplusRun::prepare() {
     handover = std::make_unique<Queues>(first.spec(), options_.tuple_buffer, options_.log, streams_, shapes_, feeds());
   } else {
     auto log = make_tuple_buffer(options_.tuple_buffer, options_.log);
-    // Where there is a second instance, it is spared the rows that concern only others.
+    // With several instances, marks let each skip the rows that concern only others.
     const bool marked = options_.most_instances > 1 && std::ranges::all_of(streams_, &OperatorStream::route);
     auto marks = marked ? std::make_unique<RowMarks>(streams_, shapes_, options_.log.rows_in_flight) : nullptr;
     handover = std::make_unique<SharedLog>(std::move(log), streams_, feeds(), state_of(first.spec()), std::move(marks));
@@ -145,7 +145,7 @@ void OplusRun::prepare() {
     stages_.back()->reserve(options_.reserved_rows);
     return;
   }
-  // A reader takes runs of rows as they lie, and has no use for watermarks.
+  // A downstream reader takes runs of rows as stored, and needs no watermarks.
   between.interleaved = between.watermarks = false;
   OperatorStage& last = *stages_.back();
   published_ = published(last, options_.shared_nothing || options_.map_instances != 0 ? options_.downstream : 1);
@@ -174,7 +174,7 @@ void OplusRun::check_end() const {
   if (downstream_) downstream_->check();
 }
 
-// In any operator.
+// Returns whether any operator has work for the thread.
 bool OplusRun::engaged(std::int32_t index) const noexcept {
   return std::ranges::any_of(stages_, [&](const auto& one) { return one->engaged(index); });
 }
@@ -192,7 +192,7 @@ void OplusRun::work(std::int32_t index) {
         threads().backoff(), counters, [&](bool) { return turn_downstream(index); }, stopped, not_done,
         [&]() -> Parker& { return threads().place(index, true); });
   }
-  wake_others();  // who waits for a switch, which will not be any more
+  wake_others();  // waiters for a switch, which will no longer come
 }
 
 bool OplusRun::turn_downstream(std::int32_t index) {

@@ -9,8 +9,8 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kRouteRows = 1024;  // of one source, before the others get their turn
-constexpr std::int32_t kFewInstances = 4;  // for so many the rows are gone over once for each
+constexpr std::int64_t kRouteRows = 1024;  // of one source, before the next source's turn
+constexpr std::int32_t kFewInstances = 4;  // up to so many, `deal` scans the rows once for each
 constexpr std::int64_t kLeastElements = 1 << 14;
 
 std::int64_t power_of_two(std::int64_t least) {
@@ -41,7 +41,7 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
     column.from = from;
     column.present = source.view->columns[from] != nullptr;
     if (column.present && shape.is_list) {
-      // Twice the longest: a list that would not lie in one piece begins anew at the front.
+      // At least twice the longest list (4 times here): a list that does not fit before the wrap starts at the front.
       column.elements = power_of_two(std::max(kLeastElements, 4 * longest_list(source, from)));
       column.values.resize(static_cast<std::size_t>(column.elements) * static_cast<std::size_t>(shape.itemsize));
       column.begins.resize(size);
@@ -102,13 +102,13 @@ std::size_t TupleQueue::fit(std::span<const std::int64_t> rows, std::int64_t con
 template <typename Item>
 void TupleQueue::gather(Item* to, const void* from, std::span<const std::int64_t> rows) const noexcept {
   const auto* items = static_cast<const Item*>(from);
-  // In two pieces, since the ring wraps: within one, places follow one another.
+  // In two pieces, because the ring wraps; within a piece, places are consecutive.
   for (std::size_t i = 0; i < rows.size();) {
     const std::size_t at = place(i);
     const std::size_t count = std::min(rows.size() - i, static_cast<std::size_t>(mask_) + 1 - at);
     const std::int64_t* const piece = rows.data() + i;
     const std::int64_t first = piece[0];
-    if (piece[count - 1] - first + 1 == static_cast<std::int64_t>(count)) {  // all rows, one after another
+    if (piece[count - 1] - first + 1 == static_cast<std::int64_t>(count)) {  // consecutive rows
       std::memcpy(to + at, items + first, count * sizeof(Item));
     } else {
       for (std::size_t k = 0; k < count; ++k) to[at + k] = items[piece[k]];
@@ -153,7 +153,7 @@ void TupleQueue::copy(std::span<const std::int64_t> rows) noexcept {
   rows_ += std::ssize(rows);
 }
 
-// They go where `fit` has found room.
+// Copies lists to the places that `fit` has found.
 void TupleQueue::copy_lists(Column& column, std::span<const std::int64_t> rows) noexcept {
   const StreamView& source = *source_.view;
   const auto size = static_cast<std::size_t>(column.shape.itemsize);
@@ -231,11 +231,11 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   const Block* block = one.block();
   if (block == nullptr) {
     if (!switching || router.frontier <= until_) return false;
-    halt(s, active);  // it has said enough already
+    halt(s, active);  // its frontier already passes `until_`
     return true;
   }
-  // Blocks that are there go together, since publishing costs the same for one row and for many; but for single tuples,
-  // none of which is to wait for another.
+  // Available blocks move together, because publishing costs the same for one row and for many. Blocks of single tuples
+  // do not, so that no tuple waits for another.
   const bool alone = block->end - block->begin <= 1;
   const std::int64_t most = one.row + kRouteRows;
   std::int64_t end = std::min(block->end, most);
@@ -270,18 +270,18 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   if (last) bound = view.size() == 0 ? router.frontier : view.ts.back();
   if (moved != 0 || bound > router.frontier) publish(s, bound, active);
   if (whole != 0) one.pass(whole);
-  // The switch is told before anything is closed: a log that has ended takes no more entries.
+  // Announce the switch before any log is closed: a log that has ended takes no more entries.
   if (switching && (last || bound > until_)) halt(s, active);
   if (last) {
     one.closed = true;
-    // Everybody's log, the pool's too: who joins later must find the end there.
+    // Close the logs of all instances, inactive ones too: an instance that joins later must find the end there.
     for (Receiver& receiver : receivers_) receiver.log->close(static_cast<int>(s));
   }
   return moved != 0 || whole != 0;
 }
 
-// Whose rows [begin, end) are; returns up to which it is known. What a full queue refused is not evaluated again, though
-// whoever is to take it comes back at every turn.
+// Computes the owners of rows [begin, end). Returns the end of the evaluated rows. Rows that a full queue refused are
+// not evaluated again, although `route` retries them at every turn.
 std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
   Router& router = routers_[s];
   if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);
@@ -291,7 +291,7 @@ std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t en
   return end;
 }
 
-// Deals rows [begin, end) to the shares of so many instances.
+// Assigns rows [begin, end) to the shares of `active` instances.
 void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept {
   const auto count = static_cast<std::size_t>(end - begin);
   const std::uint64_t* const masks = router.masks.data() + (begin - router.masked_begin);
@@ -300,7 +300,7 @@ void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int
     for (std::size_t i = 0; i < static_cast<std::size_t>(active); ++i) {
       Share& share = router.shares[i];
       std::size_t rows = 0;
-      for (std::size_t k = 0; k < count; ++k) {  // no branch: whose row it is nobody can guess
+      for (std::size_t k = 0; k < count; ++k) {  // no branch: the owner of a row is unpredictable
         share.rows[rows] = begin + static_cast<std::int64_t>(k);
         rows += masks[k] >> i & 1U;
       }
@@ -321,7 +321,7 @@ std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t e
   Router& router = routers_[s];
   end = evaluate(s, begin, end, owner);
   deal(router, begin, end, active);
-  // All or none: a tuple that does not fit everywhere waits, and those behind it.
+  // All or none: a tuple that does not fit into every queue waits, and so do those after it.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
     const std::span<const std::int64_t> share = router.shares[i].all();
     if (share.empty()) continue;
@@ -346,7 +346,7 @@ void Queues::publish(std::size_t s, std::int64_t frontier, std::int32_t active) 
 
 void Queues::halt(std::size_t s, std::int32_t active) {
   routers_[s].halted = true;
-  // acq_rel: the last source's mover tells the instances after all have published.
+  // acq_rel: the mover of the last source notifies the instances after all have published.
   if (halted_.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::int32_t>(feeds_.size())) return;
   for (std::int32_t i = 0; i < active; ++i) receivers_[static_cast<std::size_t>(i)].log->control(number_);
 }
@@ -366,7 +366,7 @@ bool Queues::call(std::int64_t number) {
     }
     halted_.store(halted, std::memory_order_relaxed);  // relaxed: the flags order it
   }
-  for (Feed& one : feeds_) one.flag.leave();  // for whoever came meanwhile, the caller notifies all
+  for (Feed& one : feeds_) one.flag.leave();  // the caller notifies all threads, for those that came meanwhile
   return open;
 }
 
@@ -378,9 +378,9 @@ std::int64_t Queues::delivered() const noexcept {
 
 std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* const> instances) {
   const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
-  // All are done with the tuples up to `until_`, but each with the windows up to where promises have brought it, which
-  // may be further. Every source has promised that much: it holds for all, or a window would move to an instance that
-  // has passed it.
+  // All instances have processed the tuples up to `until_`. Promises may have brought an instance's windows further.
+  // Every source has promised that time, so it holds for all. Otherwise a window could move to an instance that has
+  // passed it.
   std::int64_t passed = until_;
   for (std::int32_t i = 0; i < change.before; ++i) {
     const OperatorInstance& one = *instances[static_cast<std::size_t>(i)];
@@ -409,13 +409,13 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
     });
     giver.release_stored(given);
     given.clear();
-    // Stamps count the tuples of one instance: another's mean nothing here.
+    // Stamps count the tuples of one instance; those of another are meaningless here.
     for (std::size_t at = 0; at < wire.size(); at += stride) {
       std::memcpy(wire.data() + at, &WindowTable::kNoStamp, sizeof WindowTable::kNoStamp);
     }
     taken.assign(wire, stride);
   }
-  // Who joins hears what the sources promised while it was away.
+  // A joining instance gets the promises that the sources made while it was inactive.
   for (std::int32_t i = change.before; i < change.after; ++i) {
     Receiver& receiver = receivers_[static_cast<std::size_t>(i)];
     for (std::size_t s = 0; s < feeds_.size(); ++s) {
@@ -424,7 +424,7 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
       receiver.log->publish(static_cast<int>(s), receiver.queues[s].rows(), frontier);
     }
   }
-  number_ = -1;  // no flags: who feeds stands at the barrier, and `call` waits for the switch before
+  number_ = -1;  // no flags: feeding threads stand at the barrier, and `call` waits for the previous switch
   for (Router& router : routers_) {
     router.halted = false;
     router.masked_end = router.masked_begin;  // rows have other owners now

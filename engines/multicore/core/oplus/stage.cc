@@ -49,7 +49,7 @@ void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std:
   end_reader_ = first_thread + readers;
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {
     at(i).out->limit_waiting(log.spill(i));
-    // Without measuring, nobody asks for causes.
+    // Without measurement, no reader needs the causes.
     if (options_.load && options_.measure) at(i).instance->forward_causes(at(i).causes);
   }
 }
@@ -78,7 +78,7 @@ void OperatorStage::begin(const InputTimes& input) {
 
 bool OperatorStage::turn(std::int32_t index) {
   Worker& worker = at(index);
-  // First: the switch that is waited for may take this instance out, so whether it is active is known behind it only.
+  // First, because the awaited switch may make this instance inactive: only after it is `active` known.
   if (worker.met >= 0) {
     // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
     if (applied_.load(std::memory_order_seq_cst) < worker.met) return false;
@@ -86,8 +86,8 @@ bool OperatorStage::turn(std::int32_t index) {
   }
   if (!active(index)) return engaged(index) && leave(index);
   if (worker.done) return false;
-  // Outputs that found no room: the log may have some now. That they wait keeps nobody from reading on, but where room
-  // is sure to come.
+  // Outputs that found no room: the log may have some now. Waiting outputs do not stop the instance from reading,
+  // except when room is certain to come.
   const bool waits = to_ != nullptr && worker.out->waiting() != 0;
   const bool passed = waits && pass_on(index);
   if (worker.through) {
@@ -101,7 +101,7 @@ bool OperatorStage::turn(std::int32_t index) {
   TupleBuffer& log = handover_->log(index);
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
-    // A switch by decree is everybody's, also of those that have no tuple left behind it.
+    // A switch by decree concerns all instances, also those without tuples after it.
     if (worker.pending >= 0 && handover_->by_decree()) {
       meet(index);
     } else {
@@ -133,14 +133,14 @@ bool OperatorStage::read(std::int32_t index) {
       worker.any = worker.instance->tuples() != 0;
       if (handover_->decreed(&worker.gamma)) {
         worker.any = true;
-        at_switch = part.end > worker.gamma;  // nothing up to there is to come
+        at_switch = part.end > worker.gamma;  // no more tuples up to gamma will come
       }
       continue;
     }
     if (part.source == kWatermarkEntry) {
       process(index, worker.batch);
       worker.batch.clear();
-      // Between operators the watermark is that of the instances before, who promised the time behind it.
+      // Between operators, the watermark is that of the earlier operator's instances, which promised the time after it.
       const std::int64_t watermark = from_ == nullptr ? part.end : part.end - 1;
       if (worker.pending >= 0 && (!worker.any || watermark > worker.gamma)) {
         at_switch = true;
@@ -152,7 +152,7 @@ bool OperatorStage::read(std::int32_t index) {
     part.begin += worker.skip;
     worker.skip = 0;
     if (worker.pending >= 0) {
-      process(index, worker.batch);  // so that it is known how far each stream has been read
+      process(index, worker.batch);  // updates the rows read of each stream
       worker.batch.clear();
       const std::int64_t before = rows_until(index, part, worker.any, worker.gamma);
       if (before != part.end) {
@@ -208,7 +208,7 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
   if (from_ == nullptr) publish_counts(worker);
   if (!meter.on()) return;
   const std::int64_t after = meter.recorder.tick();
-  // Queues count what they hand over; between operators go no events.
+  // Queues count the rows they hand over; tuples between operators are not events.
   if (from_ == nullptr && !handover_->by_decree()) {
     meter.recorder.consumed(static_cast<double>(rows) / active_count());
   }
@@ -216,7 +216,7 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
   count_outputs(index);
 }
 
-// Under a load they are counted with their latencies.
+// Counts outputs at full speed; under a load they are counted with their latencies.
 void OperatorStage::count_outputs(std::int32_t index) noexcept {
   if (to_ != nullptr || options_.load) return;
   Worker& worker = at(index);
@@ -226,8 +226,8 @@ void OperatorStage::count_outputs(std::int32_t index) noexcept {
 
 void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
   if (!input_.end) return;
-  // Promises may reach beyond the last tuple, the watermark does not, but to where the input is known to end. What a
-  // stage promises the next has been through this already.
+  // Promises may reach beyond the last tuple; the watermark is limited to the known end of the input. Promises of an
+  // earlier stage are already limited.
   const std::int64_t reached = from_ == nullptr ? std::min(watermark, *input_.end) : watermark;
   WorkMeter& meter = threads_.meter(index);
   const std::int64_t before = meter.recorder.tick();
@@ -240,9 +240,9 @@ void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
 
 std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t watermark) const noexcept {
   if (!options_.load) return -1;
-  // Tuples between operators are timed ahead of those that caused them, and raise watermarks by it before the sources
-  // are so far: then it is the last of them that did.
-  // Instances that are not active say nothing, and may be made to stand elsewhere just now.
+  // Tuples between operators carry later times than their causes, and may raise watermarks before the sources reach
+  // that time. Then the last of these tuples is the cause. Inactive instances give no answer: a switch may just now
+  // change their position.
   if (before_ != nullptr && first_->goes_on(index) && before_->goes_on(index) &&
       watermark > first_->at(index).instance->watermark()) {
     return before_->at(index).instance->due_of_last();
@@ -278,8 +278,9 @@ void OperatorStage::notify_behind() noexcept {
 
 void OperatorStage::end(std::int32_t index) {
   Worker& worker = at(index);
-  // Time has passed up to the last tuple for all, also for those that had no part in it; and up to where it has for the
-  // operator before, whose instances are done: else this log had not ended. The first one is always active.
+  // Time has passed up to the last tuple for all instances, also for those without a part in it. It has also passed up
+  // to the watermark of the earlier operator, whose instances have finished: otherwise this log had not ended. Instance
+  // 0 is always active.
   if (before_ == nullptr) {
     if (input_.end) advance(index, *input_.end);
   } else {
@@ -292,13 +293,13 @@ void OperatorStage::end(std::int32_t index) {
 
 void OperatorStage::finish(std::int32_t index) {
   at(index).done = true;
-  if (threads_.meter(index).on()) count_outputs(index);  // what a switch made expire
+  if (threads_.meter(index).on()) count_outputs(index);  // outputs of windows that a switch expired
   if (to_ != nullptr) {
     to_->close(index);
     if (to_->advance()) notify_behind();
   }
-  // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: what each
-  // did is seen by who reads the results.
+  // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: the
+  // reader of the results sees the stores of each instance.
   const std::int32_t all = active_count();
   const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == all - 1;
   if (last && to_ == nullptr) threads_.finish();
