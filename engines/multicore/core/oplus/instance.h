@@ -196,7 +196,7 @@ class alignas(kCacheLine) OperatorInstance {
   bool started() const noexcept { return started_; }  // whether the watermark is valid
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }                            // position in the log
-  std::int64_t rows_of(std::size_t stream) const noexcept { return seen_[stream]; }  // that have been read
+  std::int64_t rows_of(std::size_t stream) const noexcept { return seen_[stream]; }  // rows read
   std::int64_t due_of_last() const noexcept { return last_due_ns_; }  // of the last tuple; -1 without a load
   std::int64_t processed(std::int32_t input) const noexcept {         // tuples of one input
     std::int64_t total = 0;

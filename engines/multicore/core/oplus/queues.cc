@@ -41,7 +41,8 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
     column.from = from;
     column.present = source.view->columns[from] != nullptr;
     if (column.present && shape.is_list) {
-      // At least twice the longest list (4 times here): a list that does not fit before the wrap starts at the front.
+      // Four times the longest list; twice is needed, because a list that does not fit before the wrap starts at the
+      // front.
       column.elements = power_of_two(std::max(kLeastElements, 4 * longest_list(source, from)));
       column.values.resize(static_cast<std::size_t>(column.elements) * static_cast<std::size_t>(shape.itemsize));
       column.begins.resize(size);

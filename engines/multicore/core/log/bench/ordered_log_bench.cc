@@ -1,9 +1,9 @@
 // ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN [ENTRIES]]: one threaded trial of an ordered log.
 //
-// Prints tuples/s from the first publish until the last reader has had everything, and the CPU time of all threads
-// per tuple in ns, which says more on a machine that others use. Timestamps are columns in memory;
-// RUN rows (default 1) of one source are followed by RUN of the next; ENTRIES is the size of the log's ring. Readers merge, sum all timestamps and look at
-// the order; the program fails when a reader has not had every tuple once, in order.
+// Prints tuples/s from the first publish until the last reader has every tuple, and the CPU time of all threads per
+// tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. RUN rows (default 1) of
+// one source precede RUN rows of the next; ENTRIES is the size of the log's ring. Readers merge, sum all timestamps and
+// check the order. The program fails if a reader does not get every tuple once, in order.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -71,7 +71,7 @@ void publish_all(Trial& trial, int source, std::int64_t batch) {
 std::int64_t read_all(Trial& trial, int reader) {
   lab::Parker& parker = trial.readers[static_cast<std::size_t>(reader)];
   lab::Backoff backoff(trial.spins, 4);
-  std::vector<const lab::LogColumns*> columns;  // looked up once: the log's function is virtual
+  std::vector<const lab::LogColumns*> columns;  // looked up once, because the log's function is virtual
   std::vector<std::int64_t> next(trial.ts.size(), 0);
   for (int s = 0; s < static_cast<int>(trial.ts.size()); ++s) {
     columns.push_back(&trial.log->columns(s));

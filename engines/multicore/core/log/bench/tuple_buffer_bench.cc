@@ -1,5 +1,5 @@
-// Sources whose rows alternate publish in turns, readers empty the log in turns, for each form of the log: what a
-// tuple costs without contention.
+// Measures the cost of a tuple without contention for each form of the log: sources with alternating rows publish in
+// turns, then readers empty the log in turns.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace lab::bench {
 namespace {
 
-constexpr std::int64_t kTurn = 1024;  // rows of all sources together before the readers have theirs
+constexpr std::int64_t kTurn = 1024;  // rows of all sources before the readers' turn
 
 enum class Form { kOrder, kScaleGate };
 
@@ -24,7 +24,7 @@ std::int64_t run(std::int64_t n) {
   const auto log = make_tuple_buffer(kName, options);
   for (int r = 0; r < kWays; ++r) log->add_reader();
   for (auto& column : ts) {
-    column.reserve(1);  // a source without rows has a column all the same
+    column.reserve(1);  // a source without rows needs a column, too
     log->add_source(column.data(), ~std::uint64_t{0}, 0);
   }
   return measured([&] {

@@ -1,4 +1,4 @@
-// Flow control by watermark tuples, as ScaleGate has it: memory is bounded, and a source goes on when it may.
+// Tests ScaleGate's flow control by watermark tuples: memory is bounded, and a source resumes when it may.
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 using lab::LogRun;
 
-// Whatever goes through it, ScaleGate has the memory of what may be in flight: flow control holds.
+// ScaleGate's memory is bounded by the rows in flight, whatever the stream length: flow control works.
 void skip_lists_take_no_more_memory_than_what_is_in_flight() {
   lab::LogOptions options;
   options.rows_in_flight = 256;
@@ -36,11 +36,11 @@ void skip_lists_take_no_more_memory_than_what_is_in_flight() {
       gate.release(reader, runs.size());
     }
   }
-  // Rows, watermark tuples, and what is not used again before another has grown: less than twice all that.
+  // Rows, watermark tuples, and nodes not reused before another source has grown: less than twice all that.
   for (int s = 0; s < 2; ++s) CHECK(gate.nodes(s) <= 2 * (256 + 4 + 64));
 }
 
-// A source that waits goes on when a watermark tuple was released, with all rows before it, and not sooner.
+// A waiting source resumes when a watermark tuple is released, with all rows before it, and not sooner.
 void watermark_tuples_are_acknowledged_as_they_are_released() {
   lab::LogOptions options;
   options.rows_in_flight = 8;
@@ -52,7 +52,7 @@ void watermark_tuples_are_acknowledged_as_they_are_released() {
   CHECK_EQ(log->room(0), 8);
   log->publish(0, 8, 7);
   CHECK_EQ(log->room(0), 0);
-  const auto released = [&](std::size_t rows) {  // so many more rows, and what stands before the next one
+  const auto released = [&](std::size_t rows) {  // `rows` more rows, and the entries before the next one
     for (auto runs = log->read(reader); !runs.empty(); runs = log->read(reader)) {
       if (runs[0].source >= 0 && rows-- == 0) break;
       log->release(reader, 1);
@@ -64,13 +64,13 @@ void watermark_tuples_are_acknowledged_as_they_are_released() {
   CHECK_EQ(released(1), 3);
   CHECK_EQ(log->room(0), 3);
   CHECK_EQ(released(2), 3);
-  CHECK_EQ(released(3), 6);  // the last two rows have none behind them
-  log->close(0);             // before it, the end has one
+  CHECK_EQ(released(3), 6);  // no watermark tuple follows the last two rows
+  log->close(0);             // adds a watermark tuple before the end
   CHECK_EQ(released(0), 8);
   CHECK(log->ended(reader));
 
   CHECK_THROWS(lab::make_tuple_buffer("order", options), std::invalid_argument);
-  options.acknowledged_rows = 5;  // more than half: none could be in the list when it is full
+  options.acknowledged_rows = 5;  // more than half: a full list might contain none
   CHECK_THROWS(lab::make_tuple_buffer("scalegate", options), std::invalid_argument);
   options.acknowledged_rows = 3;
   CHECK_THROWS(lab::make_tuple_buffer("scalegate", options)->add_source(ts.data(), 3, 0), std::invalid_argument);

@@ -1,4 +1,4 @@
-// The forms of the ordered log that tests go through, and its runs as rows.
+// The forms of the ordered log under test, and a conversion of runs to rows.
 #pragma once
 #include <array>
 #include <memory>
@@ -20,8 +20,8 @@ inline std::unique_ptr<TupleBuffer> make_form(const std::string& form, LogOption
   return make_tuple_buffer(is_skip_list(form) ? "scalegate" : "order", options);
 }
 
-// Calls `row(source, row)` for all rows of `runs`, what `read` gave the reader last, and `entry(run)` for what is none,
-// but for watermark tuples of flow control.
+// Calls `row(source, row)` for all rows of `runs`, which `read` last returned to the reader, and `entry(run)` for all
+// other entries except watermark tuples of flow control.
 template <typename OnRow, typename OnEntry>
 void each_row(const TupleBuffer& log, int reader, std::span<const LogRun> runs, OnRow row, OnEntry entry) {
   std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> next;

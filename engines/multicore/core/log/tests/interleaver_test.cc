@@ -1,4 +1,5 @@
-// Any number of sorted inputs, any capacity: the order of a stable sort, and nothing behind an input's end is read.
+// Tests the interleaver with any number of sorted inputs and any capacity: the order is that of a stable sort, and no
+// row after an input's end is read.
 #include "log/interleaver.h"
 
 #include <algorithm>
@@ -18,8 +19,7 @@ using lab::SortedRows;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// Inputs as rings that hold their rows exactly, so that a look behind the last one is a look at the first. Sources
-// ascend, with gaps.
+// Inputs as rings of exactly their rows, so that a read past the last row reads the first. Sources ascend, with gaps.
 struct Inputs {
   std::vector<std::vector<std::int64_t>> rings;
   std::vector<std::uint8_t> sources;
@@ -76,7 +76,7 @@ void any_inputs_are_merged_as_if_sorted() {
       CHECK(done <= capacity && part[done] == 255);
       if (done == 0) break;
       got.insert(got.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(done));
-      // What follows is what was not written: nothing is lost in a buffer.
+      // The rows not written follow: no row is lost in a buffer.
       if (++parts > 2) continue;
       const std::vector<std::uint8_t> rest(wanted.begin() + static_cast<std::ptrdiff_t>(got.size()), wanted.end());
       CHECK(sorted(rows) == rest);

@@ -1,6 +1,6 @@
-// Threads on every form of the ordered log: each reader sees every row once, in the total order, with control
-// entries at the same place, whatever the batch, the ties, the silences and the sizes of the rings; everybody
-// sleeps when there is nothing to do, so a lost wake-up hangs. Then the same while sources and readers come and go.
+// Stress test of every form of the ordered log: each reader sees every row once, in the total order, with control
+// entries at the same place, whatever the batches, ties, silences and ring sizes. Idle threads sleep, so a lost wake-up
+// hangs the test. Then the same while sources and readers come and go.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -85,12 +85,12 @@ class Run {
     for (lab::Parker& parker : source_parkers_) parker.notify();
   }
 
-  // Merges as far as this thread is the one to do it.
+  // Merges the ready rows, unless another thread is merging.
   void push() {
     while (log_->advance()) tell_readers();
   }
 
-  // Publishes rows [begin, end) of a feed in batches. `merges`: whether the source does the merging itself.
+  // Publishes rows [begin, end) of a feed in batches. `merges`: whether the source merges itself.
   void feed(int source, Feed& feed, std::int64_t begin, std::int64_t end, std::int64_t batch, bool merges,
             std::mt19937_64& random) {
     lab::Backoff backoff(0, 2);
@@ -131,13 +131,13 @@ class Run {
     if (merges) {
       push();
     } else {
-      // Somebody is to merge: any active reader will do.
+      // Some active reader must merge; any will do.
       tell_readers();
     }
     if (random() % 16 == 0) std::this_thread::yield();
   }
 
-  // Reads to the end, or until `stop` says so after an entry; records rows and control entries.
+  // Reads to the end, or until `stop` returns true after an entry; records rows and control entries.
   void read(int reader, std::vector<Seen>& seen, const std::function<bool()>& stop, std::mt19937_64& random) {
     lab::Backoff backoff(0, 2);
     lab::Parker& parker = parkers_[static_cast<std::size_t>(reader)];
@@ -230,7 +230,7 @@ void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std:
       const bool merges = mine() % 2 == 0;
       const std::int64_t half = count / 2;
       run.feed(s, feed, 0, half, what.batch, merges, mine);
-      // Silent for a while: the others must neither lose anything nor run ahead of its promises.
+      // Silent for a while: the others must neither lose rows nor run ahead of its promises.
       for (int i = 0; half < count && i < 5; ++i) {
         run.log().publish(s, half, feed.ts[static_cast<std::size_t>(half)]);
         run.announce(merges, mine);
@@ -258,10 +258,10 @@ void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std:
   }
 }
 
-// Sources that hand over to others in the middle, and readers that start from others and stop again.
+// Sources that start others midway, and readers that start from other readers and stop again.
 void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::uint64_t seed) {
   Run run(what);
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the fields below
   std::deque<Feed> feeds;
   std::deque<std::vector<Seen>> traces;
   std::vector<std::thread> threads;
@@ -270,7 +270,7 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   int more_readers = 20;
   std::array<bool, static_cast<std::size_t>(lab::kMaxLogReaders)> taken{};
 
-  // Publishes its feed; now and then starts another source from where it stands.
+  // Publishes its feed; sometimes starts another source from its current place.
   std::function<void(int, Feed*, std::uint64_t)> source_thread = [&](int index, Feed* feed, std::uint64_t mine_seed) {
     std::mt19937_64 random(mine_seed);
     const auto count = static_cast<std::int64_t>(feed->ts.size());
@@ -281,7 +281,7 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
       const std::lock_guard lock(mutex);
       if (more_sources == 0 || random() % 4 != 0) continue;
       --more_sources;
-      // No row of the new one is below this one's frontier, which holds the log back meanwhile.
+      // No row of the new source is below this one's frontier, which delays the log meanwhile.
       const std::int64_t from = next < count ? feed->ts[static_cast<std::size_t>(next)] : feed->ts.back();
       feeds.push_back(make_feed(random, rows / 10 + 1, from + static_cast<std::int64_t>(random() % 3), 64));
       Feed* child = &feeds.back();
@@ -316,7 +316,7 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
               *free = true;
               run.log().add_reader_at(slot, index);
               run.tell_readers();
-              traces.push_back(*trace);  // it goes on from here
+              traces.push_back(*trace);  // continues from here
               threads.emplace_back(reader_thread, slot, &traces.back(), random(), false);
               return false;
             },
@@ -380,9 +380,9 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   }
 }
 
-// Sources that leave and join again, over and over, on behalf of one that stays and whose frontier is at that place:
-// nothing is lost, rows of each are in their order, and all readers see one sequence. Returns how often a source that
-// had left by itself joined again, which the scheduler decides.
+// Sources that leave and join again repeatedly, on behalf of one that stays and whose frontier is at that place. No row
+// is lost, the rows of each stay in order, and all readers see one sequence. Returns how often a source that had left
+// by itself joined again, which depends on the scheduler.
 std::int64_t sources_leave_and_join_again(const Case& what, std::int64_t rows, std::uint64_t seed) {
   Run run(what);
   std::mt19937_64 random(seed);
@@ -423,7 +423,7 @@ std::int64_t sources_leave_and_join_again(const Case& what, std::int64_t rows, s
       run.log().rejoin(static_cast<int>(s), now);
       joins += begin != 0 ? 1 : 0;
       for (auto more = random() % 60; more > 0; --more) ts.push_back(now += static_cast<std::int64_t>(random() % 3));
-      away[s].store(false, std::memory_order_relaxed);  // relaxed: its thread starts behind it
+      away[s].store(false, std::memory_order_relaxed);  // relaxed: its thread starts after it
       sources[s] = std::thread([&run, &what, &feed = feeds[s], &gone = away[s], begin, s, its = random()] {
         std::mt19937_64 mine(its);
         const auto end = static_cast<std::int64_t>(feed.ts.size());

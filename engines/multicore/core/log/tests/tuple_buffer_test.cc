@@ -1,4 +1,4 @@
-// What every form of the ordered log promises, step by step in one thread.
+// Tests the promises of every form of the ordered log, step by step in one thread.
 #include "log/tuple_buffer.h"
 
 #include <algorithm>
@@ -26,12 +26,12 @@ struct Row {
   auto operator<=>(const Row&) const = default;
 };
 
-// A log of the given form with columns that grow, and readers whose rows and entries are collected.
+// A log of form `form` with growing columns, and readers whose rows and entries are collected.
 struct Rig {
   explicit Rig(const std::string& form_name, const lab::LogOptions& options = {})
       : form(form_name), log(lab::test::make_form(form_name, options)) {}
 
-  // The column of a source is a ring as large as the test ever needs.
+  // A source's column is a ring large enough for the whole test.
   int source(std::int64_t from_ts, std::size_t size = 1 << 14) {
     columns.emplace_back(size);
     rows.emplace_back(size);
@@ -58,7 +58,7 @@ struct Rig {
     log->publish(source_index, ends[i], last);
   }
 
-  // Everything that is there now, as rows; entries go to `entries`.
+  // Reads all available rows; entries go to `entries`.
   std::vector<Row> drain(int reader) {
     std::vector<Row> result;
     for (;;) {
@@ -107,7 +107,7 @@ void ties_are_broken_by_source_and_row(const std::string& form) {
   CHECK(rig.log->ended(reader));
 }
 
-// Random rows, promises and ends; after each the reader must have exactly what the definition of readiness says.
+// Random rows, promises and ends; after each, the reader must have exactly the rows that are ready by definition.
 void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -116,7 +116,7 @@ void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
   options.watermarks = below(2) == 0;
   Rig rig(form, options);
   const int reader = rig.log->add_reader();
-  const int count = seed % 3 == 0 ? 2 : 1 + below(9);  // two are merged in a way of their own
+  const int count = seed % 3 == 0 ? 2 : 1 + below(9);  // two sources have their own merge
   struct State {
     std::int64_t frontier;
     bool open = true;
@@ -185,7 +185,7 @@ void promises_of_silent_sources_arrive_as_watermarks(const std::string& form) {
   rig.add(0, {1, 2, 3});
   rig.add(1, {}, 10);
   CHECK_EQ(rig.drain(reader).size(), 3U);
-  rig.entries.clear();  // the skip list has one for where sources start
+  rig.entries.clear();  // the skip list has one at the sources' start
   rig.add(0, {}, 7);
   CHECK(rig.drain(reader).empty());
   CHECK_EQ(rig.entries.size(), 1U);
@@ -205,7 +205,7 @@ void control_entries_come_whatever_sources_do(const std::string& form) {
   CHECK_EQ(rig.drain(first).size(), 1U);  // (4, 0)
   CHECK(rig.log->control(8));
   CHECK(rig.log->control(9));
-  CHECK(rig.drain(first).empty());  // nothing is ready, the entries come all the same
+  CHECK(rig.drain(first).empty());  // no row is ready, but the entries come
   rig.add(1, {}, 9);
   CHECK_EQ(rig.drain(first).size(), 1U);
   rig.log->close(0);
@@ -288,7 +288,7 @@ void sources_join_and_leave_at_a_place(const std::string& form) {
   rig.rows.pop_back();
   CHECK_EQ(rig.source(3), 1);
   rig.add(0, {3, 4}, 9);
-  CHECK((rig.drain(reader) == std::vector<Row>{{3, 0, 3}}));  // the new one is silent since 3
+  CHECK((rig.drain(reader) == std::vector<Row>{{3, 0, 3}}));  // the new source is silent since 3
   rig.add(1, {3, 8});
   CHECK((rig.drain(reader) == std::vector<Row>{{3, 1, 0}, {4, 0, 4}, {8, 1, 1}}));
   rig.log->close(0);
@@ -298,14 +298,14 @@ void sources_join_and_leave_at_a_place(const std::string& form) {
   rig.add(1, {}, 20);
   rig.add(0, {11, 12});
   CHECK((rig.drain(reader) == std::vector<Row>{{11, 0, 0}, {12, 0, 1}}));
-  // At the timestamp that the log is at, only a slot behind the last row's keeps the order.
+  // At the log's current timestamp, only a slot after that of the last row keeps the order.
   rig.log->close(0);
   rig.add(1, {20});
   CHECK_EQ(rig.drain(reader).size(), 1U);
   CHECK_EQ(rig.source(20), 2);
 }
 
-// What a source left behind comes in its place; its next rows are behind it, and it holds back what they precede.
+// Rows that a source published before it left come in their place; its next rows follow, and it delays later ones.
 void a_source_that_has_left_joins_again(const std::string& form) {
   Rig rig(form);
   const int reader = rig.log->add_reader();
@@ -323,7 +323,7 @@ void a_source_that_has_left_joins_again(const std::string& form) {
   rig.log->rejoin(2, 9);
   rig.add(1, {7, 8, 12});
   CHECK((rig.drain(reader) == std::vector<Row>{{7, 1, 2}, {8, 1, 3}, {9, 0, 2}}));
-  rig.log->add_reader_at(7, reader);  // knows how many rows of each source were before it
+  rig.log->add_reader_at(7, reader);  // has the number of earlier rows of each source
   rig.add(2, {12, 13});
   rig.log->close(1);
   rig.log->close(2);
@@ -363,7 +363,7 @@ void readers_continue_where_others_stand(const std::string& form) {
   if (form == "order") CHECK_EQ(rest.front().ts, 2);
   for (std::int64_t t = 40; t < 60; ++t) rig.add(static_cast<int>(t % 2), {t});
   rig.drain(first);
-  CHECK(rig.log->consumed(0) < 30);  // the new reader holds it back
+  CHECK(rig.log->consumed(0) < 30);  // the new reader still needs the rows
   std::vector<Row> other = rig.drain(5);
   CHECK(std::equal(rest.begin(), rest.end(), other.begin()));
   rig.log->remove_reader(5);
@@ -413,7 +413,7 @@ void wrong_use_is_refused(const std::string& form) {
   CHECK_THROWS(rig.log->add_reader(), std::length_error);
 }
 
-// Of what lengths are the runs and interleaved entries that a reader gets of two sources that take turns.
+// The lengths of the runs and interleaved entries that a reader gets from two alternating sources.
 std::vector<std::pair<bool, std::int64_t>> entries_of_turns(std::int64_t turn, std::int64_t rows) {
   Rig rig("interleaved");
   const int reader = rig.log->add_reader();
@@ -437,7 +437,7 @@ void short_runs_are_interleaved() {
   CHECK(by_one.size() < 100);
   std::int64_t interleaved_rows = 0;
   for (const auto& [interleaved, rows] : by_one) interleaved_rows += interleaved ? rows : 0;
-  CHECK(interleaved_rows > 2 * kRows - 200);  // all but those that it takes to find out
+  CHECK(interleaved_rows > 2 * kRows - 200);  // all but those before the switch to interleaving
   for (const auto& [interleaved, rows] : entries_of_turns(64, kRows)) CHECK(!interleaved && rows % 64 == 0);
 }
 

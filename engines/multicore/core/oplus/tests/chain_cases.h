@@ -1,7 +1,7 @@
-// Queries of several native operators for the tests: what `behaviour` describes, then up to two links behind it.
+// Queries of several native operators for the tests: the operator of `behaviour`, then up to two links behind it.
 //
-// A link reads records (ts, key, value): a record has the keys `key` and `key + 1` modulo `modulus`, its value is
-// added to both; f_O emits the sum, and f_U the value, so that the order of ties does not matter.
+// A link reads records (ts, key, value): a record has the keys `key` and `key + 1` modulo `modulus`, its value is added
+// to both. f_O emits the sum, and f_U the value, so that the order of ties does not matter.
 #pragma once
 #include <limits>
 
@@ -99,8 +99,8 @@ inline auto behind(int count) {
   };
 }
 
-// What a link answers to records in order of time, sorted; `watermark` is that of the operator before at the end, and
-// becomes its own.
+// A link's expected answer to records in order of time, sorted. `watermark`: in, the earlier operator's at the end;
+// out, the link's own.
 inline std::vector<Record> link_oracle(const Link& link, const std::vector<Record>& records,
                                        std::optional<std::int64_t>& watermark) {
   const WindowShape& window = link.window;
@@ -144,7 +144,7 @@ inline std::vector<Record> chain_oracle(const std::vector<Tuples>& streams, int 
   return records;
 }
 
-// A shape that random tests take; emits in order of time.
+// Draws a random link; it emits in order of time.
 inline Link random_link(std::mt19937& random) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   Link link;

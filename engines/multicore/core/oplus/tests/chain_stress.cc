@@ -1,5 +1,6 @@
-// Random queries of two and three operators, with more threads than cores and little room between operators, whose
-// instances change at random moments, with downstream readers and without: the sequential answer, and an end, always.
+// Stress test of random queries of two and three operators, with more threads than cores and little room between
+// operators. Instances change at random moments, with downstream readers and without. The answer is always the
+// sequential one, and the run ends.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -26,7 +27,7 @@ std::vector<std::int32_t> random_owner(std::mt19937& random, std::int64_t bucket
   return owner;
 }
 
-// Calls for switches of any operator until the run is over, several at a time; waits for some of them.
+// Requests switches of any operator until the run is over, several at a time; waits for some of them.
 void reconfigure(lab::OplusRun& runtime, unsigned seed, std::int32_t most, int count) {
   std::mt19937 random(seed);
   for (;;) {
@@ -36,7 +37,7 @@ void reconfigure(lab::OplusRun& runtime, unsigned seed, std::int32_t most, int c
     const std::int64_t number = runtime.reconfigure(instances, random_owner(random, buckets, instances), op);
     if (number < 0) return;
     const auto next = random() % 4;
-    if (next == 0) continue;  // others meanwhile, or one that overtakes it
+    if (next == 0) continue;  // other switches meanwhile, or one that overtakes it
     if (next == 1) {
       for (auto i = random() % 100; i > 0; --i) std::this_thread::yield();
     } else if (!runtime.await(number, op)) {
@@ -45,7 +46,7 @@ void reconfigure(lab::OplusRun& runtime, unsigned seed, std::int32_t most, int c
   }
 }
 
-// What is in one of two sorted answers alone.
+// Returns the records that only one of two sorted answers has.
 void tell(const char* what, const std::vector<lab::test::Record>& one, const std::vector<lab::test::Record>& other) {
   std::vector<lab::test::Record> alone;
   std::set_difference(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(alone));

@@ -1,5 +1,5 @@
-// Queries of several operators with native kernels: the sequential answer for any number of instances, batch, log and
-// room between operators.
+// Tests queries of several operators with native kernels: the sequential answer for any number of instances, batch, log
+// and room between operators.
 #include <cstdio>
 
 #include "check.h"
@@ -34,7 +34,7 @@ lab::test::Turns turns;
 template <typename Each>
 void for_all_ways(Each each) {
   for (const std::int32_t instances : {1, 2, 4}) {
-    if (!turns.next()) continue;  // ways of as many instances give the same
+    if (!turns.next()) continue;  // other ways with as many instances give the same
     each(options_of(instances, 1, "order", 1 << 14));
     each(options_of(instances, 64, "order", instances == 2 ? 8 : 2));
     each(options_of(instances, 64, "scalegate", 4));
@@ -42,7 +42,7 @@ void for_all_ways(Each each) {
   }
 }
 
-// Runs `count` links behind `behaviour` in all ways. Returns how many records there are.
+// Runs `count` links behind `behaviour` in all ways. Returns the number of records.
 std::size_t check(const std::vector<Tuples>& streams, int count, bool join = false,
                   std::optional<std::int64_t> end = {}) {
   const std::vector<Record> expected = lab::test::chain_oracle(streams, count, join, end);
@@ -53,7 +53,7 @@ std::size_t check(const std::vector<Tuples>& streams, int count, bool join = fal
     const std::vector<Record> answer = run.run();
     CHECK(sorted(answer) == expected);
     CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
-    // The same sequence however tuples were cut up, whichever the log.
+    // The same sequence for every batch size and log.
     CHECK(sequences.emplace(options.workers, answer).first->second == answer);
   });
   return expected.size();
@@ -113,8 +113,8 @@ Tuples tuples(std::vector<std::int64_t> ts, std::int64_t keys) {
   return one;
 }
 
-// All outputs of the first operator have one time, and there are more than the rings between the operators hold: none
-// is ready before all instances have passed that time, and to pass it they must read on.
+// All outputs of the first operator have one time, and exceed the rings between the operators. None is ready before all
+// instances have passed that time, so instances must continue to read.
 void outputs_of_one_time_may_be_more_than_a_ring_holds() {
   std::vector<std::int64_t> ts;
   for (std::int64_t i = 0; i < 500; ++i) ts.push_back(i);
@@ -130,7 +130,7 @@ void outputs_of_one_time_may_be_more_than_a_ring_holds() {
   }
 }
 
-// As above: what waits is counted, and may be no more than the option says.
+// As above: waiting outputs are counted, and the option limits them.
 void outputs_that_wait_for_a_ring_are_counted_and_capped() {
   std::vector<std::int64_t> ts;
   for (std::int64_t i = 0; i < 500; ++i) ts.push_back(i);
@@ -174,18 +174,19 @@ void streams_may_be_empty_or_end_early() {
   std::vector<std::int64_t> ts;
   for (std::int64_t i = 0; i < 400; ++i) ts.push_back(i - 200);
   CHECK(check({tuples({-199}, 3), tuples(ts, 2), {}}, 2) > 0);
-  CHECK_EQ(check({tuples({7}, 1)}, 1), std::size_t{0});  // nothing closes its window
+  CHECK_EQ(check({tuples({7}, 1)}, 1), std::size_t{0});  // no later tuple closes its window
   CHECK_EQ(check({tuples({7}, 1)}, 1, false, 29), std::size_t{0});
   CHECK_EQ(check({tuples({7}, 1)}, 1, false, 30), std::size_t{2});  // both windows end by 30
   CHECK_EQ(check({tuples({7}, 1)}, 2, false, 49), std::size_t{0});
   CHECK_EQ(check({tuples({7}, 1)}, 2, false, 50), std::size_t{3});
 }
 
-// Tuples between operators are timed ahead of the sources; the watermark behind follows them.
+// Tuples between operators carry later times than the sources; the next operator's watermark follows them.
 void the_watermark_follows_the_tuples_between_operators() {
   behaviour = {.window = {10, 10, false}, .emits_on_update = true, .expires = false};
   behaviour.buckets = 4;
-  // Tuples of 3 and 12 become records of 10 and 20, whose update gives 40 twice; the last operator has windows up to 20.
+  // Tuples of 3 and 12 become records of 10 and 20, whose update gives 40 twice. The last operator has windows up to
+  // 20.
   links = {Link{.window = {40, 40, false}, .modulus = 1, .emits_on_update = true, .expires = false},
            Link{.window = {20, 20, false}, .modulus = 1}};
   CHECK_EQ(check({tuples({3, 12}, 1)}, 1), std::size_t{2});
@@ -193,7 +194,7 @@ void the_watermark_follows_the_tuples_between_operators() {
   CHECK_EQ(check({tuples({3, 12, 52}, 1)}, 2), std::size_t{1});  // the record of 60 gives one of 80: 40 to 60 is over
 }
 
-// Tuples, then silence for a second; heartbeats say after 10 ms that the windows of all operators are over.
+// Tuples, then silence for a second; heartbeats state after 10 ms that the windows of all operators are over.
 void windows_close_while_sources_are_silent() {
   constexpr std::int64_t kMs = 1'000'000;
   behaviour = {.window = {10, 10, false}};
@@ -214,7 +215,7 @@ void windows_close_while_sources_are_silent() {
     options.ring_blocks = 1024;
     OperatorRunCase run(streams, options, false, behind(2));
     CHECK(run.run() == expected);
-    // The output is there long before the next tuple is due, and its latency says so.
+    // The output comes long before the next tuple is due, and its latency shows it.
     const auto progress = run.runtime().progress();
     std::int64_t early = 0;
     for (std::size_t step = 0; step < 9; ++step) early += progress.at(step).outputs;
@@ -247,14 +248,14 @@ void under_a_load_each_output_of_the_last_has_a_latency() {
       std::int64_t outputs = 0;
       for (const lab::Progress& step : run.runtime().progress()) outputs += step.outputs;
       CHECK_EQ(outputs, timed);
-      // Without measuring the answer is the same; causes are not kept then.
+      // Without measurement the answer is the same; causes are then not stored.
       options.measure = false;
       CHECK(sorted(OperatorRunCase(streams, options, join, behind(count)).run()) == expected);
     }
   }
 }
 
-// One tuple causes all outputs; others follow 300 ms later, in time for nothing. The latency is that since the cause.
+// One tuple causes all outputs; the others follow 300 ms later and cause none. The latency starts at the cause.
 void a_latency_counts_from_the_tuple_that_caused_the_output() {
   constexpr std::int64_t kMs = 1'000'000;
   behaviour = {.window = {10, 10, false}, .emits_on_update = true, .expires = false};
@@ -267,7 +268,7 @@ void a_latency_counts_from_the_tuple_that_caused_the_output() {
   options.ring_blocks = 1024;
   OperatorRunCase run(streams, options, false, behind(1));
   CHECK_EQ(run.run().size(), std::size_t{3});
-  // Were the third's due time forgotten, it would be 301 ms late.
+  // Without the third's due time, it would be 301 ms late.
   CHECK(run.runtime().latency_counts().size() < lab::Histogram::index_of(250 * kMs));
 }
 

@@ -1,5 +1,5 @@
-// Downstream readers of TB_out: all take all outputs in order, whatever the log, the number of readers, instances and
-// operators; latency ends with them; what instances left behind is taken as well.
+// Tests downstream readers of TB_out: all take all outputs in order, for any log and number of readers, instances and
+// operators. Latency ends with them; outputs of instances that left are taken as well.
 #include "check.h"
 #include "counter.h"
 #include "oplus/tests/chain_cases.h"
@@ -48,7 +48,7 @@ std::vector<Tuples> one_of(std::mt19937& random, bool join, int seed) {
   return lab::test::random_tuples(random, join ? 2 : 1 + seed % 3, 2, 150, 5);
 }
 
-// The sequence is that of outputs which are merged afterwards.
+// The sequence equals that of outputs merged after the run.
 void readers_take_what_would_be_collected() {
   std::size_t records = 0;
   for (int seed = 0; seed < 4; ++seed) {
@@ -125,7 +125,7 @@ Tuples tuples(std::int64_t n, std::int64_t keys) {
   return one;
 }
 
-// Each tuple emits 20 records, ready at once; a ring holds 16. Whoever reads on meanwhile would pile them up.
+// Each tuple emits 20 records, ready at once; a ring holds 16. An instance that reads on meanwhile would pile them up.
 void an_instance_waits_for_readers_that_have_work_at_hand() {
   behaviour = {.window = {1, 1, false}, .emits_on_update = true, .expires = false};
   behaviour.buckets = 13;
@@ -155,7 +155,7 @@ std::vector<std::int32_t> spread(std::int64_t buckets, std::int32_t instances) {
   return OperatorRunCase::owners(buckets, instances);
 }
 
-// Instances leave with outputs that found no room, and join again before these have any, and after.
+// Instances leave with outputs that found no room, and join again before and after these find room.
 void instances_leave_with_what_waits_and_join_again() {
   behaviour = {.window = {60, 60, false}, .emits_on_update = true};
   behaviour.buckets = 13;
@@ -186,8 +186,8 @@ void instances_leave_with_what_waits_and_join_again() {
   lab::test::rounds_until(2, round_of, [&] { return applied > 8; });
 }
 
-// Lemma 3, where it is tight: at the switch one instance, alone, has emitted records timed far ahead of its watermark,
-// and readers have had them; what the next instance emits has the same time.
+// Lemma 3 at its limit: at the switch, a single instance has emitted records timed far ahead of its watermark, and
+// readers have had them. The next instance's outputs have the same time.
 void who_joins_may_emit_at_the_time_that_readers_have_seen() {
   behaviour = {.window = {1000, 1000, false}, .emits_on_update = true, .expires = false};
   behaviour.buckets = 13;
@@ -213,8 +213,8 @@ void who_joins_may_emit_at_the_time_that_readers_have_seen() {
   }
 }
 
-// The input ends soon after instances joined, in the middle of the first operator's window: for the operator behind, time
-// has passed up to there and not up to that window's end, though nothing comes from who joined before it.
+// The input ends soon after instances joined, in the middle of the first operator's window. For the next operator, time
+// has passed up to there, not up to that window's end, although joined instances emit no rows before it.
 void who_joins_makes_no_time_pass() {
   behaviour = {.window = {1000, 1000, false}};
   behaviour.buckets = 13;
@@ -247,7 +247,7 @@ void who_joins_makes_no_time_pass() {
 void operators_of_a_chain_change_one_by_one() {
   behaviour = {.window = {5, 10, false}};
   behaviour.buckets = 13;
-  behaviour.holds_at = 99;  // so that each operator is asked in time at least once
+  behaviour.holds_at = 99;  // so that each operator gets at least one switch in time
   links = {Link{.window = {20, 20, false}}, Link{.window = {7, 30, false}}};
   std::vector<Tuples> streams{tuples(3000, 5)};
   streams[0].value[400] = 99;

@@ -1,5 +1,5 @@
-// Aggregate instances behind a map stage, with more threads than cores: the sequential answer, every tuple counted once, and
-// an end, always.
+// Stress test of aggregate instances behind a map stage, with more threads than cores: the sequential answer, every
+// tuple counted once, and an end, always.
 #include <cstdio>
 
 #include "oplus/tests/queues_cases.h"
@@ -14,7 +14,7 @@ using lab::test::Tuples;
 
 constexpr std::int64_t kHeld = 99;
 
-// Each tuple followed by one that has its first key again: what a bag of keys counts.
+// Each tuple, followed by one with its first key again: a bag of keys counts it twice.
 std::vector<Tuples> with_repeats(const std::vector<Tuples>& streams) {
   std::vector<Tuples> result;
   for (const Tuples& one : streams) {
@@ -76,7 +76,7 @@ std::vector<Tuples> busy(std::int64_t rows, std::int64_t keys) {
   return streams;
 }
 
-// An instance stands still until the others have filled its queues, and map instances wait for it.
+// An instance stops until the others have filled its queues, and map instances wait for it.
 void a_full_queue_holds_back_its_sources_and_nobody_for_ever(const char* log) {
   behaviour = {.window = {50, 100, false}, .holds_at = kHeld};
   behaviour.buckets = 4;

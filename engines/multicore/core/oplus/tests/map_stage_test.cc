@@ -1,4 +1,5 @@
-// From sources through map instances to aggregate instances, on one thread: order, routing, repeats, full queues, ends.
+// Tests the path from sources through map instances to aggregate instances, on one thread: order, routing, repeats,
+// full queues, ends.
 #include "oplus/map_stage.h"
 
 #include <set>
@@ -55,13 +56,13 @@ class Rig {
     maps_ = maps;
   }
 
-  // The source hands over what is due by then.
+  // Makes the source hand over the rows due by then.
   void say(std::size_t source, std::int64_t elapsed_ns) {
     sources_[source]->notice(elapsed_ns);
     while (sources_[source]->publish(0)) continue;
   }
 
-  // Feeds and reads until nothing moves; instances for which `stuck` holds do not read.
+  // Feeds and reads until no row moves; instances for which `stuck` holds do not read.
   void settle(std::uint64_t stuck = 0) {
     for (bool moved = true; moved;) {
       moved = stage->feed(recorder_, owner_.data(), static_cast<std::int32_t>(read.size()));
@@ -113,7 +114,8 @@ class Rig {
   lab::Recorder recorder_{false};
 };
 
-// What instance `i` is to read: a tuple for each key of its, in the order of the streams' tuples and of their keys.
+// The tuples that instance `i` must read: one for each of its keys, in the order of the streams' tuples and of their
+// keys.
 std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vector<std::int32_t>& owner, std::int32_t i,
                               bool bag) {
   std::vector<lab::test::Order> order;
@@ -167,7 +169,7 @@ void a_tuple_for_each_key_comes_in_the_order_of_the_streams() {
   }
 }
 
-// Queues of 4,096 rows; they go round more than twice, and the instance that reads gets ahead by no more than they hold.
+// Queues of 4,096 rows; they wrap more than twice. The reading instance gets ahead by no more than they hold.
 void a_full_queue_holds_up_the_map_instances_and_loses_nothing() {
   behaviour.buckets = 2;
   const std::int32_t zeroth = word_in(0), first = word_in(1);
@@ -189,7 +191,7 @@ void a_full_queue_holds_up_the_map_instances_and_loses_nothing() {
   }
 }
 
-// More than a queue holds, and than there is room for at first.
+// More keys than a queue holds, and more than the initial room.
 void a_tuple_of_very_many_keys_goes_in_pieces() {
   behaviour.buckets = 3;
   std::vector<Texts> streams(2);
@@ -208,7 +210,7 @@ void a_tuple_of_very_many_keys_goes_in_pieces() {
   }
 }
 
-// What is ready does not wait for map instances whose turn has not come.
+// Ready tuples do not wait for map instances whose turn has not come.
 void a_tuple_is_read_as_soon_as_its_stream_has_passed_it() {
   behaviour.buckets = 1;
   std::vector<Texts> streams(1);

@@ -1,4 +1,4 @@
-// Marks of rows: what they say of whom a row concerns, and what instances are spared by them.
+// Tests the marks of rows: the instances that they name, and the rows that instances skip because of them.
 #include "oplus/marks.h"
 
 #include "check.h"
@@ -33,7 +33,7 @@ std::int64_t counting_route(const std::int32_t* owner, const void* const* column
   return lab::test::route(owner, columns, begin, end, masks);
 }
 
-// Marks of one stream, as a log's feeder makes them.
+// Marks of one stream, made as a log's feeder makes them.
 struct Marked {
   explicit Marked(const Tuples& one, std::int32_t instances, std::int64_t rows_in_flight = 1 << 16)
       : view(OperatorRunCase::view(one, false)), owner(OperatorRunCase::owners(behaviour.buckets, instances)) {
@@ -70,7 +70,7 @@ void a_tuple_is_evaluated_by_whom_it_concerns_and_by_no_other_instance() {
     lab::test::evaluated = 0;
     CHECK(lab::test::sorted(run.run()) == expected);
     CHECK_EQ(run.runtime().events(), 2 * kRows);
-    // Each instance looks at the first tuples, by which it knows where the first window begins.
+    // Each instance reads the first tuples, to learn where the first window begins.
     CHECK(lab::test::evaluated <= 2 * kRows + instances * 2 * 128);
   }
 }

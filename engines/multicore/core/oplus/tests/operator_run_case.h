@@ -1,4 +1,4 @@
-// A run of the operator that a test describes.
+// A run of the operator that a test describes, for the tests.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace lab::test {
 
-// Runs with `meanwhile` on a thread beside it. Returns the outputs in their order; checks that times ascend.
+// Runs with `meanwhile` on another thread. Returns the outputs in their order; checks that times ascend.
 inline std::vector<Record> outputs_of(OplusRun& runtime, const std::function<void(OplusRun&)>& meanwhile) {
   std::thread beside;
   if (meanwhile) beside = std::thread([&] { meanwhile(runtime); });
@@ -35,7 +35,7 @@ inline std::vector<Record> outputs_of(OplusRun& runtime, const std::function<voi
   return out;
 }
 
-// One run of the operator that `behaviour` describes; `add` may put others behind it (oplus/tests/chain_cases.h).
+// One run of the operator that `behaviour` describes; `add` may add others behind it (oplus/tests/chain_cases.h).
 class OperatorRunCase {
  public:
   OperatorRunCase(const std::vector<Tuples>& streams, OplusOptions options, bool join = false,
@@ -110,7 +110,7 @@ class OperatorRunCase {
   OplusRun runtime_;
 };
 
-// Waits until every active instance is done with so many tuples of the first input, or the run is over.
+// Waits until every active instance has processed that many tuples of the first input, or the run is over.
 inline void wait_for(const OplusRun& runtime, std::int64_t tuples) {
   for (;;) {
     const std::optional<Snapshot> seen = runtime.snapshot();

@@ -1,7 +1,8 @@
-// Native operators O+ for the tests, random inputs for them, and what they mean, event by event.
+// Native operators O+ for the tests, random inputs for them, and their expected answers, event by event.
 //
-// Keyed: a tuple has `count` keys from `base` on, the first of them twice; its value is added to each. With
-// `slides`, single windows halve their sums when they advance, towards zero: then the key is gone.
+// Keyed: a tuple has `count` keys from `base` on, the first of them twice; its value is added to each. With `slides`,
+// single windows halve their sums when they advance, towards zero: then the key is removed.
+//
 // Join: tuples with values at most 2 apart make a pair, `max_outputs` records of it.
 #pragma once
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace lab::test {
 
 using Record = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
-// What an operator does. The kernels have no argument for it; threads start after it is set.
+// The behaviour of an operator. The kernels have no argument for it; threads start after it is set.
 struct Behaviour {
   WindowShape window;
   std::int64_t buckets = 1;
@@ -39,11 +40,11 @@ struct Behaviour {
 };
 inline Behaviour behaviour;
 inline std::atomic<bool> gate{true};
-inline std::atomic<std::int64_t> evaluated{0};  // tuples whose keys a kernel has looked at, by all instances
+inline std::atomic<std::int64_t> evaluated{0};  // tuples whose keys a kernel has evaluated, over all instances
 
 inline void hold_at(std::int64_t value) {
   if (value != behaviour.holds_at) return;
-  // acquire: pairs with whoever opens the gate
+  // acquire: pairs with the store that opens the gate
   while (!gate.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
@@ -87,7 +88,7 @@ inline void append(Emit* out, std::int64_t ts, std::int64_t first, std::int64_t 
   ++out->count;
 }
 
-// One tuple in the order of the log, as a kernel is given it.
+// One tuple in the order of the log, as a kernel gets it.
 struct Place {
   const void* const* columns;
   std::size_t row;
@@ -102,7 +103,7 @@ inline Place place_of(const InstanceView* view, std::int64_t at) noexcept {
   return {view->streams[view->sources[at]], static_cast<std::size_t>(view->rows[at])};
 }
 
-// What a tuple says: keys base, base + 1, ...
+// The keys of a tuple: base, base + 1, ...
 struct Told {
   std::int64_t ts, base, count, value;
 };
@@ -111,7 +112,7 @@ inline std::int64_t entry_bytes_of(const WindowShape& window, std::int64_t input
   return 8 + window.places() * inputs * static_cast<std::int64_t>(sizeof(Sums));
 }
 
-// The windows of a key that begin at `left`, one for each of so many inputs.
+// The windows of a key that begin at `left`, one for each input.
 template <std::size_t kInputs>
 Sums* windows_at(void* found, const WindowShape& window, std::int64_t left) {
   Sums* const at = static_cast<Sums*>(found) + static_cast<std::size_t>(window.place(left)) * kInputs;
@@ -137,7 +138,7 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
   view->own[0] = i;
   view->own[1] = keys.count;
   const std::int64_t first = window.earliest(told.ts);
-  // What compiled kernels take for the earliest window without a division.
+  // Compiled kernels compute the earliest window this way, without a division.
   const bool lazy = window.single && !behaviour.expires && !behaviour.slides;
   if (!lazy) CHECK_EQ(view->left, first);
   const std::int64_t last = window.single ? first : window.latest(told.ts);
@@ -187,7 +188,7 @@ std::int64_t process(const InstanceView* view, std::int64_t begin, std::int64_t 
   return end + 1;
 }
 
-// Entries of two inputs: what each has added up, the second's times 1000.
+// Entries of two inputs: the sum of each, the second's times 1000.
 inline std::int64_t expire(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out) {
   struct Entry {
     std::int64_t stamp;
@@ -274,7 +275,7 @@ inline std::vector<Tuples> random_tuples(std::mt19937& random, int streams, int 
   return all;
 }
 
-// Draws what an operator does.
+// Draws a random behaviour of an operator.
 inline void choose(std::mt19937& random, bool join) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   behaviour = {};
@@ -307,7 +308,7 @@ inline std::vector<Order> total_order(const std::vector<Tuples>& streams) {
   return order;
 }
 
-// Gives tuples due times, `gap_ns` apart, with promises now and then, which reach beyond the last tuple.
+// Gives tuples due times, `gap_ns` apart, with occasional promises, which reach beyond the last tuple.
 inline void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns) {
   const auto order = total_order(streams);
   for (Tuples& one : streams) {
@@ -326,7 +327,7 @@ inline void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns) {
   }
 }
 
-// What a keyed operator answers, sorted. `end`: where the watermark gets to after the last tuple.
+// A keyed operator's expected answer, sorted. `end`: the watermark reached after the last tuple.
 inline std::vector<Record> keyed_oracle(const std::vector<Tuples>& streams, std::optional<std::int64_t> end = {}) {
   const WindowShape& window = behaviour.window;
   std::vector<Record> out;

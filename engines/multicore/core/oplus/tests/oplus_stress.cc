@@ -1,5 +1,5 @@
-// Operators O+ under random reconfigurations, with more instances than cores: the sequential answer, every tuple
-// counted once, and an end, always.
+// Stress test of operators O+ under random reconfigurations, with more instances than cores: the sequential answer,
+// every tuple counted once, and an end, always.
 #include <cstdio>
 
 #include "check.h"
@@ -23,7 +23,7 @@ std::vector<std::int32_t> random_owner(std::mt19937& random, std::int32_t instan
   return owner;
 }
 
-// Calls for switches until the run is over: at once, after a while, two in a row; waits for some of them.
+// Requests switches until the run is over: at once, after a while, two in a row; waits for some of them.
 void reconfigure(lab::OplusRun& runtime, unsigned seed, std::int32_t most, Totals& totals) {
   std::mt19937 random(seed);
   for (;;) {

@@ -1,4 +1,4 @@
-// Operators O+ with native kernels: the sequential answer for any number of instances, batch and log.
+// Tests operators O+ with native kernels: the sequential answer for any number of instances, batch and log.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -33,7 +33,7 @@ lab::test::Turns turns;
 template <typename Each>
 void for_all_ways(Each each) {
   for (const std::int32_t instances : {1, 3, 8}) {
-    if (!turns.next()) continue;  // ways of as many instances give the same
+    if (!turns.next()) continue;  // other ways with as many instances give the same
     each(options_of(instances, 1, "order"));
     each(options_of(instances, 64, "order"));
     each(options_of(instances, instances == 3 ? 1 : 64, "scalegate"));
@@ -59,7 +59,7 @@ void keyed(const Behaviour& what, int seed, int most, int step) {
     const std::vector<Record> answer = run.run();
     CHECK(sorted(answer) == expected);
     CHECK_EQ(run.runtime().events(), tuples);
-    // The same sequence however tuples were cut up, whichever the log.
+    // The same sequence for every batch size and log.
     CHECK(sequences.emplace(options.workers, answer).first->second == answer);
   });
 }
@@ -74,7 +74,7 @@ void keyed_operators_give_the_sequential_answer() {
       {.window = {9, 9, false}, .max_outputs = 2, .emits_on_update = true, .expires = false},  // no trace
       {.window = {4, 12, false}, .expires = false},
       {.window = {10, 30, true}},                 // one window that keeps its sums
-      {.window = {6, 13, true}, .slides = true},  // keys go when their sums are zero
+      {.window = {6, 13, true}, .slides = true},  // keys are removed when their sums are zero
       {.window = {6, 6, true}, .emits_on_update = true, .slides = true},
       {.window = {5, 15, true}, .emits_on_update = true, .expires = false},  // lazy: moved when touched
       {.window = {3, 11, true}, .max_outputs = 2, .emits_on_update = true, .expires = false, .slides = true},
@@ -169,7 +169,7 @@ void a_kernel_that_fails_ends_the_run_with_an_error() {
   });
 }
 
-// Somebody waits for a switch that comes only after the failure.
+// A thread waits for a switch that comes only after the failure.
 void a_failure_releases_who_waits_for_a_switch() {
   behaviour = {.window = {5, 20, false}, .raises_at = 77};
   behaviour.buckets = 2;
@@ -294,7 +294,7 @@ void a_load_gives_the_same_answer_and_each_output_has_a_latency() {
   }
 }
 
-// Two tuples of one window, then silence for a second; heartbeats say after 10 ms that the window is over.
+// Two tuples of one window, then silence for a second; heartbeats state after 10 ms that the window is over.
 std::vector<Tuples> silence() {
   constexpr std::int64_t kMs = 1'000'000;
   std::vector<Tuples> streams(2);
@@ -322,7 +322,7 @@ void windows_close_while_sources_are_silent() {
     options.ring_blocks = 1024;
     OperatorRunCase run(streams, options);
     CHECK(run.run() == expected);
-    // The output is there long before the next tuple is due, and its latency says so.
+    // The output comes long before the next tuple is due, and its latency shows it.
     const auto progress = run.runtime().progress();
     std::int64_t early = 0;
     for (std::size_t step = 0; step < 9; ++step) early += progress.at(step).outputs;
@@ -331,7 +331,7 @@ void windows_close_while_sources_are_silent() {
   }
 }
 
-// Heartbeats reach further than the last tuple. Nothing expires by them: the answer ends with the tuples.
+// Heartbeats reach further than the last tuple. They expire no window: the answer ends with the tuples.
 void promises_beyond_the_last_tuple_close_nothing() {
   for (const std::optional<std::int64_t> end : {std::optional<std::int64_t>{}, std::optional<std::int64_t>{25}}) {
     behaviour = {.window = {10, 10, false}};
@@ -342,7 +342,7 @@ void promises_beyond_the_last_tuple_close_nothing() {
                     .base = {3, 4, 5},
                     .count = {1, 1, 1},
                     .value = {1, 1, 1},
-                    .heartbeats = {19, 400},  // no tuple at or before 19, or 400, is to come
+                    .heartbeats = {19, 400},  // no more tuples at or before 19, or 400
                     .due = {0, 0, 0},
                     .heartbeat_due = {1000, 20'000'000}};
     }
@@ -359,7 +359,7 @@ void promises_beyond_the_last_tuple_close_nothing() {
   }
 }
 
-// The windows' only end is told by heartbeats: no tuple is processed then.
+// Only heartbeats end the windows: no tuple is processed then.
 void the_time_of_expiry_counts_as_busy() {
   constexpr std::int64_t kMs = 1'000'000;
   behaviour = {.window = {10, 10, false}, .expire_takes_ns = 30 * kMs};
@@ -376,7 +376,7 @@ void the_time_of_expiry_counts_as_busy() {
   CHECK(busy_ns >= 30 * kMs);
 }
 
-// Who waits for tuples to be processed, as a controller may, need not have anything measured.
+// A controller that waits for processed tuples needs no measurement.
 void tuples_are_counted_though_nothing_is_measured() {
   behaviour = {.window = {10, 10, false}, .holds_at = 77};
   std::vector<Tuples> streams(1);
@@ -388,13 +388,13 @@ void tuples_are_counted_though_nothing_is_measured() {
   }
   OplusOptions options = options_of(1, 1, "order");
   options.measure = false;
-  options.log.rows_in_flight = 8;                           // so that they are read piece by piece
+  options.log.rows_in_flight = 8;                           // so that rows are read piece by piece
   lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
   OperatorRunCase run(streams, options);
   std::int64_t seen = 0;
   run.run([&](lab::OplusRun& runtime) {
     while (seen == 0) {
-      const std::optional<lab::Snapshot> now = runtime.snapshot();  // the run is held: it is not over
+      const std::optional<lab::Snapshot> now = runtime.snapshot();  // the run is blocked: it is not over
       if (now) seen = now->processed[0];
       std::this_thread::yield();
     }

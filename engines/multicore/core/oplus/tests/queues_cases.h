@@ -1,6 +1,6 @@
-// Shared-nothing operators for the tests: streams of tuples with a list of words, which are their keys, and a value.
+// Shared-nothing operators for the tests: streams of tuples with a list of words, their keys, and a value.
 //
-// What the operator does with them is `behaviour` of oplus/tests/oplus_cases.h, and so is what it answers.
+// `behaviour` of oplus/tests/oplus_cases.h defines the operator and its answer.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace lab::test {
 
-// One stream; not to be changed once it is viewed.
+// One stream; it must not change once it is viewed.
 struct Texts {
   std::int32_t input = 0;
   std::vector<std::int64_t> ts, begins, ends, value;
@@ -101,7 +101,7 @@ std::int64_t process_mapped(const InstanceView* view, std::int64_t begin, std::i
   return end + 1;
 }
 
-// As `process`, for texts made by `Texts::of`: their words follow one another, or the copy is damaged.
+// As `process`, for texts made by `Texts::of`: their words are consecutive, or the copy is damaged.
 template <int kInput>
 std::int64_t process_texts(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
   for (std::int64_t i = begin; i < end; ++i) {
@@ -118,8 +118,8 @@ std::int64_t process_texts(const InstanceView* view, std::int64_t begin, std::in
   return end + 1;
 }
 
-// One run of the shared-nothing operator that `behaviour` describes, with threads; with a map stage where the options say
-// so, whose map instances leave out repeated keys unless it is for a `bag`.
+// One run of the shared-nothing operator that `behaviour` describes, with threads. With a map stage if the options set
+// one; its map instances drop repeated keys unless it is for a `bag`.
 class SharedNothingRun {
  public:
   SharedNothingRun(const std::vector<Tuples>& streams, OplusOptions options, bool bag = false)
@@ -167,7 +167,7 @@ class SharedNothingRun {
     return result;
   }
 
-  std::deque<Texts> texts_;  // stay where they are
+  std::deque<Texts> texts_;  // deque, so that addresses are stable
   OplusRun runtime_;
 };
 

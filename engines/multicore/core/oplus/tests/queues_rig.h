@@ -1,5 +1,4 @@
-// Queues driven by one thread, so that a test reaches the place that it means: sources hand over when it says so, and
-// instances read when it says so.
+// Queues driven by one thread, so that a test controls when sources hand over and when instances read.
 #pragma once
 #include "oplus/tests/queues_cases.h"
 
@@ -16,7 +15,7 @@ struct Arrived {
   bool operator==(const Arrived&) const = default;
 };
 
-// How many rows f_MK was asked about.
+// The number of rows for which f_MK was called.
 inline std::int64_t rows_evaluated = 0;
 
 inline std::int64_t route_and_count(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
@@ -42,14 +41,14 @@ class Standing final : public OperatorInstance {
 
 class Rig {
  public:
-  // What an instance has read.
+  // The rows that an instance has read.
   struct Reader {
     std::vector<Arrived> rows;
     std::vector<std::int64_t> switches;
     std::int64_t watermark = kLowest;
   };
 
-  // `scheduled`: sources hand over what `say` lets them; else a tuple of each with every `feed`.
+  // `scheduled`: sources hand over the rows that `say` permits; else one tuple of each with every `feed`.
   Rig(const std::vector<Texts>& streams, std::int32_t most, std::vector<std::int32_t> first_owner, std::int32_t active,
       const char* log, bool scheduled = false)
       : owner(std::move(first_owner)), active_(active), readers_(static_cast<std::size_t>(most)) {
@@ -76,7 +75,7 @@ class Rig {
     }
   }
 
-  // The source hands over what is due by then.
+  // Makes the source hand over the rows due by then.
   void say(std::size_t source, std::int64_t elapsed_ns) {
     sources_[source]->notice(elapsed_ns);
     while (sources_[source]->publish(0)) continue;
@@ -84,7 +83,7 @@ class Rig {
 
   bool feed() { return queues_->feed(recorder_, owner.data(), active_); }
 
-  // Reads all that there is for an instance, or so many runs. Returns whether there was something.
+  // Reads all available runs of an instance, or a limited number. Returns whether it read any.
   bool read(std::int32_t i, std::size_t most = ~std::size_t{0}) {
     TupleBuffer& log = queues_->log(i);
     Reader& reader = readers_[static_cast<std::size_t>(i)];
@@ -101,7 +100,7 @@ class Rig {
     return some;
   }
 
-  // Feeds and reads until nothing moves; instances for which `stuck` holds do not read.
+  // Feeds and reads until no row moves; instances for which `stuck` holds do not read.
   void settle(std::uint64_t stuck = 0) {
     for (bool moved = true; moved;) {
       moved = feed();
@@ -145,7 +144,7 @@ class Rig {
     for (std::int64_t row = part.begin; row < part.end; ++row) {
       const std::size_t item = stream.item(row);
       const auto words = words_of(stream.view->columns.data(), static_cast<std::int64_t>(item));
-      CHECK(stream.ts(row) >= reader.watermark);  // what was promised
+      CHECK(stream.ts(row) >= reader.watermark);  // as promised
       reader.rows.push_back({stream.ts(row),
                              part.source,
                              {words.begin(), words.end()},
@@ -196,7 +195,7 @@ struct Era {
   std::vector<std::int32_t> owner;
 };
 
-// What instance `i` is to read: the tuples with a key of its, in the total order.
+// The tuples that instance `i` must read: those with one of its keys, in the total order.
 inline std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vector<Era>& eras, std::int32_t i) {
   std::vector<Order> order;
   for (std::size_t s = 0; s < streams.size(); ++s) {

@@ -1,5 +1,5 @@
-// Shared-nothing operators with more threads than cores, under random switches: the sequential answer, every tuple
-// counted once, and an end, always.
+// Stress test of shared-nothing operators with more threads than cores, under random switches: the sequential answer,
+// every tuple counted once, and an end, always.
 #include <cstdio>
 
 #include "oplus/tests/queues_cases.h"
@@ -27,7 +27,7 @@ std::vector<std::int32_t> random_owner(std::mt19937& random, std::int32_t instan
   return owner;
 }
 
-// Calls for switches until the run is over; waits for some of them.
+// Requests switches until the run is over; waits for some of them.
 void reconfigure(OplusRun& runtime, unsigned seed, std::int32_t most, Totals& totals) {
   std::mt19937 random(seed);
   for (;;) {
@@ -100,7 +100,7 @@ void round_of(unsigned seed, Totals& totals) {
   }
 }
 
-// An instance stands still until the others have filled its queue and their own sources wait for it.
+// An instance stops until the others have filled its queue and their own sources wait for it.
 void a_full_queue_holds_back_its_source_and_nobody_for_ever(const char* log) {
   behaviour = {.window = {50, 100, false}, .holds_at = kHeld};
   behaviour.buckets = 4;

@@ -1,4 +1,5 @@
-// Switches of shared-nothing operators by decree, on one thread: sources halt, states move, newcomers read on.
+// Tests switches of shared-nothing operators by decree, on one thread: sources halt, states move, new instances read
+// on.
 #include "oplus/tests/queues_rig.h"
 
 namespace {
@@ -32,7 +33,7 @@ void fill(Rig& rig, std::int64_t buckets) {
   }
 }
 
-// Every bucket's entries are with its owner, complete, and with nobody else.
+// Every bucket's entries are complete, with its owner and no other instance.
 void check_filled(Rig& rig, std::int64_t buckets, std::int32_t most, const std::vector<std::int32_t>& before) {
   for (std::int64_t b = 0; b < buckets; ++b) {
     const auto at = static_cast<std::size_t>(b);
@@ -43,7 +44,7 @@ void check_filled(Rig& rig, std::int64_t buckets, std::int32_t most, const std::
       const auto found = rig.queues().state(rig.owner[at])->table(b).find(100 * b + key, kEntry);
       CHECK(!found.created);
       std::vector<std::int64_t> words = entry_of(b, key);
-      // Stamps count the tuples of one instance: another's mean nothing.
+      // Stamps count the tuples of one instance; those of another are meaningless.
       if (before[at] != rig.owner[at]) words[0] = lab::WindowTable::kNoStamp;
       CHECK(std::memcmp(found.entry, words.data(), kEntry) == 0);
     }
@@ -56,7 +57,7 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
   std::vector<Texts> streams(3);
   for (std::int64_t i = 0; i < 9; ++i) streams[0].add(10 * i, all_words, i);
   for (const std::int64_t ts : {5, 15, 25, 25, 25, 26, 60}) streams[1].add(ts, all_words, ts);
-  streams[2].add(1, all_words);  // has ended when the switch is called
+  streams[2].add(1, all_words);  // has ended when the switch is requested
   for (const char* log : kLogs) {
     Rig rig(streams, 4, {0, 1, 0}, 2, log);
     fill(rig, 3);
@@ -73,7 +74,7 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
       CHECK(rig.of(i).switches == std::vector<std::int64_t>{1});
     }
     CHECK(!rig.feed());  // it halts
-    // Each tuple once, whatever number of instances has a copy: 0 to 20, 5 to 25, 1.
+    // Each tuple once, however many instances have a copy: 0 to 20, 5 to 25, 1.
     CHECK_EQ(rig.queues().delivered_of(0), 3);
     CHECK_EQ(rig.queues().delivered_of(1), 5);
     CHECK_EQ(rig.queues().delivered_of(2), 1);
@@ -98,7 +99,7 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
   }
 }
 
-// A source that says nothing more by itself: what it promised before lets the newcomer read.
+// A source without later rows: its earlier promises let the new instance read.
 void who_joins_hears_what_was_promised_before() {
   const std::int32_t zeroth = word_in(0), first = word_in(1);
   std::vector<Texts> streams(2);
@@ -124,7 +125,7 @@ void who_joins_hears_what_was_promised_before() {
     CHECK_EQ(rig.of(0).rows.size(), std::size_t{2});
     rig.change({0, 1}, 2);
     rig.settle();
-    for (const std::int32_t i : {0, 1}) CHECK_EQ(rig.of(i).rows.back().ts, 30);  // the second source says 36
+    for (const std::int32_t i : {0, 1}) CHECK_EQ(rig.of(i).rows.back().ts, 30);  // the second source promises 36
     CHECK_EQ(rig.of(1).rows.size(), std::size_t{1});
     say(500);
     CHECK_EQ(rig.of(1).rows.size(), std::size_t{3});
@@ -132,7 +133,7 @@ void who_joins_hears_what_was_promised_before() {
   }
 }
 
-// Switches at random places: whose tuple it is depends on its time alone.
+// Switches at random places: the owner of a tuple depends on its time alone.
 void every_tuple_goes_to_the_owners_of_its_time(unsigned seed) {
   std::mt19937 random(seed);
   behaviour.buckets = 1 + static_cast<std::int64_t>(seed % 9);

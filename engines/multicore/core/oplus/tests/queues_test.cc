@@ -1,4 +1,4 @@
-// From sources to shared-nothing instances, on one thread: order, copies, full rings, silence, and ends.
+// Tests the path from sources to shared-nothing instances, on one thread: order, copies, full rings, silence, and ends.
 #include "oplus/tests/queues_rig.h"
 
 namespace {
@@ -26,7 +26,7 @@ void each_responsible_instance_gets_one_copy_in_order() {
         CHECK(rig.ended(i));
       }
       rig.read(instances);
-      CHECK(rig.ended(instances));  // one in the pool finds the end there
+      CHECK(rig.ended(instances));  // an inactive instance finds the end there
       std::int64_t tuples = 0;
       for (const Texts& one : streams) tuples += std::ssize(one.ts);
       CHECK_EQ(rig.queues().delivered(), tuples);
@@ -34,7 +34,7 @@ void each_responsible_instance_gets_one_copy_in_order() {
   }
 }
 
-// Rings of 4,096 rows; they go round more than twice.
+// Rings of 4,096 rows; they wrap more than twice.
 void a_tuple_that_does_not_fit_everywhere_waits() {
   const std::int32_t zeroth = word_in(0), first = word_in(1);
   std::vector<Texts> streams(1);
@@ -68,7 +68,7 @@ void what_a_full_queue_refused_is_not_evaluated_again() {
     lab::test::rows_evaluated = 0;
     for (int i = 0; i < 100; ++i) CHECK(!rig.feed());
     CHECK_EQ(lab::test::rows_evaluated, 0);
-    // The mapping is another now, and with it whose the refused row is.
+    // The mapping has changed, and with it the owner of the refused row.
     rig.change({1, 0}, 2);
     rig.settle(0b01);
     CHECK_EQ(lab::test::rows_evaluated, 100);
@@ -93,7 +93,7 @@ void long_lists_wait_for_room_too() {
   }
 }
 
-// Room for 256 keys at first. Nobody may take a turn that only made room for one without work.
+// Room for 256 keys at first. A turn that only made room for a key must not count as a turn without work.
 void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
   std::vector<Texts> streams(1);
   for (const int words : {3, 300, 5000, 2, 20'000}) {
@@ -135,7 +135,7 @@ void silent_sources_hold_back_until_they_promise_or_end() {
     };
     until(0, 0, 0);
     CHECK_EQ(rig.of(1).watermark, kLowest);
-    until(10, 1, 0);  // no tuple at or before 15 is to come
+    until(10, 1, 0);  // no more tuples at or before 15
     CHECK_EQ(rig.of(1).watermark, 16);
     until(100, 2, 1);
     CHECK(!rig.ended(0) && !rig.ended(1));
@@ -156,7 +156,7 @@ void what_cannot_be_is_refused() {
   streams[0].add(0, {1}, 5);
   Rig rig(streams, 1, std::vector<std::int32_t>(3, 0), 1, "order");
   CHECK_THROWS(rig.feed(), std::runtime_error);
-  CHECK_THROWS(rig.feed(), std::runtime_error);  // the source's flag was given back
+  CHECK_THROWS(rig.feed(), std::runtime_error);  // the source's flag was released
   behaviour.raises_at = -1;
 }
 

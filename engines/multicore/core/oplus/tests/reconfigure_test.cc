@@ -1,5 +1,5 @@
-// Reconfigurations of operators O+ at places that tests can name: before the first tuple, after the last, between
-// tuples of one time, over negative times.
+// Tests reconfigurations of operators O+ at named places: before the first tuple, after the last, between tuples of one
+// time, over negative times.
 #include "check.h"
 #include "oplus/tests/operator_run_case.h"
 
@@ -23,7 +23,7 @@ OplusOptions options_of(const char* log, std::int32_t instances) {
   options.core_count = 1;
   options.batch = 1;
   options.ring_blocks = 4;
-  options.log.rows_in_flight = 64;  // what is called for comes at most so far behind what is processed
+  options.log.rows_in_flight = 64;  // a requested switch comes at most so far behind the processed rows
   options.batch_rows = 8;
   options.tuple_buffer = log;
   return options;
@@ -111,7 +111,7 @@ void switches_take_place_at_negative_times() {
 
 void a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it() {
   for_all_kinds([](bool join, const char* log) {
-    // One time for all tuples: a switch called after the first of them has no later tuple to happen before.
+    // One time for all tuples: a switch requested after the first of them has no later tuple to precede.
     const auto streams = steps(300, 7, 0);
     OperatorRunCase run(streams, options_of(log, 3), join);
     const auto answer = run.run([&](OplusRun& runtime) {
@@ -143,7 +143,7 @@ void a_later_switch_overtakes_an_earlier_one() {
   });
 }
 
-// What an instance has in its scratch, skipped rows and own buckets must not survive its time in the pool.
+// An instance's scratch, skipped rows and own buckets must not survive its time in the pool.
 void instances_leave_and_join_again() {
   for_all_kinds([](bool join, const char* log) {
     auto streams = steps(3000, -50);

@@ -1,7 +1,8 @@
-// Joins that store tuples by key, for the tests: what their compiled functions do, in C++, and what they answer.
+// Joins that store tuples by key, for the tests: their compiled functions in C++, and their expected answers.
 //
-// Operator 10: every tuple has the keys 0 to `shares` - 1, is compared with what is stored of the other input, and is
-// stored with one of them, in turn. With `by_key` a tuple has one key, its base. Values at most 2 apart make a pair.
+// Operator 10: every tuple has the keys 0 to `shares` - 1. It is compared with the stored tuples of the other input,
+// and is stored with one of the keys, in turn. With `by_key` a tuple has one key, its base. Values at most 2 apart make
+// a pair.
 #pragma once
 #include "check.h"
 #include "oplus/tests/operator_run_case.h"
@@ -48,7 +49,7 @@ inline std::int64_t route_stored(const std::int32_t* owner, const void* const* c
   return end + 1;
 }
 
-// The entry of a key as it is, null if there is none.
+// Returns the entry of a key, null if absent.
 inline KeptEntry* entry_of(const InstanceView* view, std::int64_t key) {
   WindowTable& table = view->tables[stored_bucket(key)];
   const std::span<std::byte> entries = table.entries(sizeof(KeptEntry));
@@ -73,10 +74,10 @@ void meet(KeptWindow* windows, const Told& told, Emit* out) {
   }
 }
 
-// What compiled code does for a join, in the same order: room, stamp, room for a tuple more, f_U, count.
+// Does the work of compiled code for a join, in the same order: room, stamp, room for one more tuple, f_U, count.
 template <int kInput>
 std::int64_t process_stored(const InstanceView* given, std::int64_t begin, std::int64_t end, Emit* out) {
-  auto* view = const_cast<InstanceView*>(given);  // two fields are for the kernel to write
+  auto* view = const_cast<InstanceView*>(given);  // the kernel writes two fields
   KeySet& keys = *view->keys;
   std::int64_t i = begin;
   for (; i < end; ++i) {
@@ -142,7 +143,7 @@ inline JoinAnswer stored_oracle(const std::vector<Tuples>& streams) {
   return answer;
 }
 
-// One run, with threads; instances share or do not.
+// One run, with threads; shared or shared-nothing.
 class StoredRun {
  public:
   StoredRun(const std::vector<Tuples>& streams, OplusOptions options) : runtime_(with(options), spec()) {
@@ -155,7 +156,7 @@ class StoredRun {
     runtime_.start();
   }
 
-  // Runs with `meanwhile` on a thread beside it. Returns the outputs, sorted; checks that they came in order of time.
+  // Runs with `meanwhile` on another thread. Returns the outputs, sorted; checks that they came in order of time.
   std::vector<Record> run(const std::function<void(OplusRun&)>& meanwhile = {}) {
     std::thread beside;
     if (meanwhile) beside = std::thread([&] { meanwhile(runtime_); });
@@ -199,7 +200,7 @@ class StoredRun {
   OplusRun runtime_;
 };
 
-// Draws which join it is.
+// Draws a random join.
 inline void choose_stored(std::mt19937& random) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   behaviour = {};

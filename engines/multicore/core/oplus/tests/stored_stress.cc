@@ -1,5 +1,5 @@
-// Joins that store tuples by key, under random switches, shared and not, with more instances than cores: the pairs, each
-// once, and an end, always.
+// Stress test of joins that store tuples by key, under random switches, shared and not, with more instances than cores:
+// the pairs, each once, and an end, always.
 #include <cstdio>
 
 #include "oplus/tests/stored_cases.h"
@@ -14,7 +14,7 @@ struct Totals {
   std::int64_t applied = 0, moved_bytes = 0;
 };
 
-// Calls for switches until the run is over; waits for most of them.
+// Requests switches until the run is over; waits for most of them.
 void reconfigure(OplusRun& runtime, unsigned seed, std::int32_t most) {
   std::mt19937 random(seed);
   for (;;) {

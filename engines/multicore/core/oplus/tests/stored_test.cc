@@ -1,4 +1,4 @@
-// Stored tuples, and joins that keep them by key.
+// Tests stored tuples, and joins that store them by key.
 #include <cstdio>
 #include <deque>
 #include <stdexcept>
@@ -16,7 +16,7 @@ using lab::test::stored_behaviour;
 using lab::test::StoredRun;
 using lab::test::Tuples;
 
-// Against a deque, with bursts and lulls.
+// Compares with a deque, with bursts and lulls.
 void a_deque_of_bytes_is_a_deque() {
   std::mt19937 random(1);
   StoredTuples tuples{};
@@ -66,7 +66,7 @@ void any_number_of_instances_gives_the_pairs() {
   }
 }
 
-// More pairs than a chunk of outputs holds: a tuple is taken up again where its keys were left.
+// More pairs than a chunk of outputs holds: a tuple resumes at the key where it stopped.
 void a_tuple_whose_outputs_find_no_room_is_taken_up_again() {
   behaviour = {};
   behaviour.expires = false;
@@ -94,7 +94,7 @@ void a_tuple_whose_outputs_find_no_room_is_taken_up_again() {
   }
 }
 
-// Keys that no tuple comes with any more are forgotten, a window or two later.
+// Keys without new tuples are removed, a window or two later.
 void what_no_tuple_meets_is_swept() {
   behaviour = {};
   behaviour.expires = false;
@@ -106,7 +106,7 @@ void what_no_tuple_meets_is_swept() {
   right.input = 1;
   for (std::int64_t i = 0; i < 1000; ++i) {
     left.ts.push_back(i);
-    left.base.push_back(i);  // a key of its own each
+    left.base.push_back(i);  // each has its own key
     left.count.push_back(0);
     left.value.push_back(i);
   }

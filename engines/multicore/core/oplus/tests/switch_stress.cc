@@ -1,5 +1,5 @@
-// Instances that leave and join as fast as they can: of more threads than cores, one is held up now and then between
-// two looks at the state of its switch while the others make the next. For the perturbed build above all
+// Stress test of instances that leave and join as fast as possible, with more threads than cores. A thread is sometimes
+// delayed between two loads of its switch state while the others make the next switch. Mainly for the perturbed build
 // (tests/perturb.cc).
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// Rings of copied tuples: columns of every width, lists, and room.
+// Tests rings of copied tuples: columns of every width, lists, and room.
 #include <array>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace {
 using lab::TupleQueue;
 using lab::test::Texts;
 
-// Columns of every width, a list, and one that the stream does not have.
+// Columns of every width, a list, and one that the stream lacks.
 struct Wide {
   std::vector<std::int64_t> ts, due, begins, ends;
   std::vector<std::int8_t> bytes;
@@ -71,7 +71,7 @@ bool fits(TupleQueue& queue, std::int64_t row, std::int64_t consumed) {
 
 void copy(TupleQueue& queue, std::int64_t row) { queue.copy(std::array{row}); }
 
-// Whatever the reader still needs is as it was written, however far behind it stays.
+// Rows that the reader still needs are unchanged, however far it lags.
 void a_ring_keeps_what_its_reader_is_not_done_with(std::int64_t rows, std::int64_t longest, unsigned seed) {
   const Wide wide(500, longest, seed);
   TupleQueue queue(wide.stream, wide.shapes, rows);
