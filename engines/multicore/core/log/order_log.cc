@@ -9,8 +9,8 @@
 namespace lab {
 namespace {
 
-// The flag holder leaves after so many passes, even if others keep leaving notes. `advance` then returns true, so its
-// caller continues the merge.
+// The flag holder leaves after this number of passes, even if others keep leaving notes. `advance` then returns true,
+// so its caller continues the merge.
 constexpr int kPassesInARow = 4;
 
 std::size_t ring_size(std::int64_t wanted, const char* name) {

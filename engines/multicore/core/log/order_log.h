@@ -86,11 +86,10 @@ class OrderLog : public TupleBuffer {
   // Guarded by the flag.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;  // a lower bound of the readers' positions
   std::uint64_t head_ = 0;                         // the flag holder's copy of tail_
-  std::vector<std::uint8_t>
-      order_;                     // a ring; valid as `entries_` is: from the first place that a reader has not released
-  std::int64_t placed_ = 0;       // places ever written
-  std::int64_t places_kept_ = 0;  // a lower bound of the places that all readers have released
-  std::int64_t last_ts_ = kNever;  // the last row merged
+  std::vector<std::uint8_t> order_;                // a ring; as `entries_`, valid from the first unreleased place
+  std::int64_t placed_ = 0;                        // places ever written
+  std::int64_t places_kept_ = 0;                   // a lower bound of the places that all readers have released
+  std::int64_t last_ts_ = kNever;                  // the last row merged
   std::int32_t last_source_ = -1;
   std::int64_t watermark_ = kNever;                                    // the last watermark entry
   std::array<bool, static_cast<std::size_t>(kMaxLogSources)> used_{};  // slots that ever had an owner

@@ -289,7 +289,7 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
   std::int64_t i = a.next, j = b.next;
   std::size_t done = 0;
   for (;;) {
-    // Both inputs have at least so many rows, whichever source comes next.
+    // Both inputs have at least `steps` rows, whichever source comes next.
     const std::int64_t steps = std::min({a_end - i, b_end - j, static_cast<std::int64_t>(capacity - done)});
     if (steps <= 0) break;
     std::uint8_t* const part = out + done;

@@ -90,8 +90,7 @@ class RunMerger {
   void observe(const std::uint8_t* places, std::size_t count) noexcept;
 
   std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;  // the first count_, ascending by source
-  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)>
-      through_{};  // rows of sources that are closed and merged
+  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // rows of finished sources
   std::unique_ptr<Interleaver> interleaver_;
   int count_ = 0;
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();

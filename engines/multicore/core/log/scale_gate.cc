@@ -511,7 +511,7 @@ std::span<const LogRun> ScaleGate::read(int reader) {
       if (at.end == 0 && at.position != before) readers_.release(reader, {}, at.position, {});
     }
     at.walking.store(false,
-                     std::memory_order_seq_cst);  // releases the cursor to the thread that makes readers stand still
+                     std::memory_order_seq_cst);  // releases the cursor to the `stand_still` caller
   }
   return {at.runs.data() + at.begin, at.end - at.begin};
 }

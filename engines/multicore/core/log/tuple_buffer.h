@@ -3,11 +3,11 @@
 // ScaleGate.
 //
 // Readiness. Let b be the next row of source q that is not yet in the log, or else q's frontier. Row (t, s) is ready
-// iff b is above it for every other open source q. A frontier f promises that later rows have ts >= f. So the test is f
-// > t for q < s, and f >= t for q > s. Each caller of `advance` appends ready rows; no thread waits for it.
+// iff b is above it for every other open source q. A frontier f promises that later rows have ts >= f. So q < s needs a
+// frontier f > t, and q > s needs f >= t. Each caller of `advance` appends ready rows; no thread waits for it.
 //
-// Waiting belongs to the caller: no function blocks. A sequentially consistent store makes each condition true for
-// which another thread may sleep (run/parker.h). So these notifications lose no wake-up:
+// Waiting belongs to the caller: no function blocks. Another thread may sleep for some condition. A sequentially
+// consistent store makes each such condition true (run/parker.h). So these notifications lose no wake-up:
 // - After `publish`, `close` or `control`, and whenever a source or a reader joins or leaves: call `advance`; if it
 //   returns true, notify the readers. (A source that leaves merging to the readers notifies one of them instead.)
 // - After `release`: notify sources that sleep for room, and notify readers when `advance` returns true.
@@ -64,10 +64,9 @@ struct LogOrder {
 // The location of a source's rows: row r is item r & mask of every column. Borrowed; must outlive the log.
 struct LogColumns {
   const std::int64_t* ts = nullptr;
-  std::uint64_t mask =
-      ~std::uint64_t{0};  // size - 1 of a ring (a power of two); all ones: no ring, each row has its own item
-  std::int32_t kind = 0;  // which schema
-  std::vector<const void*> columns;  // payload; may be empty
+  std::uint64_t mask = ~std::uint64_t{0};  // size - 1 of a ring (a power of two); all ones: no wrap
+  std::int32_t kind = 0;                   // which schema
+  std::vector<const void*> columns;        // payload; may be empty
 };
 
 struct LogOptions {

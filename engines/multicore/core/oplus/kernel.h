@@ -44,7 +44,7 @@ struct InstanceView {
   const std::uint8_t* sources;
   std::int64_t* own;      // scratch, two for each tuple with keys: its place and the end of its keys
   WindowTable* tables;    // by bucket; a kernel may add entries to a non-empty table with room
-  std::int64_t left;      // of the earliest live window; unset for single windows that expire without a trace
+  std::int64_t left;      // of the earliest live window; not maintained for single windows that expire without a trace
   std::int64_t slot;      // of that window
   std::int64_t prefetch;  // not 0: tables exceed the caches
   // Operators that store tuples.

@@ -63,8 +63,7 @@ class MapStage final : public Handover {
   // `bound` first. So rows from `rows` on are not below the bound that the reader saw.
   struct alignas(kCacheLine) Handed {
     std::atomic<std::int64_t> rows{0};
-    std::atomic<std::int64_t> bound{
-        std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: no later rows
+    std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none
   };
   struct alignas(kCacheLine) MapInstance {
     MergeFlag flag;             // its holder runs the parts

@@ -192,7 +192,7 @@ void OplusRun::work(std::int32_t index) {
         threads().backoff(), counters, [&](bool) { return turn_downstream(index); }, stopped, not_done,
         [&]() -> Parker& { return threads().place(index, true); });
   }
-  wake_others();  // waiters for a switch, which will no longer come
+  wake_others();  // waiters for a switch that will not come
 }
 
 bool OplusRun::turn_downstream(std::int32_t index) {

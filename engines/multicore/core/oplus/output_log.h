@@ -8,9 +8,9 @@
 // (`at_hand`). Otherwise the wait could last forever: a row is ready once all instances have passed its time, and a
 // waiting instance does not pass it. Outputs of one time, such as those of a whole window, may exceed a ring.
 //
-// The frontier. An instance that has processed everything up to a watermark W emits no more outputs timed at or before
-// W (Observation 1), so it promises W + 1. While rows wait, it promises at most the time of the first of them.
-// Instances emit in order of time (Lemma 2), so a promise never decreases.
+// The frontier. After processing everything up to a watermark W, an instance emits no more outputs timed at or before W
+// (Observation 1). So it promises W + 1. While rows wait, it promises at most the time of the first of them. Instances
+// emit in order of time (Lemma 2), so a promise never decreases.
 //
 // Sources: instance i is always source i, active or not. The source of an inactive instance has left and delays no
 // reader; it may join again (`join` gives the time from which its promises count).

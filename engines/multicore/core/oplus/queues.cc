@@ -10,7 +10,7 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kRouteRows = 1024;  // of one source, before the next source's turn
-constexpr std::int32_t kFewInstances = 4;  // up to so many, `deal` scans the rows once for each
+constexpr std::int32_t kFewInstances = 4;  // up to this number, `deal` scans the rows once for each
 constexpr std::int64_t kLeastElements = 1 << 14;
 
 std::int64_t power_of_two(std::int64_t least) {

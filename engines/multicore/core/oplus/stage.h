@@ -80,7 +80,7 @@ class OperatorStage {
     return active(index) || at(index).leaving.load(std::memory_order_seq_cst);
   }
   // Returns the number of threads, from the first on, that were ever active. seq_cst: stored before they become active.
-  // A thread that makes work for one, and does not see it here, is seen by it.
+  // If a thread makes work for another and does not count it here, the other one sees that work.
   std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
   // See OplusRun.
@@ -107,7 +107,7 @@ class OperatorStage {
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
-    Causes causes;              // causes of the outputs that wait for the next operator, under a load
+    Causes causes;              // of the outputs that wait for the next operator, under a load
     std::vector<LogRun> batch;  // runs at hand
     std::int64_t skip = 0;      // processed rows of the first unreleased run
     std::int64_t counted = 0;   // outputs reported to the recorder; at full speed
@@ -172,7 +172,7 @@ class OperatorStage {
   std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
   std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
-  alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs in `meet`
+  alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `turn`
   // Mapping in force. Written at a barrier; relaxed, the barrier orders it.
   alignas(kCacheLine) std::atomic<const std::vector<std::int32_t>*> owner_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished

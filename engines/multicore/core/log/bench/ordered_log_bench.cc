@@ -1,9 +1,9 @@
 // ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN [ENTRIES]]: one threaded trial of an ordered log.
 //
-// Prints tuples/s from the first publish until the last reader has every tuple, and the CPU time of all threads per
-// tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. RUN rows (default 1) of
-// one source precede RUN rows of the next; ENTRIES is the size of the log's ring. Readers merge, sum all timestamps and
-// check the order. The program fails if a reader does not get every tuple once, in order.
+// Prints tuples/s from the first publish until the last reader has every tuple. Also prints the CPU time of all threads
+// per tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. RUN rows (default 1)
+// of one source precede RUN rows of the next; ENTRIES is the size of the log's ring. Readers merge, sum all timestamps
+// and check the order. The program fails if a reader does not get every tuple once, in order.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

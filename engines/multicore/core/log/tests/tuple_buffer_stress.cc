@@ -1,4 +1,4 @@
-// Stress test of every form of the ordered log: each reader sees every row once, in the total order, with control
+// Stress test of every form of the ordered log. Each reader sees every row once, in the total order, with control
 // entries at the same place, whatever the batches, ties, silences and ring sizes. Idle threads sleep, so a lost wake-up
 // hangs the test. Then the same while sources and readers come and go.
 #include <algorithm>

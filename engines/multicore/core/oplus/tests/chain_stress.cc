@@ -101,7 +101,7 @@ void round_of(unsigned seed) {
   const auto inner = static_cast<unsigned>(random());
   const auto answer = lab::test::sorted(run.run([&](lab::OplusRun& runtime) {
     if (elastic) reconfigure(runtime, inner, options.most_instances, count);
-    while (runtime.snapshot()) std::this_thread::yield();  // as a controller looks
+    while (runtime.snapshot()) std::this_thread::yield();  // as a controller reads it
   }));
   const auto wanted = lab::test::chain_oracle(streams, count, join, options.end_watermark);
   if (answer != wanted) {

@@ -202,7 +202,7 @@ void joins(int seed, int most, int step, const lab::WindowShape& window, std::in
   std::mt19937 random(static_cast<unsigned>(seed));
   auto streams = lab::test::random_tuples(random, 2, 2, most, step);
   for (Tuples& one : streams) {
-    for (std::size_t i = 0; i < one.ts.size(); ++i) one.base[i] = static_cast<std::int64_t>(i);  // tells them apart
+    for (std::size_t i = 0; i < one.ts.size(); ++i) one.base[i] = static_cast<std::int64_t>(i);  // distinguishes them
   }
   const lab::test::JoinAnswer expected = lab::test::join_oracle(streams);
   std::vector<Record> first;

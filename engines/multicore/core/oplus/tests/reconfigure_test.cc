@@ -23,7 +23,7 @@ OplusOptions options_of(const char* log, std::int32_t instances) {
   options.core_count = 1;
   options.batch = 1;
   options.ring_blocks = 4;
-  options.log.rows_in_flight = 64;  // a requested switch comes at most so far behind the processed rows
+  options.log.rows_in_flight = 64;  // a requested switch comes at most 64 rows after the processed ones
   options.batch_rows = 8;
   options.tuple_buffer = log;
   return options;
