@@ -12,7 +12,8 @@ namespace lab {
 namespace {
 
 constexpr std::int32_t kFrontier = std::numeric_limits<std::int32_t>::min() / 2;  // sequence of a frontier node
-constexpr std::int32_t kAcknowledged = kFrontier / 2;  // of a watermark tuple: after a frontier and its control entries
+constexpr std::int32_t kAcknowledged =
+    kFrontier / 2;  // of a watermark tuple: follows a frontier and its control entries
 
 }  // namespace
 
@@ -510,8 +511,7 @@ std::span<const LogRun> ScaleGate::read(int reader) {
       // The reader has already passed the nodes after the last run; release them, so that they bound no source.
       if (at.end == 0 && at.position != before) readers_.release(reader, {}, at.position, {});
     }
-    at.walking.store(false,
-                     std::memory_order_seq_cst);  // releases the cursor to the `stand_still` caller
+    at.walking.store(false, std::memory_order_seq_cst);  // releases the cursor to `stand_still`
   }
   return {at.runs.data() + at.begin, at.end - at.begin};
 }

@@ -72,7 +72,7 @@ class ScaleGate final : public TupleBuffer {
     // Below 0: a frontier or a watermark tuple, before the row of the same order. Above 0: control entries.
     std::int32_t sequence = 0;
     std::int32_t height = 1;
-    const Node* anchor = this;               // of a control entry: the node before it
+    const Node* anchor = this;               // of a control entry: the ordinary node that it follows
     std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader passed it, or a control entry
     std::array<std::atomic<Node*>, kLevels> next{};  // set before the node is linked, then by CAS
   };

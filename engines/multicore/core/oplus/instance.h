@@ -61,7 +61,7 @@ struct OperatorSpec {
   ExpireKernel expire = nullptr;  // null: windows expire without a trace (no f_O)
   std::int64_t max_outputs = 1;   // of one call of a user function
   bool emits_on_update = false;
-  bool bag = false;  // update sees a key as often as f_MK adds it; for map stages, other kernels know it
+  bool bag = false;  // update sees a key as often as f_MK adds it; read by map stages only, kernels know it
   // Bytes of a stored tuple (oplus/stored_tuples.h); 0: windows store none. Keyed operators.
   std::int64_t stored_bytes = 0;
   // A join of two inputs whose f_U compares a tuple with the stored ones of the other input. Its pairs are counted.
@@ -318,7 +318,7 @@ class KeyedInstance final : public OperatorInstance {
   std::int64_t lacking_ = -1;
   std::int64_t lacking_left_ = 0;
   bool lacking_stored_ = false;     // likewise for stored tuples
-  std::int64_t sweep_at_ = 0;       // watermark at which stored tuples without matching visitors are purged; joins
+  std::int64_t sweep_at_ = 0;       // watermark of the next purge of stored tuples that no tuple has met; joins
   std::int64_t cause_due_ns_ = -1;  // due time of the current expiry
 };
 

@@ -73,7 +73,7 @@ using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t be
 using RouteKernel = std::int64_t (*)(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
                                      std::int64_t end, std::uint64_t* masks);
 
-// f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13): adds the keys of rows[0], ..., rows[count - 1] to `keys`,
+// f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13). Adds the keys of rows[0], ..., rows[count - 1] to `keys`,
 // including repeated ones. ends[i] is the number of keys up to and including row i. Returns the number of rows that had
 // room.
 using MapKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, const std::int64_t* rows,

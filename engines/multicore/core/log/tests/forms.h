@@ -20,7 +20,7 @@ inline std::unique_ptr<TupleBuffer> make_form(const std::string& form, LogOption
   return make_tuple_buffer(is_skip_list(form) ? "scalegate" : "order", options);
 }
 
-// Calls `row(source, row)` for all rows of `runs`, which `read` last returned to the reader, and `entry(run)` for all
+// Calls `row(source, row)` for all rows of `runs`, which `read` last returned to the reader. Calls `entry(run)` for all
 // other entries except watermark tuples of flow control.
 template <typename OnRow, typename OnEntry>
 void each_row(const TupleBuffer& log, int reader, std::span<const LogRun> runs, OnRow row, OnEntry entry) {

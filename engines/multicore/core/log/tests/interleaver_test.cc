@@ -1,4 +1,4 @@
-// Tests the interleaver with any number of sorted inputs and any capacity: the order is that of a stable sort, and no
+// Tests the interleaver with any number of sorted inputs and any capacity. The order is that of a stable sort, and no
 // row after an input's end is read.
 #include "log/interleaver.h"
 

@@ -1,5 +1,5 @@
-// Stress test of joins that store tuples by key, under random switches, shared and not, with more instances than cores:
-// the pairs, each once, and an end, always.
+// Stress test of joins that store tuples by key, under random switches, shared and not, with more instances than cores.
+// The answer has each pair once, and the run ends.
 #include <cstdio>
 
 #include "oplus/tests/stored_cases.h"
