@@ -25,7 +25,7 @@ ScaleGate::ScaleGate(const LogOptions& options)
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
   }
-  // With more than half, a source would wait for the acknowledgement of its first rows with no watermark tuple in the
+  // Above half of rows_in_flight, a source would wait for its first acknowledgement with no watermark tuple in the
   // list.
   if (options.acknowledged_rows < 0 ||
       (options.acknowledged_rows > 1 && options.acknowledged_rows > options.rows_in_flight / 2)) {

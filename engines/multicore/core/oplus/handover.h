@@ -41,8 +41,7 @@ class Handover {
   virtual WindowState* state(std::int32_t instance) = 0;              // null for joins
   virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log; null: no marks
 
-  // Moves the rows that sources have handed over to the instances. Returns whether any row moved. Any instance's
-  // thread.
+  // Moves rows that the sources handed over on to the instances. Returns whether any row moved. Any instance's thread.
   virtual bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) = 0;
 
   // Puts switch `number` into the log of every active instance. Returns false when the run is over.

@@ -1,5 +1,6 @@
 // Implements the shared-nothing hand-over (Algorithm 1): every instance has its own queue from each source. The queue
-// holds copies of the tuples that have a key of the instance. It merges the queues by time and has its own state.
+// holds copies of the tuples that have a key of the instance. The instance merges its queues by time and has its own
+// state.
 //
 // A change of the mapping halts the operator. Sources hand over only tuples timed up to `until`, the latest time that
 // any of them has handed over. When the instances have processed all of these, they meet. Then the states of the

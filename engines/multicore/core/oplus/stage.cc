@@ -78,7 +78,8 @@ void OperatorStage::begin(const InputTimes& input) {
 
 bool OperatorStage::turn(std::int32_t index) {
   Worker& worker = at(index);
-  // First, because the awaited switch may make this instance inactive: only after it is `active` known.
+  // First, because the awaited switch may make this instance inactive. Only afterwards is it known whether it is
+  // active.
   if (worker.met >= 0) {
     // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
     if (applied_.load(std::memory_order_seq_cst) < worker.met) return false;
