@@ -3,11 +3,11 @@
 // (2019). docs/decisions/0011-determinism-layers.md.
 //
 // Rows from several producers are put in the order (timestamp, producer, row) in one of two places, or not at all:
-// operator        a merge-sorting operator, a separate thread, precedes each consumer, between queues;
-// communication   the channel is an ordered log (log/tuple_buffer.h), merged by its own users in runs: by the producers
-// when its reader sleeps or is behind, else by the reader. Or it is, as published, a ScaleGate, into
-// which producers put their tuples, with flow control by watermark tuples;
-// none            the consumer takes rows as they arrive.
+//   operator        a merge-sorting operator, a separate thread, precedes each consumer, between queues;
+//   communication   the channel is an ordered log (log/tuple_buffer.h), merged by its users in runs: by the producers
+//                   when its reader sleeps or is behind, else by the reader. Or it is, as published, a ScaleGate, into
+//                   which producers put their tuples, with flow control by watermark tuples;
+//   none            the consumer takes rows as they arrive.
 // With one producer, a channel is a queue in all three.
 #pragma once
 #include <cstdint>

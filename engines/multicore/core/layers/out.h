@@ -10,7 +10,7 @@
 // A consumer that sleeps for rows has released all ready rows. If rows are left, the first, of time s, lacks the
 // promise of a producer whose link is empty, and whose promise is therefore at most s. That producer waits for room for
 // a row that is not later than s; or it waits for rows, because of the promise of a preceding producer, and so on up to
-// a source, which never waits for another thread. So (*): some thread upstream waits for room for a row of time s or
+// a source, which always proceeds. So (*): some thread upstream waits for room for a row of time s or
 // earlier.
 //
 // Let Y be the thread that waits for room for the earliest row, of time t; among those with the same t, the furthest
