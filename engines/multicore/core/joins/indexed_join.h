@@ -1,7 +1,7 @@
 // IndexedJoin: finds the same pairs as BandJoin with fewer comparisons: one grid over both attributes for each input.
 //
 // A cell is twice the band wide in both directions, so a tuple's partners lie in at most two cells of each attribute:
-// four cells. A cell is a chain of rows, the latest first. Cells share `heads_` by hash; such chains also hold rows of
+// four cells. A cell is a chain of rows, the latest first. Cells share `heads` by hash; such chains also hold rows of
 // other cells, which the exact test refuses. A chain ends at the first row that has left the window. Rows only leave in
 // the order of arrival, so purging takes no time at all, and new rows reuse the places of rows that left. Values from
 // 2^40 on, and NaNs, share one cell: in single precision, no two different values there are less than 2^16 apart, so no
@@ -23,7 +23,7 @@ class IndexedJoin final : public PairConsumer {
 
  private:
   struct Place {
-    std::int64_t older;  // the preceding row in its chain; below `first_`: none
+    std::int64_t older;  // the preceding row in its chain; below `first`: none
     std::int32_t first;
     float second;
   };

@@ -154,7 +154,7 @@ class LayerInstance final : public LayerRelay {
   std::vector<std::uint64_t> state_;
   KeyStates keys_;
   std::vector<std::int32_t> order_;      // 0, 1, 2, ...: partitioned operators read records by a list
-  std::vector<std::int32_t> itemsizes_;  // of outputs, stamps included
+  std::vector<std::int32_t> itemsizes_;  // of outputs, including stamps
   RecordBuffer made_;
   std::int64_t rows_ = 0;
 };

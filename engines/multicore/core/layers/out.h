@@ -8,10 +8,9 @@
 // another link. So a link that its consumer has emptied has no spill, and carries its producer's promise.
 //
 // A consumer that sleeps for rows has released all ready rows. If rows are left, the first, of time s, lacks the
-// promise of a producer whose link is empty, and whose promise is therefore at most s. That producer waits for room for
-// a row that is not later than s; or it waits for rows, because of the promise of a preceding producer, and so on up to
-// a source, which always proceeds. So (*): some thread upstream waits for room for a row of time s or
-// earlier.
+// promise of a producer. Its link is empty, so its promise is at most s. That producer waits for room for a row that is
+// not later than s; or it waits for rows, because of the promise of a preceding producer, and so on up to a source,
+// which always proceeds. So (*): some thread upstream waits for room for a row of time s or earlier.
 //
 // Let Y be the thread that waits for room for the earliest row, of time t; among those with the same t, the furthest
 // downstream. Its consumer C does not wait for room: C's current row was ready, so it is not later than Y's promise t,

@@ -72,7 +72,7 @@ class BoundedReordering {
   alignas(kCacheLine) std::atomic<bool> offered_{false};  // true: the exit had no room
 };
 
-// Figure 4. Law of the flag: as of NonBlockingReordering (ordered/reorder.h).
+// Figure 4. Law of the flag: as in NonBlockingReordering (ordered/reorder.h).
 class BoundedNonBlocking final : public BoundedReordering {
  public:
   BoundedNonBlocking(std::int64_t slots, BoundedExit& exit) : BoundedReordering(slots, exit), slots_(mask_ + 1) {}

@@ -37,7 +37,7 @@ class OrderedEntry {
   // Admits up to `most` units while there is room and the sources have rows. Units before `out` are free for reuse;
   // `out` is read seq_cst and only grows. Units go to `to` in order, or without it into `worker.admitted` in order. If
   // another thread is admitting, that thread looks again. Returns whether the caller must take another turn before it
-  // sleeps: units were admitted, or another thread asked for another look meanwhile. Any thread.
+  // sleeps: units were admitted, or another thread left a note meanwhile. Any thread.
   bool admit(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker);
 
   // Total number of units once the input is over; -1 before.

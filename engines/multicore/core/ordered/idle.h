@@ -24,7 +24,7 @@ class IdleWorkers {
   }
   // The worker resumes, woken or not.
   void withdraw(std::int32_t worker) noexcept {
-    mask_.fetch_and(~bit(worker), std::memory_order_relaxed);  // relaxed: a wake-up too many is harmless
+    mask_.fetch_and(~bit(worker), std::memory_order_relaxed);  // relaxed: a superfluous wake-up is harmless
   }
 
   // Returns whether a worker other than `self` sleeps or is about to.

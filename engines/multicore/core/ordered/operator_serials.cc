@@ -25,7 +25,7 @@ void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes
   piece.records = records;
   piece.origins = nullptr;
   piece.due = nullptr;
-  if (unit.due != nullptr && unit.origins != nullptr) {  // latencies are taken
+  if (unit.due != nullptr && unit.origins != nullptr) {  // latencies are measured
     piece.own_due.resize(static_cast<std::size_t>(records));
     for (std::int64_t i = 0; i < records; ++i) {
       piece.own_due[static_cast<std::size_t>(i)] = unit.due[unit.origins[from + i]];

@@ -5,7 +5,7 @@
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 3 and 4 (figures 4 and 7).
 //
 // A unit here is the work that one operator knows by one serial number: up to a batch of consecutive records. Its
-// outputs become units of the next operator, of up to a batch each; no outputs make no unit.
+// outputs become units of the next operator, of up to a batch each; no outputs, no unit.
 //
 // Bounded memory and no deadlock. An operator has at most `kWindows` windows of units that are numbered and not sent
 // on, so its worklist and its units have room. An exit that would need more waits, and makes an offer. A reordering

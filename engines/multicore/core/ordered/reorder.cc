@@ -30,7 +30,7 @@ bool NonBlockingReordering::resume(OrderedWorker& worker) {
 }
 
 void NonBlockingReordering::turn(OrderedWorker& worker) {
-  std::int64_t sent = 0;  // of this turn, independent of what others add meanwhile
+  std::int64_t sent = 0;  // of this turn, independent of additions by others
   for (;;) {
     // release: publishes the slots stored in `add` to the thread that clears the flag. acquire: the last holder's
     // writes to `next_` and behind the exit. Both pair with the exchange below.

@@ -94,7 +94,7 @@ void OrderedScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int6
 }
 
 void OrderedScheduler::estimate(Load& load) noexcept {
-  // Over the current window and the one before.
+  // Over the current window and the preceding one.
   const std::int64_t rows = load.rows.load(kRelaxed) - load.old_rows.load(kRelaxed);
   if (rows <= 0) return;
   const auto count = static_cast<double>(rows);

@@ -100,7 +100,7 @@ void OrderedStage::operate_group(Group& group, OrderedWorker& worker) {
   if (unit.group_count == 1) return whole(unit, call, worker);
   call.order = unit.order.data();
   named([&] { part(group, call, worker); });
-  // acq_rel: releases what this group has written, acquires what the others have.
+  // acq_rel: releases the writes of this group, acquires those of the others.
   if (unit.groups_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   complete(unit, named([&] { return join_groups(unit, spec_.itemsizes, worker); }), worker);
 }

@@ -22,7 +22,7 @@ class OrderedStage final : public Operate {
   class Next {
    public:
     virtual ~Next() = default;
-    // Notes a finished unit, which is handed over later.
+    // Takes a finished unit; `hand_over` delivers it later.
     virtual void completed(std::size_t stage, Unit& unit, OrderedWorker& worker) = 0;
     virtual void hand_over(std::size_t stage, OrderedWorker& worker) = 0;
   };
