@@ -1,4 +1,4 @@
-// The Python face of the core's micro-benchmarks, for pytest-benchmark (benchmarks/test_core.py).
+// Python bindings of the core's micro-benchmarks, for pytest-benchmark (benchmarks/test_core.py).
 #include "bench.h"
 
 #include <cstdint>

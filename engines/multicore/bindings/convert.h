@@ -1,4 +1,4 @@
-// What the families' faces share: arrays as views that a run keeps, results as Python values.
+// Conversions shared by the bindings of all families: arrays to views that a run keeps alive, results to Python values.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ Kernel at(Address address) {
   return reinterpret_cast<Kernel>(address);
 }
 
-// Has a run hold on to an array, which it borrows, and returns where its items are.
+// Makes a run keep a borrowed array alive, and returns the address of its items.
 template <typename AnArray>
 auto kept(Run& run, const AnArray& array) {
   run.keep(std::make_shared<nb::object>(nb::cast(array)));
@@ -45,7 +45,7 @@ std::span<const T> kept_span(Run& run, const Array<T>& array) {
   return {kept(run, array), array.shape(0)};
 }
 
-using Due = std::optional<Array<std::int64_t>>;  // with a load, of each event or heartbeat
+using Due = std::optional<Array<std::int64_t>>;  // with a load: due times of events or heartbeats
 
 // A stream whose first column is the timestamp.
 inline StreamView stream_of(Run& run, const Array<std::int64_t>& ts, const Array<std::int64_t>& heartbeats,
@@ -63,15 +63,15 @@ inline void check_length(const Array<std::int64_t>& ts, std::size_t length) {
   if (length != ts.shape(0)) throw std::invalid_argument("a column's length differs from ts");
 }
 
-// The columns of a stream of an operator O+; None: its input does not have that one. Lists are three.
+// The columns of a stream of an operator O+; None: a column that its input lacks. A list takes three columns.
 using TupleColumns = std::vector<std::optional<AnyArray>>;
 
 inline void add_columns(Run& run, StreamView& stream, const TupleColumns& columns) {
   for (const auto& column : columns) stream.columns.push_back(column ? kept(run, *column) : nullptr);
 }
 
-// A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of
-// thousands of Python integers would take a millisecond, inside the time that is measured.
+// A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of thousands of
+// Python integers would take a millisecond of the measured time.
 using Sparse = std::pair<nb::bytes, nb::bytes>;
 
 inline Sparse sparse(const std::vector<std::int64_t>& counts) {
@@ -93,7 +93,7 @@ nb::list list_of(const Names& names) {
   return result;
 }
 
-// A family each, in the file of its name; `bind_run` is the first.
+// One function for each family, in the file of its name; call `bind_run` first.
 void bind_run(nb::module_& m);
 void bind_dgs(nb::module_& m);
 void bind_oplus(nb::module_& m);

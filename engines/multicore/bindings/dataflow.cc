@@ -1,4 +1,4 @@
-// The Python face of typed dataflow graphs.
+// Python bindings of typed dataflow graphs.
 #include "convert.h"
 #include "dataflow/dataflow_run.h"
 

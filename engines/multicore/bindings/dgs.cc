@@ -1,4 +1,4 @@
-// The Python face of synchronization plans.
+// Python bindings of synchronization plans.
 #include <cstring>
 
 #include "convert.h"
@@ -100,7 +100,7 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   run.add_lane(mailbox, stream, std::move(lane));
 }
 
-// Snapshots at cuts, for a thread that writes them while another is in `run`: see dgs/checkpoints.h.
+// Snapshots at cuts, for a thread that writes them while another thread is in `run`: see dgs/checkpoints.h.
 
 std::vector<Cut> cuts_of(const Array<std::int64_t>& ts, const Array<std::int32_t>& stream,
                          const Array<std::int64_t>& position) {

@@ -1,4 +1,4 @@
-// The Python face of the hand-written band joins.
+// Python bindings of the hand-written band joins.
 #include "convert.h"
 #include "joins/joins_run.h"
 

@@ -1,4 +1,4 @@
-// The Python face of query graphs.
+// Python bindings of query graphs.
 #include "layers/layers_run.h"
 #include "stages.h"
 

@@ -1,4 +1,5 @@
-// The Python face of the core: runs of each family are set up from arrays and function addresses, run, and read.
+// Python bindings of the core: a caller sets up a run from arrays and function addresses, runs it, and reads its
+// results.
 #include "convert.h"
 #include "run/core_to_core.h"
 #include "run/generator.h"

@@ -1,4 +1,4 @@
-// The Python face of operators O+.
+// Python bindings of operators O+.
 #include "convert.h"
 #include "oplus/oplus_run.h"
 
@@ -17,7 +17,8 @@ std::int32_t add_stream(OplusRun& run, const Array<std::int64_t>& ts, const Tupl
                         std::move(columns_shapes));
 }
 
-// `carried`: of each field of a mapped tuple its column among `columns` with the timestamp, and its bytes, 0 without it.
+// `carried`: for each field of a mapped tuple, its column among `columns` and the timestamp, and its bytes; 0: no
+// column.
 std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, const TupleColumns& columns,
                                const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address map,
                                const std::vector<std::pair<std::size_t, std::int32_t>>& carried, const Due& due,
@@ -39,7 +40,7 @@ std::optional<Seen> snapshot(const OplusRun& run) {
   return Seen{seen->time_ns, seen->instances, seen->busy_ns, seen->processed, seen->windows, seen->compared};
 }
 
-// (event_ts, moved_bytes) once a switch has been applied, or None when the run is over before.
+// (event_ts, moved_bytes) once a switch has been applied, or None when the run ends first.
 std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::int64_t number, std::size_t op) {
   const std::optional<Switch> done = run.await(number, op);
   if (!done) return std::nullopt;

@@ -1,4 +1,4 @@
-// The Python face of ordered pipelines.
+// Python bindings of ordered pipelines.
 #include "ordered/ordered_run.h"
 #include "stages.h"
 

@@ -1,4 +1,4 @@
-// The Python face of what all runs have in common: settings, start to end, results.
+// Python bindings shared by all runs: settings, start to end, results.
 #include "convert.h"
 #include "run/settings.h"
 
@@ -14,7 +14,7 @@ void collect(const Run& run, const std::vector<Address>& columns) {
   run.collect(targets);
 }
 
-// Raises what Python's handlers of signals raise, as Ctrl-C does, and calls the run off by it.
+// Raises the exceptions of Python's signal handlers, such as that of Ctrl-C, and thereby calls the run off.
 std::int64_t run_to_end(Run& run) {
   nb::gil_scoped_release release;
   return run.run([] {

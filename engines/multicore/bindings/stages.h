@@ -1,4 +1,4 @@
-// What the faces of ordered pipelines and of query graphs share: operators and streams.
+// Bindings shared by ordered pipelines and query graphs: operators and streams.
 #pragma once
 #include <string>
 #include <utility>

@@ -14,11 +14,12 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstRows = 512;
-// Below the first, comparing words is quicker than counting their keys' digits; below the second, than those of all bits.
+// Below the first, comparing words is faster than counting the digits of keys; below the second, than those of all
+// bits.
 constexpr std::size_t kFewestRows = 16;
 constexpr std::size_t kFewRows = 64;
-constexpr int kDigitsAtOnce = 4;  // whose counters stay in the first cache
-// Blocks, at most, before it is tried again whether rows of a key come in order.
+constexpr int kDigitsAtOnce = 4;  // their counters stay in the first cache
+// Most blocks before the sorter tries again whether rows of a key come in order.
 constexpr int kLongestWait = 255;
 
 }  // namespace
@@ -54,7 +55,7 @@ void BlockSorter::make_room(std::int64_t rows) {
   if (rows > kept_.capacity()) kept_.grow(rows_, std::max(rows, 2 * kept_.capacity()));
 }
 
-// Has the words of a block among whose rows are some that do not fit.
+// Unpacks the words of a block that also has rows that do not fit.
 void BlockSorter::unpack_words() {
   make_room(rows());
   unpack(spec_, parts_, words_, kept_.columns(), rows_);
@@ -62,7 +63,7 @@ void BlockSorter::unpack_words() {
   words_.clear();
 }
 
-// What the words have: all columns where they fit; else as many bits as there is room for beside the row's number.
+// Chooses the parts of words: all columns if they fit; else as many bits as fit along with the row's number.
 void BlockSorter::choose_parts() {
   parts_.clear();
   int used = 0;
@@ -94,10 +95,10 @@ void BlockSorter::make_words() {
   words_.resize(static_cast<std::size_t>(rows_));
   pack(spec_, parts_, {kept_.columns(), 0, rows_, nullptr}, words_.data());
   for (std::size_t i = 0; row_bits_ != 0 && i < words_.size(); ++i) words_[i] |= i;
-  rows_ = 0;  // they are in the words now, or where these say
+  rows_ = 0;  // the rows are now words, or words refer to them
 }
 
-// Sorts by bits [from, from + bits) of the words, which stay as they were where these are equal.
+// Sorts by bits [from, from + bits) of the words; words with equal bits keep their order.
 void BlockSorter::sort_by_bits(int from, int bits) {
   // Longer digits are fewer, and have more counters.
   const auto digits_of = [bits](int width) { return (bits + width - 1) / width; };
@@ -118,7 +119,7 @@ template <int kBits>
 void BlockSorter::sort_by_digits(int from, int digits) {
   constexpr std::size_t kValues = std::size_t{1} << kBits;
   constexpr std::uint64_t kMask = kValues - 1;
-  // All digits are counted at once: where one has many equal values, each count waits for the one before it.
+  // Count all digits at once: where one digit has many equal values, each count waits for the preceding one.
   places_.assign(static_cast<std::size_t>(digits) * kValues, 0);
   std::uint32_t* const end = places_.data() + places_.size();
   for (const std::uint64_t word : words_) {
@@ -134,8 +135,8 @@ void BlockSorter::sort_by_digits(int from, int digits) {
       at += std::exchange(place[value], at);
       ends[value] = at;
     }
-    // From both ends, again so that fewer wait: the first half to where a value's words begin, the second, backwards, to
-    // where they end.
+    // From both ends, again to reduce waits: the first half goes to the begin of a value's words, the second,
+    // backwards, to their end.
     const std::uint64_t* const words = words_.data();
     std::uint64_t* const sorted = scratch_.data();
     std::size_t back = words_.size();
@@ -150,7 +151,7 @@ void BlockSorter::sort_by_digits(int from, int digits) {
   }
 }
 
-// Sorts words of which few are far from their places, each into those before it. False: they are not so few.
+// Insertion sort for words of which few are far from their places. False: too many are.
 bool BlockSorter::insert_words() noexcept {
   std::size_t moves = words_.size();
   for (std::size_t i = 1; i < words_.size(); ++i) {
@@ -169,7 +170,7 @@ void BlockSorter::sort_words() {
   if (words_.size() < kFewestRows) return compare();
   const WordPart& first = parts_.front();
   const int bits = first.shift + first.bits - row_bits_;
-  // Rows of a key mostly come in order of time: then they are in order when keys are.
+  // Rows of a key mostly come in order of time; sorting by keys then suffices.
   if (first.bits < bits && waits_ == 0) {
     sort_by_bits(first.shift, first.bits);
     if (insert_words()) return;
@@ -186,7 +187,7 @@ int BlockSorter::compared(std::size_t column, std::int32_t a, std::int32_t b) co
     const T x = static_cast<const T*>(kept_.columns()[column])[a];
     const T y = static_cast<const T*>(kept_.columns()[column])[b];
     if constexpr (std::is_floating_point_v<T>) {
-      // What is no number comes last, and equals itself: an order must be one.
+      // NaNs come last and equal each other, so that this is an order.
       if (x != x || y != y) return (x != x ? 1 : 0) - (y != y ? 1 : 0);
     }
     return x < y ? -1 : x > y ? 1 : 0;

@@ -1,8 +1,9 @@
-// SORT: keeps the rows of a block, and puts those of each key in order of time, then of their other fields.
+// BlockSorter: stores the rows of a block and sorts them by key, then time, then their other fields; the vertex SORT
+// uses it.
 //
-// Words are sorted by their digits (row_words.h). Where all rows of a block have come as words, or all columns of its rows
-// fit into words, these are the rows, and no row is fetched from its place. Where they do not fit, a word ends with the
-// number of its row, and what it leaves equal is compared.
+// Words are sorted by their digits (row_words.h). If all rows of a block arrived as words, or all columns of its rows
+// fit into words, the words are the rows, and no row is fetched. If they do not fit, a word ends with the number of its
+// row, and rows with equal words are compared.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,19 +24,19 @@ class BlockSorter {
  public:
   explicit BlockSorter(const FlowSpec& spec);
 
-  // Set-up: words that come are packed by these. `packs`: and so are rows.
+  // Set-up: arriving words are packed by these layouts. `packs`: this sorter also packs arriving rows.
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) {
     packer_.emplace(spec_, std::move(layouts));
     packs_ = packs;
   }
 
-  // Rows of a block, and words of some. Throw std::runtime_error when the block is larger than can be sorted.
+  // Store rows of a block, or words. Both throw std::runtime_error when the block is too large to be sorted.
   void keep(const FlowPiece& piece, std::int64_t block);
   void keep(std::span<const std::uint64_t> words);
 
-  // Puts what was kept of a block in order,
+  // Sorts the stored rows of a block.
   void sort(std::int64_t block);
-  // of which rows [from, from + rows) are then written to the begin of some columns.
+  // Writes the sorted rows [from, from + rows) to the beginning of some columns.
   void give(std::int64_t from, std::int64_t rows, void* const* to);
   std::int64_t rows() const noexcept { return rows_ + static_cast<std::int64_t>(words_.size()); }
   void clear() noexcept {
@@ -63,18 +64,18 @@ class BlockSorter {
 
   const FlowSpec& spec_;
   const RowMover mover_;
-  std::vector<std::size_t> columns_;  // in the order in which they are compared
+  std::vector<std::size_t> columns_;  // in the order of comparison
   RecordBuffer kept_;
   std::int64_t rows_ = 0;  // in `kept_`
   std::optional<RowPacker> packer_;
   bool packs_ = false;
   std::vector<WordPart> parts_;  // of the block's words, the highest first
-  std::size_t decided_ = 0;      // of `columns_`: so many need not be compared where words are equal
-  int row_bits_ = 0;             // of the row's number; 0: a word is the row
+  std::size_t decided_ = 0;      // number of `columns_` that need no comparison where words are equal
+  int row_bits_ = 0;             // bits of the row's number; 0: a word is the row
   std::vector<std::uint64_t> words_, scratch_;
-  std::vector<std::uint32_t> places_, ends_;  // by digit: where the words of each of its values begin, and end
+  std::vector<std::uint32_t> places_, ends_;  // by digit: begin and end of the words of each value
   std::vector<std::int32_t> order_;
-  int wait_ = 0;   // after rows that were not in order but for their keys: for so many blocks they are not taken to be
+  int wait_ = 0;   // after rows of a key out of order: for this many blocks no order is assumed
   int waits_ = 0;  // of these, still to come
 };
 

@@ -77,7 +77,7 @@ void DataflowRun::prepare() {
   if (!std::all_of(specs_.begin(), specs_.end(), fits))
     throw std::logic_error("all that give the answer have its columns");
   const bool due = options_.load && options_.measure;
-  std::int64_t largest = 1;  // records that one call gives
+  std::int64_t largest = 1;  // most outputs of one call
   for (const FlowSpec& spec : specs_) largest = std::max(largest, spec.gives ? spec.max_outputs : 1);
   pool_ = std::make_shared<OutputPool>(specs_.back().itemsizes, largest);
   pool_->reserve(options_.reserved_rows, largest);
@@ -100,7 +100,7 @@ void DataflowRun::prepare() {
   for (Worker& worker : workers_) std::reverse(worker.links.begin(), worker.links.end());
 }
 
-// An instance knows a marker when the last of the streams has passed it that lead to it.
+// An instance knows a marker when the last of the streams that lead to it has passed it.
 void DataflowRun::tell_when_markers_are_known() {
   using Streams = std::set<std::int32_t>;
   std::vector<std::vector<Streams>> leading(specs_.size(), std::vector<Streams>(workers_.size()));
@@ -131,7 +131,7 @@ void DataflowRun::tell_when_markers_are_known() {
   }
 }
 
-// Has a vertex read what it reads.
+// Connects a vertex to its inputs.
 void DataflowRun::connect(std::size_t vertex) {
   const FlowSpec& spec = specs_[vertex];
   if (spec.route == FlowSpec::Route::kForward && !spec.inputs.empty()) {
@@ -166,7 +166,7 @@ void DataflowRun::connect(std::size_t vertex) {
   for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex, owners, layouts);
 }
 
-// How the rows of a SORT are packed, of which its instances know then; null: it is none, or they cannot be.
+// Makes the layouts of a SORT's rows and passes them to its instances; null: not a SORT, or its rows cannot be packed.
 std::shared_ptr<WordLayouts> DataflowRun::layouts_for(std::size_t vertex) {
   const FlowSpec& spec = specs_[vertex];
   if (spec.kind != FlowSpec::Kind::kSort || !options_.aligned || !WordLayouts::possible(spec)) return nullptr;

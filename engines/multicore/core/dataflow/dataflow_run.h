@@ -1,8 +1,8 @@
-// A run of a typed dataflow graph; after Mamouras et al., "Data-Trace Types for Distributed Stream Processing Systems"
-// (2019). docs/decisions/0020-dataflow.md.
+// DataflowRun: runs a typed dataflow graph; after Mamouras et al., "Data-Trace Types for Distributed Stream Processing
+// Systems" (2019). docs/decisions/0020-dataflow.md.
 //
-// Each worker has an instance of each vertex, as far as its degree goes, and takes whatever there is to take for any of
-// them: first from links, those of the vertices furthest from the streams first, then from its streams.
+// Each worker has an instance of each vertex whose degree includes it, and takes all available rows for any of them:
+// first from links (those of the vertices furthest from the streams first), then from its streams.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -25,7 +25,7 @@ struct DataflowOptions : RunSettings {
 
   Markers markers;
   bool aligned = true;             // false: links are not aligned on markers, which is wrong on purpose
-  std::int64_t link_rows = 16384;  // unread rows of a link from which on what fills it takes no more
+  std::int64_t link_rows = 16384;  // unread rows at which a link is full and its producer takes no more rows
 };
 
 class DataflowRun final : public Run {
@@ -33,10 +33,11 @@ class DataflowRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit DataflowRun(DataflowOptions options);
 
-  // Adds the next vertex, behind those that it reads; the last one's output is the answer. Throws std::invalid_argument.
+  // Adds the next vertex, after those that it reads; the last vertex's output is the answer. Throws
+  // std::invalid_argument.
   void add_vertex(FlowSpec spec);
 
-  // Adds a stream of a source; the worker that reads it is that of its number, modulo the source's degree.
+  // Adds a stream of a source. Worker n mod the source's degree reads it, where n is its number.
   std::int32_t add_stream(StreamView stream, std::int32_t vertex);
 
   std::int64_t events() const noexcept override;
@@ -46,7 +47,7 @@ class DataflowRun final : public Run {
     std::vector<std::unique_ptr<FlowInstance>> instances;  // by vertex; null beyond its degree
     std::vector<std::unique_ptr<FlowReader>> links;        // the furthest from the streams first
     std::vector<std::unique_ptr<FlowStreamReader>> streams;
-    std::vector<FlowInstance*> roots;  // what these readers read into
+    std::vector<FlowInstance*> roots;  // the instances into which these readers read
   };
 
   const RunSettings& settings() const noexcept override { return options_; }

@@ -1,4 +1,4 @@
-// The types of columns, as SORT compares them.
+// with_type: dispatches on the type of a column; SORT uses it to compare and pack fields.
 #pragma once
 #include <cstdint>
 

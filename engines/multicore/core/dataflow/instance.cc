@@ -52,7 +52,7 @@ void FlowInstance::mark() {
     FlowCall call{};
     call.marker = markers_.end_of(block_);
     const bool keys = spec_.kind != FlowSpec::Kind::kStateless;
-    // Of a stateless operator the first instance is called, once.
+    // Of a stateless operator only the first instance is called, once.
     process(spec_.marks, call, keys ? table_.keys() : worker_ == 0 ? 1 : 0, nullptr);
   }
   if (spec_.kind == FlowSpec::Kind::kPartial) table_.clear();
@@ -97,7 +97,7 @@ void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) c
                              " pairs beyond max_outputs; raise it in the operator");
   }
   if (!table_.starved()) return;
-  const bool named = !spec_.name.empty();  // put together without memory, of which there is none
+  const bool named = !spec_.name.empty();  // built without an allocation: memory is exhausted
   throw NoMemory(
       "%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a "
       "smaller state, or more memory",
@@ -134,7 +134,7 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
   call.sources = sources_.data();
   for (std::int64_t at = 0; at < count;) {
     go_on_unless(stop_);
-    // What leaves the graph goes where it stays.
+    // Rows that leave the graph are written to their final place.
     Emit* const sink = outputs_ != nullptr ? outputs_->open(spec_.max_outputs) : nullptr;
     void* const* columns = sink != nullptr ? sink->columns : made_.columns();
     const std::int64_t first = sink != nullptr ? sink->count : 0;
@@ -217,7 +217,7 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
   counts_.assign(degree, 0);
   std::uint64_t* const dealt = dealt_.data();
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
-  if (degree == 2) {  // each word to both, and on to the next of one: no count in memory waits for the one before
+  if (degree == 2) {  // write each word to both, advance one: no count in memory waits for the preceding one
     std::size_t ends[2] = {0, words.size()};
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto second = static_cast<std::size_t>(exchange.owners->of(keys[i]));

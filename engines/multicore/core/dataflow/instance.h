@@ -1,4 +1,4 @@
-// A vertex on one worker: takes rows and markers, and hands on what it gives.
+// FlowInstance: one vertex on one worker: takes rows and markers, and passes on its outputs.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,55 +23,55 @@ using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 
 class FlowInstance {
  public:
-  static constexpr std::int64_t kRows = 512;      // that are made at once, to stay in the first cache
-  static constexpr std::int64_t kDealtRows = 64;  // to an instance before the next gets some
+  static constexpr std::int64_t kRows = 512;      // rows made at once, to stay in the first cache
+  static constexpr std::int64_t kDealtRows = 64;  // rows for one instance before the next gets some
 
-  // `stop`: see run/stopped.h. `worker`: its number, which of several instances is the first too. `due`: whether rows
-  // say when they were due.
+  // `stop`: see run/stopped.h. `worker`: its number; number 0 is also the first instance of the vertex. `due`: rows
+  // carry due times.
   FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, const std::atomic<bool>& stop,
                std::int32_t worker, bool due);
   FlowInstance(const FlowInstance&) = delete;
   FlowInstance& operator=(const FlowInstance&) = delete;
 
-  // Set-up: where to hand on what it gives.
+  // Set-up: the receivers of its outputs.
   void to(FlowInstance& reader) { readers_.push_back(&reader); }
   struct Exchange {
     FlowLinks links;
     FlowSpec::Route route;
-    std::shared_ptr<KeyOwners> owners = nullptr;  // of keys, where kHash has several links
-    FlowLinks words = {};                         // to SORT, beside the links: rows that fit into words
-    std::optional<RowPacker> packer = {};         // by which they do
-    std::size_t next = 0;                         // kDeal: whose turn it is
+    std::shared_ptr<KeyOwners> owners = nullptr;  // owners of keys, where kHash has several links
+    FlowLinks words = {};                         // to SORT, parallel to the links: rows that fit into words
+    std::optional<RowPacker> packer = {};         // packs these rows
+    std::size_t next = 0;                         // kDeal: the link whose turn it is
   };
   void to(Exchange exchange) { exchanges_.push_back(std::move(exchange)); }
-  // `number`: of its outputs among all, which decides among those of one time.
+  // `number`: of its outputs among all outputs; it orders outputs of one time.
   void to(std::shared_ptr<OutputPool> pool, std::int32_t number) {
     outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
     number_ = number;
   }
 
-  // SORT: how its rows are packed, and whether by it, or by who sends them. Outlives this.
+  // SORT: the layouts of its words, and whether this instance packs (or the senders do). The layouts outlive this.
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) { sorter_->pack_by(std::move(layouts), packs); }
 
   // When each marker is known here, with a load; see Markers. Outlives this.
   void know(const std::vector<std::int64_t>& known) { known_ = &known; }
 
   void take(const FlowPiece& piece);
-  void take_words(const FlowPiece& piece);  // SORT: from who packs
-  void mark();                              // the end of the block
-  void end();                               // there will be no more
-  void flush();                             // shows what was sent, of this one and those that it hands rows to
+  void take_words(const FlowPiece& piece);  // SORT: from a sender that packs
+  void mark();                              // ends the block
+  void end();                               // no rows follow
+  void flush();                             // publishes sent rows, of this instance and of those that it feeds by calls
 
-  bool full() noexcept;  // whether one of its links is
+  bool full() noexcept;  // whether one of its links is full
   std::int64_t block() const noexcept { return block_; }
   const FlowSpec& spec() const noexcept { return spec_; }
   const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
-  std::int64_t exchanged() const noexcept { return exchanged_; }  // rows
-  std::int64_t packed() const noexcept { return packed_; }        // of these, as words
+  std::int64_t exchanged() const noexcept { return exchanged_; }  // rows sent over links
+  std::int64_t packed() const noexcept { return packed_; }        // of these, rows sent as words
   std::int64_t keys() const noexcept { return table_.keys(); }
 
  private:
-  // Has a kernel process [0, count), and hands on what it makes. `from`: the rows that items are; null at a marker.
+  // Runs a kernel on [0, count) and passes on its outputs. `from`: the rows of the items; null at a marker.
   void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
   void check(std::int64_t next, std::int64_t at, const Emit& emit) const;
   void check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const;
@@ -93,7 +93,7 @@ class FlowInstance {
   const bool due_;
   std::vector<FlowInstance*> readers_;
   std::vector<Exchange> exchanges_;
-  std::unique_ptr<OutputBuffer> outputs_;  // where what it gives is of the answer
+  std::unique_ptr<OutputBuffer> outputs_;  // set if its outputs belong to the answer
   std::int32_t number_ = 0;
 
   std::int64_t block_ = 0;
@@ -101,11 +101,11 @@ class FlowInstance {
   FlowTable table_;
   std::vector<std::uint64_t> start_;
   RecordBuffer made_;
-  std::vector<void*> permuted_;  // columns as functions give them: the key first
+  std::vector<void*> permuted_;  // columns in the order of functions: the key first
   std::vector<std::int32_t> sources_;
   std::vector<std::int64_t> made_due_;
-  std::vector<std::int32_t> lists_;   // scratch: which rows go to each instance
-  std::vector<std::int64_t> counts_;  // and how many
+  std::vector<std::int32_t> lists_;   // scratch: the rows of each instance
+  std::vector<std::int64_t> counts_;  // and their number
   std::vector<std::uint64_t> dealt_;  // scratch: words by instance
   std::int64_t exchanged_ = 0;
   std::int64_t packed_ = 0;

@@ -32,7 +32,7 @@ FlowLink::Chunk& FlowLink::chunk_for_more() {
     sizes.insert(sizes.end(), itemsizes_.begin(), itemsizes_.end());
     std::size_t total = 0;
     for (const std::size_t size : sizes) total += size * kChunkRows;
-    // Zeroed, so that its pages are there; kChunkRows is a multiple of a cache line's bytes, so columns stay aligned.
+    // Zeroed, so that its pages exist; kChunkRows is a multiple of a cache line's bytes, so columns stay aligned.
     chunk->memory.reset(new std::byte[total]());
     std::byte* at = chunk->memory.get();
     for (const std::size_t size : sizes) {
@@ -71,9 +71,9 @@ void FlowLink::append(const FlowPiece& piece, const std::int32_t* list, std::int
 
 void FlowLink::flush(std::int64_t promise) noexcept {
   if (shown_ == appended_ && said_ == promise) return;
-  // release: publishes the rows, and chunks' `next`; pairs with the loads in `next`. seq_cst, with the notify behind
-  // them: a consumer that is about to sleep sees them, or is seen asleep. Rows go first: who sees a promise sees all
-  // rows before it.
+  // release: publishes the rows, and chunks' `next`; pairs with the loads in `next`. seq_cst, with the notify after
+  // them: a consumer that is about to sleep sees them, or is seen asleep. Rows go first: a thread that sees a promise
+  // sees all rows before it.
   if (shown_ != appended_) published_.store(shown_ = appended_, std::memory_order_seq_cst);
   if (said_ != promise) promise_.store(said_ = promise, std::memory_order_seq_cst);
   consumer_.notify();
@@ -81,7 +81,7 @@ void FlowLink::flush(std::int64_t promise) noexcept {
 
 bool FlowLink::full() noexcept {
   if (appended_ - seen_left_ <= most_) return false;
-  // seq_cst: a producer that goes to sleep because of it is seen asleep, or sees the store in `next`.
+  // seq_cst: a producer that then goes to sleep is seen asleep, or sees the store in `next`.
   seen_left_ = left_.load(std::memory_order_seq_cst);
   return appended_ - seen_left_ > most_;
 }
@@ -96,16 +96,17 @@ FlowPiece FlowLink::next(std::int64_t block, std::int64_t most) noexcept {
   if (row_ - at_->first == kChunkRows) {
     at_ = at_->next;
     // release: `next` was read, and so were the rows before; pairs with the load in `chunk_for_more`. seq_cst, with the
-    // notify behind it, for a producer that found the link full.
+    // notify after it, for a producer that found the link full.
     left_.store(at_->first, std::memory_order_seq_cst);
     producer_.notify();
   }
   const std::int64_t base = row_ - at_->first;
   const std::int64_t rows = std::min({end_ - row_, kChunkRows - base, most});
   const std::int64_t* blocks = static_cast<const std::int64_t*>(at_->columns[0]) + base;
-  // Gallops: small blocks are much shorter than what there is, and what lies behind them is in another core's cache.
-  std::int64_t count = 0;  // rows that are known to be of the block
-  std::int64_t next = 0;   // the row to be looked at
+  // Gallops: small blocks are much shorter than the available rows, and the rows behind them are in another core's
+  // cache.
+  std::int64_t count = 0;  // rows known to be of the block
+  std::int64_t next = 0;   // the next row to test
   while (next < rows && blocks[next] <= block) {
     count = next + 1;
     next = 2 * count;

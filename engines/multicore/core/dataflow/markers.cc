@@ -5,8 +5,8 @@
 namespace lab {
 namespace {
 
-// When the first of some moments, which ascend, at or after `time` is due; kEndOfTime: none is. `at`: where to begin,
-// and where it was found.
+// Returns the due time of the first of some ascending moments at or after `time`; kEndOfTime: none. `at`: in, where to
+// begin; out, its index.
 std::int64_t first_due(std::span<const std::int64_t> moments, std::span<const std::int64_t> due, std::int64_t time,
                        std::size_t& at) {
   at = static_cast<std::size_t>(

@@ -1,4 +1,5 @@
-// The markers of an input: at each multiple of a period above the time of the first event, up to that of the last.
+// Markers: the markers of an input of DataflowRun: one at each multiple of a period above the time of the first event,
+// up to that of the last.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,7 +10,7 @@
 
 namespace lab {
 
-// Block b of an input ends with marker b, but for the last one, which no marker ends.
+// Block b of an input ends with marker b; no marker ends the last block.
 struct Markers {
   std::int64_t first = 0;  // time of marker 0
   std::int64_t period = 1;
@@ -20,8 +21,8 @@ struct Markers {
     return block == count ? kEndOfTime : first + block * period;
   }
 
-  // With a load: when each marker is known to who reads these streams, in ns after the start: when the last of them has
-  // passed it, by an event, a heartbeat or its end.
+  // With a load: when each marker is known to the reader of these streams, in ns after the start. That is when the last
+  // of them has passed it, by an event, a heartbeat or its end.
   std::vector<std::int64_t> known(std::span<const StreamView* const> streams) const;
 };
 

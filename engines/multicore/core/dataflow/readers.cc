@@ -24,7 +24,7 @@ bool FlowLinkReader::turn_aligned() {
     rows += taken;
     if (taken != 0) continue;
     if (!passed) break;
-    if (last_block()) {  // beyond it there is only the end
+    if (last_block()) {  // only the end follows
       if (!ended()) break;
       finish();
       return true;
@@ -76,7 +76,8 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
   meter_.recorder.consumed(static_cast<double>(rows));
 }
 
-// Takes the rows of the lane's block whose time is below `end_ts`. Returns whether there were some, or that passed it.
+// Takes the rows of the lane's block with a time below `end_ts`. Returns whether it took rows, or the lane passed
+// `end_ts`.
 bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
   if (!lane.has) {
     if (lane.ended || !lane.replay.next(lane.block)) return false;
@@ -130,7 +131,7 @@ bool FlowStreamReader::turn() {
     any = true;
     const std::int64_t next_ts = markers_.end_of(into_.block());
     for (Lane& lane : lanes_) {
-      // What is at hand is of a later block, or may be of the one that begins now.
+      // Rows at hand are of a later block, or may be of the block that begins now.
       lane.passed = lane.ended || (!lane.has && lane.block.bound_ts >= next_ts);
     }
   }

@@ -1,5 +1,5 @@
-// Where a worker's rows come from: streams, and links. A reader takes them block by block, and passes a marker when
-// everything that it reads has passed it: that is MRG of Data-Trace Types, section 4.
+// FlowReader: feeds an instance with the rows of streams or links. It takes them block by block, and passes a marker
+// once all its inputs have passed it. That is MRG of Data-Trace Types, section 4.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -18,8 +18,8 @@ class FlowReader {
   FlowReader& operator=(const FlowReader&) = delete;
   virtual ~FlowReader() = default;
 
-  // Takes what there is, up to some bound, as long as none of the links that it fills is full. False: there is nothing
-  // now, or no room.
+  // Takes available rows, up to some bound, while none of the links that it fills is full. False: no rows now, or no
+  // room.
   virtual bool turn() = 0;
   bool over() const noexcept { return over_; }
 
@@ -42,12 +42,12 @@ class FlowReader {
 // Reads links, in turn.
 class FlowLinkReader final : public FlowReader {
  public:
-  // `aligned` false: rows are taken as they are found, whatever their block is, and a marker with the first link that
-  // brings it, as in a system that knows no types. That is wrong on purpose.
+  // `aligned` false: rows are taken as they arrive, whatever their block, and a marker with the first link that brings
+  // it, as in a system without types. That is wrong on purpose.
   FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
       : FlowReader(into, markers), aligned_(aligned) {}
 
-  // `words`: whether its rows are words of rows, for SORT.
+  // `words`: its rows are words of rows, for SORT.
   void add(FlowLink& link, bool words) { links_.push_back({&link, words}); }
   bool turn() override { return aligned_ ? turn_aligned() : turn_as_found(); }
 
@@ -57,7 +57,7 @@ class FlowLinkReader final : public FlowReader {
   struct Way {
     FlowLink* link;
     bool words;
-    std::int64_t block = 0;  // unaligned: that the link is in
+    std::int64_t block = 0;  // unaligned: the link's current block
   };
 
   bool turn_aligned();
@@ -80,14 +80,14 @@ class FlowStreamReader final : public FlowReader {
   std::int64_t rows() const noexcept { return rows_; }
 
  private:
-  static constexpr std::int64_t kMostRows = 512;  // from which on other workers are shown what was made of them
+  static constexpr std::int64_t kMostRows = 512;  // rows after which a turn ends, so that other workers see the outputs
 
   struct Lane {
     const StreamView* view;
     Replay replay;
-    Block block{};        // at hand
+    Block block{};        // the current block
     bool has = false;     // whether there is one
-    bool passed = false;  // whether later rows are beyond the block that is read
+    bool passed = false;  // whether later rows are beyond the current block
     bool ended = false;
   };
 
@@ -97,7 +97,7 @@ class FlowStreamReader final : public FlowReader {
   WorkMeter& meter_;
   const bool due_;
   std::vector<Lane> lanes_;
-  std::vector<std::int64_t> dues_;  // of the rows at hand
+  std::vector<std::int64_t> dues_;  // of the current rows
   std::int64_t rows_ = 0;
 };
 

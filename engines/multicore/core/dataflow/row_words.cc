@@ -15,12 +15,12 @@ namespace {
 constexpr std::uint64_t kSign = std::uint64_t{1} << (kWordBits - 1);
 constexpr std::int64_t kLongestSpan = 64;
 
-// A value of a column to a number that compares without a sign, and back.
+// Converts a value of a column to a number that compares unsigned, and back.
 std::uint64_t ordered(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
   return sort.fields[column] == FlowSpec::Field::kSigned ? value ^ kSign : value;
 }
 
-// Of some values, of which there is one. Four of each, so that none waits for the one before.
+// Returns the least and the greatest of at least one value. Four of each, so that none waits for the preceding one.
 template <typename T>
 std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
   constexpr std::size_t kWays = 4;
@@ -69,7 +69,7 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
         const T* values = static_cast<const T*>(piece.columns[part.column]) + piece.base;
-        if (wanted == kWordBits) {  // all fit
+        if (wanted == kWordBits) {  // all values fit
           for (std::size_t i = 0; i < rows; ++i) {
             words[i] |= ((static_cast<std::uint64_t>(values[i]) - low) >> part.dropped) << part.shift;
           }
@@ -77,7 +77,7 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
         }
         std::uint64_t over = 0;
         const int dropped = part.dropped;
-        const int shift = part.bits == 0 ? 0 : part.shift;  // which is 64 where all have none
+        const int shift = part.bits == 0 ? 0 : part.shift;  // shift is 64 if all parts have no bits
         for (std::size_t i = 0; i < rows; ++i) {
           const std::uint64_t value = static_cast<std::uint64_t>(values[i]) - low;
           over |= value >> wanted;
@@ -148,7 +148,8 @@ WordLayouts::Span WordLayouts::of(std::int64_t block) {
   const auto columns = compared_columns(sort_);
   for (std::size_t c = 0; c < layout->ranges.size(); ++c) {
     ValueRange range = layout->ranges[c];
-    // Room is for `room` values more than the least: these must be values of the column, or others would seem to fit.
+    // The layout has room for `room` values above the least. All must be values of the column, else others would seem
+    // to fit.
     const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
     range.least = std::min(range.least, ~std::uint64_t{0} - room);
     range.most = range.least + room;
@@ -186,7 +187,7 @@ void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
     if (columns[c] == 0) {
       range.least -= end_of(block);
       range.most -= end_of(block);
-      if (range.least > range.most) closed_ = true;  // so far apart that it overflows
+      if (range.least > range.most) closed_ = true;  // so far apart that the difference overflows
     }
     if (first) ranges.push_back(range);
     ranges[c].least = std::min(ranges[c].least, range.least);

@@ -1,4 +1,4 @@
-// A vertex of a typed dataflow graph as the runtime is given it, and what an instance of it keeps.
+// FlowSpec, FlowTable: a vertex of a typed dataflow graph, and the keyed state of one instance.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,50 +14,51 @@ namespace lab {
 
 struct FlowSpec {
   enum class Kind {
-    kSource,  // rows of streams, as they are
+    kSource,  // rows of streams, unchanged
     kStateless,
     kKeyed,    // a state for each key
-    kPartial,  // what a block adds up to for each key, given at its marker and forgotten
+    kPartial,  // the sum of a block for each key, emitted at its marker and then dropped
     kSort,     // rows of a block by key, then by their fields
   };
   static constexpr Names<5> kKinds = {"source", "stateless", "keyed", "partial", "sort"};  // in this order
 
-  // How rows come from the vertices that it reads.
+  // How rows arrive from its input vertices.
   enum class Route {
     kForward,  // from the same worker's instance of one vertex, by a call
-    kHash,     // over links from all instances of all of them, to the instance that has the key (HASH)
+    kHash,     // over links from all instances of all of them, to the owner of the key (HASH)
     kDeal,     // over links, to each instance in turn (RR)
   };
   static constexpr Names<3> kRoutes = {"forward", "hash", "deal"};
 
-  // How fields are compared, by kSort.
+  // How kSort compares fields.
   enum class Field { kSigned, kUnsigned, kFloat };
   static constexpr Names<3> kFields = {"signed", "unsigned", "float"};
 
-  std::string name;  // what errors call it
+  std::string name;  // its name in errors
   Kind kind = Kind::kStateless;
   Route route = Route::kForward;
-  std::vector<std::int32_t> inputs;  // vertices that were added before; none: a source
-  std::int32_t degree = 1;           // instances, on the first workers
-  FlowKernel items = nullptr;        // null: kSource, kSort
-  FlowKernel marks = nullptr;        // null: nothing at markers
-  StartKernel start = nullptr;       // null: zeroed, and stays so
-  std::int64_t start_bytes = 0;      // of the state of a key that is seen first
-  std::int64_t entry_bytes = 0;      // of what is kept for a key
-  std::int64_t max_outputs = 1;      // of one call of a function
-  bool keeps_key = false;            // what it gives has the key of the item or entry; else that is an error
-  bool gives = false;                // whether what it gives is of the answer; vertices that do have the same columns
-  bool keyed = false;                // whether what it gives has keys, which are its second column
-  std::vector<std::int32_t> itemsizes;  // of what it gives; the first column is the int64 timestamp
+  std::vector<std::int32_t> inputs;     // vertices added before; empty: a source
+  std::int32_t degree = 1;              // number of instances, on the first workers
+  FlowKernel items = nullptr;           // null: kSource, kSort
+  FlowKernel marks = nullptr;           // null: no action at markers
+  StartKernel start = nullptr;          // null: zeroed, and stays so
+  std::int64_t start_bytes = 0;         // of the initial state of a new key
+  std::int64_t entry_bytes = 0;         // of the stored entry of a key
+  std::int64_t max_outputs = 1;         // of one call of a function
+  bool keeps_key = false;               // outputs must have the key of the item or entry; else that is an error
+  bool gives = false;                   // its outputs belong to the answer; all such vertices have the same columns
+  bool keyed = false;                   // its outputs have keys, in their second column
+  std::vector<std::int32_t> itemsizes;  // of its outputs; the first column is the int64 timestamp
   std::vector<Field> fields;            // of these columns; kSort only
 
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
 
-// The keys of an instance: a table, and how large its entries are. Kernels read the table's head (oplus/window_tables.py).
+// The keys of an instance: a table, and the size of its entries. Kernels read the table's head
+// (oplus/window_tables.py).
 class FlowTable {
  public:
-  // Of an entry, before what is kept: a stamp and the key.
+  // Head of an entry, before its state: a stamp and the key.
   static constexpr std::size_t kHeadBytes = 16;
 
   explicit FlowTable(std::int64_t entry_bytes)
@@ -65,9 +66,9 @@ class FlowTable {
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
 
-  static std::byte* make(void* table, std::int64_t key);  // a MakeEntry; notes where there is no memory
+  static std::byte* make(void* table, std::int64_t key);  // a MakeEntry; notes a failed allocation
 
-  // Of entry `entry`, in the order in which they were made.
+  // Key of entry `entry`; entries are numbered in the order of creation.
   std::int64_t key(std::int64_t entry) const noexcept {
     return WindowTable::key_of(table_.bytes(stride_).data() + static_cast<std::size_t>(entry) * stride_);
   }
@@ -78,7 +79,7 @@ class FlowTable {
   std::size_t wanted() const noexcept { return table_.wanted(stride_); }
 
  private:
-  WindowTable table_;  // first
+  WindowTable table_;  // must be the first member
   std::size_t stride_;
   bool starved_ = false;
 };

@@ -5,11 +5,11 @@
 namespace lab {
 namespace {
 
-// What the exact test is made on at once, where the loop over a tile has found something.
+// Rows of one exact test, where the loop over a tile has found a hit.
 constexpr std::int64_t kCloseRows = 64;
 
-// At an edge: where at least one pair in so many counts, all are compared, four probes at a time; else each probe
-// goes alone, which takes that much longer for a pair.
+// At an edge: if at least one pair in kDense counts, all are compared, four probes at a time. Otherwise each probe is
+// compared alone, which takes that much longer for a pair.
 constexpr std::int64_t kDense = 8;
 
 }  // namespace
@@ -22,8 +22,8 @@ BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& i
 }
 
 void BandJoin::process(std::span<const LogRun> runs) {
-  // The rows of one input follow each other, so the tuples at hand are two ranges; which of them came first only
-  // matters between the two, and there timestamps tell.
+  // The rows of one input are consecutive, so the current tuples are two ranges. Their relative order only matters
+  // between the two inputs, and there timestamps decide.
   Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
   for (const LogRun& run : runs) {
     Rows& rows = fresh[static_cast<std::size_t>(run.source)];
@@ -41,7 +41,7 @@ void BandJoin::process(std::span<const LogRun> runs) {
 void BandJoin::join(const Rows (&fresh)[2]) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (fresh[i].size() == 0) continue;
-    // Purge: what no tuple from here on can match.
+    // Purge the rows that no later tuple can match.
     const std::int64_t earliest = inputs_.ts(i, fresh[i].begin);
     std::int64_t& first = first_[1 - i];
     while (first < fresh[1 - i].end && inputs_.ts(1 - i, first) + inputs_.window < earliest) ++first;
@@ -87,8 +87,8 @@ void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool old)
   }
 }
 
-// Where the window begins within the tile, or the tile holds new tuples itself: a probe makes pairs with the rows in
-// the window that came before it.
+// Handles tiles in which the window begins, or which hold new tuples. A probe makes pairs with the rows in the window
+// that came before it.
 void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
   const std::int64_t* ts = inputs_.view[1 - prober]->ts.data();
   const std::int64_t tie = prober == 1 ? 0 : 1;  // rows of the left input come before ties
@@ -110,7 +110,7 @@ void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
   }
 }
 
-// `whole`: every probe makes a pair with every stored row; else those in its reach count.
+// `whole`: every probe makes a pair with every stored row; else only with those in its reach.
 void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole) {
   const BandColumns probe = inputs_.band_columns(prober), keep = inputs_.band_columns(1 - prober);
   const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_from_); };
@@ -132,7 +132,7 @@ void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole)
 }
 
 void BandJoin::sort() {
-  // In the order in which the later tuples came, then the earlier ones: the same however tuples were cut up.
+  // In the order of the later tuples, then of the earlier ones: independent of how tuples were divided.
   std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& one, const Pair& other) {
     const bool left = later(one) == 0, other_left = later(other) == 0;
     const std::int64_t time = left ? inputs_.ts(0, one.left) : inputs_.ts(1, one.right);

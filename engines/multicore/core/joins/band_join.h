@@ -1,10 +1,11 @@
-// Every pair compared, by hand-written code: what ScaleJoin's threads do (STRETCH 8.3's ad hoc implementation), and
-// with one thread the optimised sequential join.
+// BandJoin: hand-written comparison of every pair, as ScaleJoin's threads do (STRETCH 8.3's ad hoc implementation).
+// With one thread it is the optimised sequential join.
 //
-// Tuples are kept round-robin, `kShareRows` consecutive rows at a time; a thread compares new tuples with what it
-// keeps of the other input: the earlier tuple of a pair, in the total order, says who compares it, so that threads need
-// not cut the sequence up alike. Stored rows are taken in tiles of `kTileRows` (8 KiB of two attributes, a fraction of the
-// first-level cache) against up to `kProbeRows` new tuples, so that a tile is fetched once for all of them.
+// Tuples are stored round-robin, `kShareRows` consecutive rows at a time. A thread compares new tuples with its stored
+// rows of the other input. The earlier tuple of a pair, in the total order, decides which thread compares it, so
+// threads may divide the sequence differently. Stored rows are taken in tiles of `kTileRows` (8 KiB of two attributes,
+// a fraction of the first-level cache) against up to `kProbeRows` new tuples. A tile is thus fetched once for all of
+// them.
 #pragma once
 #include "joins/pair_consumer.h"
 
@@ -20,7 +21,7 @@ class BandJoin final : public PairConsumer {
   BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
            const std::atomic<bool>& stop);
 
-  // `looked_at` counts the pairs of the window, each once, that this thread compared.
+  // `looked_at` counts the pairs of the window that this thread compared, each once.
   void process(std::span<const LogRun> runs) override;
 
  private:
@@ -37,12 +38,12 @@ class BandJoin final : public PairConsumer {
 
   const std::int32_t threads_;
   const BandMatch match_;
-  std::int64_t first_[2] = {0, 0};  // first row of each input that a tuple to come can match
-  std::vector<Pair> pairs_;         // of the tuples at hand
-  std::vector<BandLimits> limits_;  // of the probes at hand
+  std::int64_t first_[2] = {0, 0};  // first row of each input that a later tuple can match
+  std::vector<Pair> pairs_;         // of the current tuples
+  std::vector<BandLimits> limits_;  // of the current probes
   std::int64_t limits_from_ = 0;    // the first of them
   std::uint8_t hit_[kProbeRows];
-  Rows reach_[kProbeRows];  // of each probe, at an edge: the stored rows that it makes pairs with
+  Rows reach_[kProbeRows];  // at an edge, for each probe: the stored rows with which it makes pairs
 };
 
 }  // namespace lab

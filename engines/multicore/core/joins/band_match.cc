@@ -5,8 +5,8 @@
 namespace lab {
 namespace {
 
-// What four probes look for. Four, because each pass over the stored rows then loads them once for four comparisons,
-// and their limits and results still fit into registers.
+// Probes of one pass. Four: each pass over the stored rows then loads them once for four comparisons, and the limits
+// and results still fit into registers.
 constexpr int kProbes = 4;
 
 template <int Count>
@@ -47,7 +47,7 @@ void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns
   match_all(probes, count, stored, first, last, band, hit);
 }
 
-// One body, compiled for several machines and chosen once: no ifunc, which sanitizers do not start with.
+// One body, compiled for several machines and chosen once. No ifunc: sanitizers do not start with it.
 #if defined(__x86_64__)
 [[gnu::target("avx2")]] void match_avx2(const BandLimits* probes, std::int64_t count, const BandColumns& stored,
                                         std::int64_t first, std::int64_t last, std::int32_t band, std::uint8_t* hit) {
@@ -64,7 +64,7 @@ void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns
 }  // namespace
 
 BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noexcept {
-  // Outwards by a rounding of y - b at the size of the band, and by one of the limit itself.
+  // Rounded outwards by a rounding of y - b at the size of the band, and by one of the limit itself.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float reach = std::nextafter(static_cast<float>(band), kInfinity);
   return {static_cast<std::uint32_t>(first) - static_cast<std::uint32_t>(band),

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t kFirstRows = 1 << 12;
 
-// Chains of tuples so many further on are fetched while this one is at work: about a trip to memory.
+// The chains of the tuple this many places ahead are prefetched: about a trip to memory.
 constexpr std::int64_t kAhead = 8;
 
-// A double tells neighbouring cells apart below this.
+// A double distinguishes neighbouring cells below this.
 constexpr double kFarthest = 1099511627776.0;  // 2^40
 constexpr std::int64_t kFarCell = std::int64_t{1} << 41;
 
@@ -44,7 +44,7 @@ std::int64_t IndexedJoin::cell_second(double value) const noexcept {
 }
 
 void IndexedJoin::process(std::span<const LogRun> runs) {
-  std::int64_t known[2] = {seen_[0], seen_[1]};  // what has come: no further ahead than that
+  std::int64_t known[2] = {seen_[0], seen_[1]};  // rows known to have arrived: prefetch no further
   for (const LogRun& run : runs) known[run.source] = run.end;
   for (const LogRun& run : runs) {
     const auto input = static_cast<std::size_t>(run.source);
@@ -78,7 +78,7 @@ int IndexedJoin::chains_of(std::int64_t x, double y, std::size_t mask, std::size
   for (std::int64_t i = cell_first(x - inputs_.band); i <= cell_first(x + inputs_.band); ++i) {
     for (std::int64_t j = begin; j <= end; ++j) {
       const std::size_t chain = hash(i, j) & mask;
-      // Cells may share a chain, which is looked at once.
+      // Cells may share a chain, which is searched once.
       if (std::find(chains, chains + count, chain) == chains + count) chains[count++] = chain;
     }
   }
@@ -110,14 +110,14 @@ void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) 
       at = place.older;
     }
   }
-  // Canonical order: this tuple is the later one of all of them, so that the rows of the others decide.
+  // Canonical order: this tuple is the later one of all pairs, so the rows of the others decide.
   std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(before), pairs_.end(),
             [](const Pair& a, const Pair& b) { return a.left != b.left ? a.left < b.left : a.right < b.right; });
 }
 
 void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
   if (grid.end - grid.first == static_cast<std::int64_t>(grid.places.size())) {
-    // Rows leave when the other input moves on; without it, they leave here.
+    // Rows leave when the other input advances; if it does not, they leave here.
     const std::int64_t earliest = inputs_.ts(input, row) - inputs_.window;
     while (grid.first < grid.end && inputs_.ts(input, grid.first) < earliest) ++grid.first;
     if (2 * (grid.end - grid.first) > static_cast<std::int64_t>(grid.places.size())) grow(grid, input);

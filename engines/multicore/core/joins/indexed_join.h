@@ -1,11 +1,11 @@
-// The same pairs with fewer comparisons: a grid over both attributes, one for each input.
+// IndexedJoin: finds the same pairs as BandJoin with fewer comparisons: one grid over both attributes for each input.
 //
-// A cell is twice the band wide in both directions, so that a tuple's partners lie in at most two cells of each
-// attribute: four cells. A cell is a chain of rows, the latest first; cells share `heads_` by hash, whose chains then
-// hold strangers, which the exact test refuses. A chain ends at the first row that has left the window: rows only
-// leave in the order in which they came, so purging takes no time at all, and the places of rows that left are taken
-// by new ones. Values from 2^40 on, and those that are no numbers, share one cell: single precision knows no two
-// different ones there that are less than 2^16 apart, so no partner is in another cell.
+// A cell is twice the band wide in both directions, so a tuple's partners lie in at most two cells of each attribute:
+// four cells. A cell is a chain of rows, the latest first. Cells share `heads` by hash; such chains also hold rows of
+// other cells, which the exact test refuses. A chain ends at the first row that has left the window. Rows only leave in
+// the order of arrival, so purging takes no time at all, and new rows reuse the places of rows that left. Values from
+// 2^40 on, and NaNs, share one cell: in single precision, no two different values there are less than 2^16 apart, so no
+// partner is in another cell.
 //
 // Memory: 16 bytes a row and 8 a chain, for twice to four times the most rows that a window has held. One thread.
 #pragma once
@@ -17,12 +17,13 @@ class IndexedJoin final : public PairConsumer {
  public:
   IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop);
 
-  // `looked_at` counts candidates: the rows of chains, each tested exactly. Not comparisons in the sense of BandJoin.
+  // `looked_at` counts candidates: the rows of chains, each tested exactly. These are not comparisons in BandJoin's
+  // sense.
   void process(std::span<const LogRun> runs) override;
 
  private:
   struct Place {
-    std::int64_t older;  // the row before it in its chain; below `first_`: none
+    std::int64_t older;  // the preceding row in its chain; below `first`: none
     std::int32_t first;
     float second;
   };
@@ -33,7 +34,7 @@ class IndexedJoin final : public PairConsumer {
     std::vector<std::int64_t> heads;  // by hash of the cell: its latest row; below `first`: none
     std::vector<Place> places;        // row r is in place r mod size; size is a power of two
     std::int64_t first = 0;           // rows before it have left the window
-    std::int64_t end = 0;             // rows from it on have not come yet
+    std::int64_t end = 0;             // rows from it on have not arrived yet
   };
 
   void one(std::size_t input, std::int64_t row);
@@ -42,7 +43,7 @@ class IndexedJoin final : public PairConsumer {
   void grow(Grid& grid, std::size_t input);
   std::int64_t cell_first(std::int64_t value) const noexcept;
   std::int64_t cell_second(double value) const noexcept;
-  // The chains of all cells with partners of (x, y), at most kMostChains, and their number.
+  // Finds the chains of all cells with partners of (x, y), at most kMostChains, and returns their number.
   int chains_of(std::int64_t x, double y, std::size_t mask, std::size_t* chains) const noexcept;
   void prefetch(std::size_t input, std::int64_t row) const noexcept;
 

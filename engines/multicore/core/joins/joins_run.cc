@@ -12,7 +12,7 @@
 namespace lab {
 namespace {
 
-// Tuples that a thread processes before it gives log space back.
+// Tuples that a thread processes before it releases log space.
 constexpr std::int64_t kBatchRows = 4096;
 
 const std::vector<std::int32_t> kOutput = {8, 4, 4, 4, 4, 8, 1};  // ts, x, y, a, b, c, d
@@ -33,7 +33,7 @@ JoinsOptions checked(JoinsOptions options) {
   }
   options.log.watermarks = false;  // no window closes with an output
   options.log.rows_in_flight =
-      std::max(options.log.rows_in_flight, options.batch);  // a block must fit into the log whole
+      std::max(options.log.rows_in_flight, options.batch);  // a whole block must fit into the log
   return options;
 }
 
@@ -136,7 +136,7 @@ std::int64_t JoinsRun::looked_at() const noexcept {
 void JoinsRun::count(Counts& into) const {
   const bool indexed = options_.kind == JoinKind::kIndexed;
   into.emplace_back(indexed ? "candidates" : "comparisons", looked_at());
-  // The index looks at single rows, without vectors.
+  // The index tests single rows, without vectors.
   if (!indexed && options_.form == JoinForm::kTiles) into.emplace_back("vector_bits", band_match().vector_bits);
 }
 

@@ -1,9 +1,9 @@
-// A run of a hand-written band join: streams, their total order, threads, and what they measured. The comparison
-// partners of the operator O+ (oplus/oplus_run.h), with its sources, generator, log, waiting and output, but without
-// epochs, mappings and compiled functions.
+// JoinsRun: runs a hand-written band join: streams, their total order, threads, and measurements. These joins are
+// compared with the operator O+ (oplus/oplus_run.h). They share its sources, generator, log, waiting and output, but
+// have no epochs, mappings or compiled functions.
 //
-// Law: any thread moves what sources handed over into the order and notifies the others; a thread sleeps only after
-// it has found nothing to read, nothing to feed and no end, looked at between Parker::prepare and commit.
+// Law: any thread moves rows that sources have delivered into the order and notifies the others. A thread sleeps only
+// after it has found no rows to read, none to feed and no end, checked between Parker::prepare and commit.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,20 +22,20 @@ enum class JoinKind {
   kIndexed,  // a grid, one thread
 };
 
-// Their names, in this order.
+// Names of the kinds, in this order.
 inline constexpr Names<3> kJoinKinds = {"adhoc", "1t", "indexed"};
 
 // How all pairs are compared; not with kIndexed.
 enum class JoinForm {
   kTiles,   // many new tuples with many stored rows at once
-  kTuples,  // a tuple with one stored tuple after the other, as published
+  kTuples,  // a tuple with one stored tuple after another, as published
 };
 inline constexpr Names<2> kJoinForms = {"tiles", "tuples"};
 
 // More than one worker with kAdHoc only.
 struct JoinsOptions : RunSettings {
   JoinKind kind = JoinKind::kAdHoc;
-  std::int64_t window = 1;  // pairs are at most so far apart
+  std::int64_t window = 1;  // greatest time difference of a pair
   std::int32_t band = 0;    // between 0 and kWidestBand
   LogOptions log;
   JoinForm form = JoinForm::kTiles;
@@ -46,17 +46,17 @@ class JoinsRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit JoinsRun(JoinsOptions options);
 
-  // First L with the columns ts, x, y, then R with ts, a, b, c, d; see Run::add_view.
+  // Adds L with the columns ts, x, y first, then R with ts, a, b, c, d; see Run::add_view.
   void add_stream(StreamView stream);
 
   std::int64_t events() const noexcept override;  // tuples that every thread has read
-  std::int64_t looked_at() const noexcept;        // comparisons, of kIndexed candidates
+  std::int64_t looked_at() const noexcept;        // comparisons; with kIndexed candidates
 
  private:
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<PairConsumer> consumer;
-    bool done = false;  // has read everything; its own thread only
+    bool done = false;  // has read all tuples; its own thread only
   };
 
   const RunSettings& settings() const noexcept override { return options_; }

@@ -1,4 +1,4 @@
-// What the hand-written joins do with tuples, apart from how the tuples come to them: columns, window, output.
+// PairConsumer: one thread's part of a hand-written join: columns, window and output; a base of the joins of JoinsRun.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@ namespace lab {
 
 // The two inputs L(ts, x, y) and R(ts, a, b, c, d); borrowed. columns: ts, x, y and ts, a, b, c, d.
 struct BandInputs {
-  std::int64_t window = 0;  // pairs are at most so far apart
+  std::int64_t window = 0;  // greatest time difference of a pair
   std::int32_t band = 0;    // between 0 and kWidestBand
   const StreamView* view[2] = {nullptr, nullptr};
 
@@ -46,17 +46,17 @@ class alignas(kCacheLine) PairConsumer {
   PairConsumer(const PairConsumer&) = delete;
   PairConsumer& operator=(const PairConsumer&) = delete;
 
-  // Processes what follows in the total order of all tuples: rows of each input follow those seen before.
+  // Processes the next runs in the total order of all tuples: rows of each input follow those seen before.
   virtual void process(std::span<const LogRun> runs) = 0;
 
   std::int64_t tuples() const noexcept { return seen_[0] + seen_[1]; }
-  std::int64_t looked_at() const noexcept { return looked_at_; }  // pairs; which of them, the class says
+  std::int64_t looked_at() const noexcept { return looked_at_; }  // pairs; each class defines which
 
  protected:
-  // Emits pairs that are in canonical order, timed 1 after the later tuple, and forgets them.
+  // Emits pairs in canonical order, timed 1 after the later tuple, and clears them.
   void emit(std::vector<Pair>& pairs);
 
-  // Which tuple of a pair came later in the total order: its input.
+  // Returns the input of the pair's later tuple in the total order.
   std::size_t later(const Pair& pair) const noexcept {
     return inputs_.ts(0, pair.left) > inputs_.ts(1, pair.right) ? 0 : 1;
   }

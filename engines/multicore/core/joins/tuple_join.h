@@ -1,9 +1,10 @@
-// ScaleJoin as published (STRETCH, section 8.3 and Operator 10's source): every thread takes every tuple, one at a time,
-// drops what has left the window, compares the tuple with each one that it keeps of the other input, and keeps it itself
-// when it is its turn: tuples of an input go round the threads one by one. With one thread, the paper's 1T.
+// TupleJoin: ScaleJoin as published (STRETCH, section 8.3 and Operator 10's source), one tuple at a time. Every thread
+// takes every tuple, drops the rows that have left the window, and compares the tuple with each stored tuple of the
+// other input. It stores the tuple when it is its turn: threads take turns for each tuple of an input. With one thread,
+// the paper's 1T.
 //
-// BandJoin makes the same comparisons by columns, several at once; this one is what the O+ (oplus/), whose f_U handles a
-// tuple at a time too, is to be compared with.
+// BandJoin makes the same comparisons by columns, several at once. This class is the fair partner of the O+ (oplus/),
+// whose f_U also handles one tuple at a time.
 #pragma once
 #include "joins/pair_consumer.h"
 
@@ -14,7 +15,7 @@ class TupleJoin final : public PairConsumer {
   TupleJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
             const std::atomic<bool>& stop);
 
-  // `looked_at` counts the pairs of the window, each once, that this thread compared.
+  // `looked_at` counts the pairs of the window that this thread compared, each once.
   void process(std::span<const LogRun> runs) override;
 
  private:
@@ -24,7 +25,7 @@ class TupleJoin final : public PairConsumer {
     std::int32_t first;
     float second;
   };
-  // Kept tuples from `begin` on, in order of arrival, in one piece.
+  // Stored tuples from `begin` on, in order of arrival, contiguous.
   struct Queue {
     std::vector<Kept> tuples;
     std::size_t begin = 0;

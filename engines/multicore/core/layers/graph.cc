@@ -1,4 +1,4 @@
-// How the query graph of a run is built: threads, links, logs.
+// Builds the query graph of a LayersRun: threads, links, logs.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -9,10 +9,10 @@
 namespace lab {
 namespace {
 
-// Runs of an ordered log that its reader may be behind.
+// Most runs that the reader of an ordered log may be behind.
 constexpr std::int64_t kLogEntries = 1 << 13;
 
-// Of rows that go by number.
+// Item sizes of rows that go by number.
 constexpr std::int32_t kTimeSize = 8;
 constexpr std::int32_t kNumberSize = 8;
 
@@ -32,11 +32,11 @@ std::vector<LayersRun::Level> LayersRun::levels() const {
     result.push_back({&stage, false, consumers, itemsizes});
     itemsizes = stage.itemsizes;
   }
-  result.push_back({nullptr, false, consumers, itemsizes});  // as many sinks as the last operator has instances
+  result.push_back({nullptr, false, consumers, itemsizes});  // one sink for each instance of the last operator
   return result;
 }
 
-// How long a slice of event time is that has about a unit of records of the input.
+// Returns the length of a slice of event time that has about a unit of input records.
 std::uint64_t LayersRun::slice_width() const noexcept {
   std::int64_t rows = 0;
   std::int64_t first = kEndOfTime;
@@ -53,7 +53,7 @@ std::uint64_t LayersRun::slice_width() const noexcept {
   return static_cast<std::uint64_t>(std::clamp(width, 1.0, 1e18));
 }
 
-// Up to where time has passed at the end of an operator O+'s input; none: there are no tuples.
+// Returns the time reached at the end of an operator O+'s input; none: there are no tuples.
 std::optional<std::int64_t> LayersRun::end_of_time() const noexcept {
   std::optional<std::int64_t> last;
   for (const StreamView& view : views()) {
@@ -216,7 +216,7 @@ std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size
     return std::make_unique<RouteByKey>(*level.stage, consumers);
   }
   if (options_.dealing == Dealing::kTurn) return std::make_unique<RouteInTurn>(consumers);
-  // Each level deals otherwise, or an instance's outputs would all go to one of the next.
+  // Each level uses another hash; otherwise all outputs of an instance would go to one instance of the next level.
   return std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);
 }
 

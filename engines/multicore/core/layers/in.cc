@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-// The part of rows [begin, end) of a ring that lies in one piece, at most `most` rows of it.
+// The contiguous part of rows [begin, end) of a ring, at most `most` rows.
 LayerPiece piece_of(const LayerLink& link, std::int64_t begin, std::int64_t end, std::int64_t most) noexcept {
   const auto base = static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) & link.rows().mask);
   return {link.columns(), base, std::min({end - begin, most, link.size() - base})};
@@ -25,9 +25,9 @@ LayerPiece QueueIn::next(std::int64_t most) {
         cursor.released = cursor.at;
         link.release(cursor.at);
       }
-      // seq_cst: a producer that publishes after this look sees the thread asleep. Pairs with `wake` of the link.
+      // seq_cst: a producer that publishes after this load sees the thread asleep. Pairs with `wake` of the link.
       cursor.frontier = link.line().frontier.load(std::memory_order_seq_cst);
-      cursor.end = link.line().end.load(std::memory_order_acquire);  // acquires the rows; pairs with `publish`
+      cursor.end = link.line().end.load(std::memory_order_acquire);  // acquire: the rows; pairs with `publish`
     }
     if (cursor.at != cursor.end) {
       const LayerPiece piece = piece_of(link, cursor.at, cursor.end, most);
@@ -85,10 +85,10 @@ LayerPiece LogIn::next(std::int64_t most) {
     runs_ = log_.read(reader_);
     if (!runs_.empty()) continue;
     if (merged) return {};
-    // True may also mean that others came meanwhile, for whom this thread is to look again before it sleeps.
+    // True may also mean that other threads came meanwhile, for which this thread must look again before it sleeps.
     merged = !log_.advance();
     if (!merged) ++merges_;
-    runs_ = log_.read(reader_);  // another thread may have merged what this one asked for
+    runs_ = log_.read(reader_);  // another thread may have merged on this one's behalf
   }
 }
 
@@ -159,7 +159,7 @@ LayerPiece TupleMergeIn::next(std::int64_t) {
   for (std::size_t l = 0; l < links_.size(); ++l) {
     Head& head = heads_[l];
     if (head.at == head.end) {
-      // As in QueueIn: seq_cst, since the thread may sleep after it; acquires the rows.
+      // As in QueueIn: seq_cst, since the thread may sleep afterwards; acquires the rows.
       head.ts = links_[l]->line().frontier.load(std::memory_order_seq_cst);
       head.end = links_[l]->line().end.load(std::memory_order_acquire);
       if (head.at != head.end)
@@ -168,7 +168,7 @@ LayerPiece TupleMergeIn::next(std::int64_t) {
     if (head.ts < heads_[least].ts) least = l;  // ties go by producer
   }
   const Head& first = heads_[least];
-  if (first.at == first.end) return {};  // it may still send something earlier than all others have, or nobody has any
+  if (first.at == first.end) return {};  // its link may still send an earlier row than all others, or all are empty
   least_ = least;
   return piece_of(*links_[least], first.at, first.end, 1);
 }

@@ -1,4 +1,4 @@
-// What reaches a thread: rows of one link or of several, in order or as they are found.
+// LayerIn: the input of a thread of a query graph: rows of one or several links, in order or as they arrive.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -28,32 +28,32 @@ class LayerIn {
   LayerIn& operator=(const LayerIn&) = delete;
   virtual ~LayerIn() = default;
 
-  // Returns the next rows, at most `most`; none: there are none now. Then all before them are released, and the thread
-  // may sleep if it has been so between `prepare` and `commit` of its parker.
+  // Returns the next rows, at most `most`; an empty piece: none now. Then all rows before them are released. The thread
+  // may then sleep, if this call came between `prepare` and `commit` of its parker.
   virtual LayerPiece next(std::int64_t most) = 0;
 
-  // The thread is done with the rows that `next` returned last.
+  // Passes the rows that `next` returned last.
   virtual void pass() = 0;
 
-  // Once `next` has returned nothing: later rows have ts >= this.
+  // After an empty `next`: later rows have ts >= this.
   virtual std::int64_t frontier() const noexcept = 0;
 
-  // Once `next` has returned nothing: whether it always will.
+  // After an empty `next`: whether no rows will ever follow.
   virtual bool ended() noexcept = 0;
 
-  // Before the thread sleeps: wakes producers that wait for more room than there is.
+  // Called before the thread sleeps: wakes producers that wait for more room than there is.
   void relieve() noexcept {
     for (LayerLink* link : links_) link->relieve();
   }
 
  protected:
-  // Rows are given back by so many, or when there are no more.
+  // Number of rows to pass before they are released; also released when no more rows are there.
   std::int64_t portion() const noexcept { return std::max<std::int64_t>(1, links_.front()->size() / 8); }
 
   const std::vector<LayerLink*> links_;
 };
 
-// Queues, looked at in turn: with one link its order, with several none.
+// Queues, polled in turn: in the link's order with one link, in no order with several.
 class QueueIn final : public LayerIn {
  public:
   explicit QueueIn(std::vector<LayerLink*> links);
@@ -73,10 +73,10 @@ class QueueIn final : public LayerIn {
 
   std::vector<Cursor> cursors_;
   std::size_t turn_ = 0;   // the link whose turn it is
-  std::int64_t rows_ = 0;  // of the last `next`
+  std::int64_t rows_ = 0;  // rows of the last `next`
 };
 
-// An ordered log, of which this is the only reader.
+// An ordered log whose only reader is this thread.
 class LogIn final : public LayerIn {
  public:
   LogIn(std::vector<LayerLink*> links, TupleBuffer& log);
@@ -85,23 +85,23 @@ class LogIn final : public LayerIn {
   void pass() override;
   std::int64_t frontier() const noexcept override { return frontier_; }
   bool ended() noexcept override { return log_.ended(reader_); }
-  std::int64_t merges() const noexcept { return merges_; }  // that found something
+  std::int64_t merges() const noexcept { return merges_; }  // merges that found rows
 
  private:
   void release(std::size_t runs);
 
   TupleBuffer& log_;
   const int reader_;
-  std::span<const LogRun> runs_;  // at hand
-  std::size_t at_ = 0;            // of these, passed
-  std::int64_t skip_ = 0;         // rows of the next that are passed
-  std::int64_t rows_ = 0;         // of the last `next`
-  std::int64_t passed_ = 0;       // rows since some were released
+  std::span<const LogRun> runs_;  // runs at hand
+  std::size_t at_ = 0;            // number of these runs passed
+  std::int64_t skip_ = 0;         // rows passed of the next run
+  std::int64_t rows_ = 0;         // rows of the last `next`
+  std::int64_t passed_ = 0;       // rows passed since the last release
   std::int64_t frontier_ = LayerLink::kNothingPromised;
   std::int64_t merges_ = 0;
 };
 
-// Queues that the thread merges by itself, in the order (timestamp, link, row): a merge-sorting operator's.
+// Queues that the thread itself merges in the order (timestamp, link, row), as a merge-sorting operator does.
 class MergeIn final : public LayerIn {
  public:
   explicit MergeIn(std::vector<LayerLink*> links);
@@ -127,8 +127,8 @@ class MergeIn final : public LayerIn {
   bool ended_ = false;
 };
 
-// Likewise a tuple at a time, as the operator of Viper's section 3: for each a comparison with every queue's first, and a
-// queue operation that gives its room back.
+// The same, one tuple at a time, like the operator of Viper's section 3. Each tuple costs a comparison with the first
+// of every queue, and a queue operation that releases its room.
 class TupleMergeIn final : public LayerIn {
  public:
   explicit TupleMergeIn(std::vector<LayerLink*> links);
@@ -142,11 +142,11 @@ class TupleMergeIn final : public LayerIn {
   struct Head {
     std::int64_t at = 0;                            // first row not passed
     std::int64_t end = 0;                           // first row not seen
-    std::int64_t ts = LayerLink::kNothingPromised;  // of row `at`; of an empty queue: of later rows, at least
+    std::int64_t ts = LayerLink::kNothingPromised;  // ts of row `at`; of an empty queue: a lower bound for later rows
   };
 
   std::vector<Head> heads_;
-  std::size_t least_ = 0;  // the link of the last `next`
+  std::size_t least_ = 0;  // link of the last `next`
 };
 
 }  // namespace lab

@@ -130,7 +130,7 @@ LayersTotals LayersRun::totals() const noexcept {
     LayerNode& node = *place.node;
     total.spilled_rows += node.spilled();
     total.spilled_rows_peak = std::max(total.spilled_rows_peak, node.spilled_peak());
-    if (options_.channels == Channels::kLog) {  // ScaleGate is merged by every insertion
+    if (options_.channels == Channels::kLog) {  // every insertion merges a ScaleGate
       total.merges_by_producers += node.merges_as_producer();
       total.merges_by_readers += node.merges_as_reader();
     }

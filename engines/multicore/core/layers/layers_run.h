@@ -1,13 +1,14 @@
-// A run of a pipeline, or of an operator O+, as a query graph with a thread for each part of it: injectors, one for
-// each physical stream, instances of each operator, sinks; after Gulisano et al., "Viper" (2019). docs/decisions/0011-determinism-layers.md.
+// LayersRun: runs a pipeline, or an operator O+, as a query graph with one thread for each part. The parts are
+// injectors (one for each physical stream), instances of each operator, and sinks. After Gulisano et al., "Viper"
+// (2019). docs/decisions/0011-determinism-layers.md.
 //
-// What comes from several producers is put in the order (timestamp, producer, row) in one of two places, or nowhere:
-//   operator        a merge-sorting operator, a thread of its own, stands before each consumer, between queues;
-//   communication   the channel is an ordered log (log/tuple_buffer.h), merged by the threads that are there: as runs, by the
-//                   producers when its reader sleeps or is behind, else by the reader; or, as published, as ScaleGate,
-//                   into which producers put their tuples, with flow control by watermark tuples;
-//   none            the consumer takes what it finds.
-// With one producer a channel is a queue in all of them.
+// Rows from several producers are put in the order (timestamp, producer, row) in one of two places, or not at all:
+//   operator        a merge-sorting operator, a separate thread, precedes each consumer, between queues;
+//   communication   the channel is an ordered log (log/tuple_buffer.h), merged by its users in runs: by the producers
+//                   when its reader sleeps or is behind, else by the reader. Or it is, as published, a ScaleGate, into
+//                   which producers put their tuples, with flow control by watermark tuples;
+//   none            the consumer takes rows as they arrive.
+// With one producer, a channel is a queue in all three.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -27,27 +28,28 @@ namespace lab {
 
 enum class Determinism { kCommunication, kOperator, kNone };
 
-// What the channels of layer communication are: OrderLog and ScaleGate.
+// The channels of layer communication: OrderLog and ScaleGate.
 enum class Channels { kLog, kScaleGate };
 
-// How a merge-sorting operator takes and hands over: all that is ready at once, in runs; or, as published, a tuple at a time.
+// How a merge-sorting operator takes and delivers rows: all ready rows at once, in runs; or, as published, one tuple at
+// a time.
 enum class MergeUnit { kRun, kTuple };
 
-// How records without a key are dealt to consumers: see layers/route.h.
+// How records without a key are distributed over consumers: see layers/route.h.
 enum class Dealing { kTime, kTurn };
 
-// Their names, in this order.
+// Names of the values above, in their order.
 inline constexpr Names<3> kDeterminisms = {"communication", "operator", "none"};
 inline constexpr Names<2> kChannels = {"log", "scalegate"};
 inline constexpr Names<2> kMergeUnits = {"run", "tuple"};
 inline constexpr Names<2> kDealings = {"time", "turn"};
 
-// `workers`: instances of each operator, but of stateful ones, which have one. `ring_blocks`: with a load.
+// `workers`: instances of each operator, except stateful operators, which have one. `ring_blocks`: used with a load.
 struct LayersOptions : RunSettings {
   static constexpr std::int64_t kLeastChannelRows = 2;
   static constexpr std::int64_t kMostChannelRows = std::int64_t{1} << 20;
 
-  // Watermark tuples of a channel of ScaleGate, each of which gives back so much of its producer's room.
+  // Watermark tuples of a ScaleGate channel; each acknowledges this fraction of its producer's room.
   static constexpr std::int64_t kWatermarksAChannel = 4;
 
   Determinism determinism = Determinism::kCommunication;
@@ -55,19 +57,19 @@ struct LayersOptions : RunSettings {
   MergeUnit merge_unit = MergeUnit::kRun;
   Dealing dealing = Dealing::kTime;
   std::int64_t channel_rows = 4096;            // records between two threads; rounded up to a power of two
-  std::int64_t spill_rows = Spill::kMostRows;  // that may wait for room in one channel of one producer
-  std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input, the int64 timestamp first
+  std::int64_t spill_rows = Spill::kMostRows;  // rows that may wait for room in one channel of one producer
+  std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input columns, the int64 timestamp first
 };
 
 struct LayersTotals {
   std::int64_t injectors = 0, instances = 0, mergers = 0, sinks = 0;  // threads
   std::int64_t queues = 0, logs = 0;                                  // channels
   std::int64_t kernel_calls = 0;
-  std::int64_t compared = 0;  // pairs, by joins
+  std::int64_t compared = 0;  // pairs compared by joins
   std::int64_t room_waits = 0;
   std::int64_t spilled_rows = 0;         // see LayerLink
-  std::int64_t spilled_rows_peak = 0;    // at a time, on one link
-  std::int64_t merges_by_producers = 0;  // of logs, that found something to merge
+  std::int64_t spilled_rows_peak = 0;    // most at one time, on one link
+  std::int64_t merges_by_producers = 0;  // merges of logs that found rows
   std::int64_t merges_by_readers = 0;
   ThreadUse use;  // of all these threads
   ThreadUse use_of_mergers;
@@ -78,37 +80,37 @@ class LayersRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit LayersRun(LayersOptions options);
 
-  // Adds the next operator: it reads the input, or what the one before forwards. Throws std::invalid_argument.
+  // Adds the next operator, which reads the input or the outputs of the preceding one. Throws std::invalid_argument.
   void add_stage(StageSpec spec);
 
-  // Sets the operator O+ that is the query, instead of `add_stage`; before `add_stream`. Throws std::invalid_argument.
+  // Sets the query's operator O+, instead of `add_stage`; call before `add_stream`. Throws std::invalid_argument.
   void set_operator(LayersOperator of);
 
-  // Adds a stream, whose columns are those of the input's item sizes; see Run::add_view. Returns its index.
+  // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
-  // Likewise with an operator O+: a stream of its input `input`. Both kernels are null for joins.
+  // The same for an operator O+: adds a stream of its input `input`. Both kernels are null for joins.
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route);
 
-  // Records that the first operator has read; of O+, that went to instances.
+  // Records that the first operator has read; for O+, records sent to instances.
   std::int64_t events() const noexcept override;
 
   LayersTotals totals() const noexcept;
 
  private:
   enum class Part { kInjector, kInstance, kMerger, kSink };
-  struct Place {  // of a thread
+  struct Place {  // one thread
     Part part;
     std::unique_ptr<LayerNode> node;
     ThreadUse use;
   };
-  struct Level {             // what producers send to: an operator's instances, or the sinks
+  struct Level {             // consumers of one set of producers: an operator's instances, or the sinks
     const StageSpec* stage;  // null: sinks, or the operator O+
     bool is_operator;        // O+
     std::int32_t consumers;
-    std::vector<std::int32_t> itemsizes;  // of what it reads, without stamps
+    std::vector<std::int32_t> itemsizes;  // item sizes of its input, without stamps
   };
-  std::string called(const Level& level) const {  // that is not the sinks
+  std::string called(const Level& level) const {  // of a level other than the sinks
     return level.is_operator ? operator_->spec.called() : level.stage->called();
   }
 
@@ -146,7 +148,7 @@ class LayersRun final : public Run {
   std::vector<std::unique_ptr<TupleBuffer>> logs_;
   std::int64_t queues_ = 0;
   std::vector<Place> places_;
-  std::shared_ptr<OutputPool> pool_;  // of all sinks
+  std::shared_ptr<OutputPool> pool_;  // shared by all sinks
   std::vector<const LayerSink*> sinks_;
   std::vector<const LayerInstance*> first_instances_;
   std::vector<const LayerInjector*> injectors_;

@@ -7,7 +7,7 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t kSpillBytes = std::size_t{64} << 10;  // memory for spilled rows grows by so much
+constexpr std::size_t kSpillBytes = std::size_t{64} << 10;  // growth step of the memory for spilled rows
 
 }  // namespace
 
@@ -23,14 +23,15 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
       spill_(std::move(spill)) {
   rows_.ts = ring_.ts();
   rows_.mask = ring_.mask();
-  // relaxed: set-up is single-threaded. A line without an owner says that it is closed.
+  // relaxed: set-up is single-threaded. A line without an owner counts as closed.
   line_.frontier.store(kNothingPromised, std::memory_order_relaxed);
   if (log_ != nullptr) source_ = log_->add_source(rows_, kNothingPromised);
 }
 
 std::int64_t LayerLink::released() noexcept {
   if (log_ != nullptr) return log_->consumed(source_);
-  // acquire: the consumer has read the rows; seq_cst: who sleeps after this look is woken. Pairs with `release`.
+  // acquire: the consumer has read the rows; seq_cst: a thread that sleeps after this load is woken. Pairs with
+  // `release`.
   return released_.load(std::memory_order_seq_cst);
 }
 
@@ -61,11 +62,11 @@ void LayerLink::publish() {
     log_->publish(source_, end_, frontier_);
     return;
   }
-  line_.end.store(end_, std::memory_order_release);            // publishes the rows; pairs with who loads it
-  line_.frontier.store(frontier_, std::memory_order_release);  // last: who sees it sees the rows before it
+  line_.end.store(end_, std::memory_order_release);            // publishes the rows; pairs with the reader's load
+  line_.frontier.store(frontier_, std::memory_order_release);  // last: a thread that sees it sees the rows before it
 }
 
-// What may be said: what waits in the spill is still to come.
+// The permitted promise: spilled rows are still to come.
 std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
   if (spilled_rows() == 0) return promised;
   const OutputBuffer::Piece first = spilled_->oldest();
@@ -91,7 +92,8 @@ void LayerLink::wake(std::int64_t promised, bool help) {
     return;
   }
   if (last) log_->close(source_);
-  // An awake reader merges before it sleeps. Sequentially consistent: `publish` and `close` store what it looks at.
+  // An awake reader merges before it sleeps. Sequentially consistent: `publish` and `close` store the values that it
+  // loads.
   const bool behind = help && end_ - released() > size() / 2;
   if ((behind || consumer_.asleep()) && log_->advance()) {
     ++merges_;
@@ -103,7 +105,7 @@ bool LayerLink::may_wait(std::int64_t ts) noexcept {
   if (kind_ == Kind::kQueue || kind_ == Kind::kUnordered) return true;
   const std::int64_t oldest = released();
   if (oldest == end_) return true;
-  // The slot is this thread's to overwrite, and it does not.
+  // This thread owns the slot and does not overwrite it here.
   return ts_at(std::min(oldest + given_back_, end_) - 1) < ts;
 }
 
@@ -136,7 +138,7 @@ std::int64_t LayerLink::drain() {
 }
 
 void LayerLink::relieve() noexcept {
-  // relaxed: own store
+  // relaxed: this thread's own store
   released_to(log_ != nullptr ? released_in_log_ : released_.load(std::memory_order_relaxed), 1);
 }
 

@@ -7,10 +7,10 @@
 namespace lab {
 namespace {
 
-// Outputs of an instance that are made before they are sent.
+// Outputs that an instance makes before it sends them.
 constexpr std::int64_t kMadeRows = 1024;
 
-// The last promise that is not the end.
+// The last promise before the end.
 constexpr std::int64_t kLastPromise = kEndOfTime - 1;
 
 std::int64_t merges_of(LayerIn& in) noexcept {
@@ -53,7 +53,7 @@ bool LayerRelay::turn() {
     return out_->settle() || sent;
   }
   process(piece);
-  // More rows of the last one's time may follow.
+  // More rows with the last row's time may follow.
   out_->promise(promised(static_cast<const std::int64_t*>(piece.columns[0])[piece.base + piece.rows - 1]));
   in_->pass();
   out_->did(piece.rows);
@@ -85,7 +85,7 @@ bool LayerInjector::turn() {
   return true;
 }
 
-// Points to what goes of rows [begin, begin + rows), at most a unit; returns how many columns that is.
+// Points `columns_` to the fields of rows [begin, begin + rows), at most a unit; returns the number of columns.
 std::size_t LayerInjector::show(std::int64_t begin, std::int64_t rows) {
   if (itemsizes_.empty()) {
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -117,7 +117,7 @@ void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
   }
   route_->send(*out_, columns_.data(), 0, rows);
   if (!itemsizes_.empty()) return;
-  // A row may have gone to several instances, or to none: it is consumed when it has gone.
+  // A row may have gone to several instances, or to none: it counts as consumed once sent.
   rows_ += rows;
   recorder().consumed(static_cast<double>(rows));
 }
@@ -196,7 +196,7 @@ bool LayerSink::turn() {
 void LayerSink::note_latency(const LayerPiece& piece) noexcept {
   const std::size_t fields = outputs_.itemsizes().size();
   const auto* first = static_cast<const std::int64_t*>(piece.columns[fields]) + piece.base;
-  if (stamps_ == 1) {  // at full speed: all that came together as the first of them
+  if (stamps_ == 1) {  // at full speed: all rows of a piece count as the first
     recorder().output(first[0], piece.rows);
     return;
   }

@@ -1,8 +1,8 @@
-// The threads of a query graph: what an injector, an instance of an operator, a merge-sorting operator and a sink do.
+// LayerNode: one thread of a query graph: an injector, an instance of an operator, a merge-sorting operator or a sink.
 //
-// Rows between them have the fields of their operator, and behind these, where something is measured, columns of
-// *stamps*, which each output takes over from the record that it comes from: with a load, when that was due and when
-// an injector handed it over; else the latter alone, to within 64 rows. Operators O+: layers/operator.h.
+// Rows between threads have the fields of their operator. With measurement, columns of *stamps* follow, which each
+// output inherits from its source record. With a load: the due time, and the time at which an injector delivered it.
+// Without: only the latter, accurate to 64 rows. Operators O+: layers/operator.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,34 +26,34 @@ namespace lab {
 
 class LayerNode {
  public:
-  // `stamps`: columns behind the fields. `unit`: rows that are processed at once.
+  // `stamps`: columns behind the fields. `unit`: rows processed at once.
   LayerNode(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time)
       : meter_(meter), stamps_(stamps), unit_(unit), every_time_(every_time) {}
   LayerNode(const LayerNode&) = delete;
   LayerNode& operator=(const LayerNode&) = delete;
   virtual ~LayerNode() = default;
 
-  // Does something. False: there is nothing to do now, and all has been said and given back.
+  // Does some work. False: there is no work now, and all promises and releases are out.
   virtual bool turn() = 0;
-  // After a turn that was false: whether nothing will follow.
+  // After a turn that returned false: whether no work will follow.
   virtual bool over() noexcept = 0;
 
-  virtual std::int64_t spilled() noexcept { return 0; }             // rows, ever
-  virtual std::int64_t spilled_peak() noexcept { return 0; }        // at a time, on one link
-  virtual std::int64_t merges_as_producer() noexcept { return 0; }  // of logs
+  virtual std::int64_t spilled() noexcept { return 0; }             // rows, in total
+  virtual std::int64_t spilled_peak() noexcept { return 0; }        // most at one time, on one link
+  virtual std::int64_t merges_as_producer() noexcept { return 0; }  // merges of logs
   virtual std::int64_t merges_as_reader() noexcept { return 0; }
 
  protected:
   static constexpr std::int64_t kRowsPerTick = 64;
 
-  // Reads the clock for `rows` more.
+  // Reads the clock every `kRowsPerTick` rows, or each time with `every_time`.
   void tick(std::int64_t rows) noexcept {
     unseen_ += rows;
     if (!every_time_ && unseen_ < kRowsPerTick) return;
     meter_.recorder.tick();
     unseen_ = 0;
   }
-  // What comes next may come much later.
+  // The next rows may come much later, so the next `tick` reads the clock.
   void slept() noexcept { unseen_ = kRowsPerTick; }
 
   Recorder& recorder() noexcept { return meter_.recorder; }
@@ -67,7 +67,7 @@ class LayerNode {
   std::int64_t unseen_ = kRowsPerTick;
 };
 
-// Has links to others.
+// A thread with output links.
 class LayerProducer : public LayerNode {
  public:
   LayerProducer(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time)
@@ -86,7 +86,7 @@ class LayerProducer : public LayerNode {
   std::unique_ptr<LayerRoute> route_;
 };
 
-// Reads others' links, and has links itself.
+// A thread with input and output links.
 class LayerRelay : public LayerProducer {
  public:
   LayerRelay(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time)
@@ -100,26 +100,26 @@ class LayerRelay : public LayerProducer {
  protected:
   virtual void process(const LayerPiece& piece) = 0;
 
-  // Later rows have ts >= `frontier`; kEndOfTime: there are none. Returns whether something was sent.
+  // Later rows have ts >= `frontier`; kEndOfTime: no rows follow. Returns whether it sent rows.
   virtual bool pass_time(std::int64_t) { return false; }
 
-  // What this node may promise when later rows that it reads have ts >= `frontier`, which is not the end.
+  // Returns this node's promise when its later input rows have ts >= `frontier`, which is not the end.
   virtual std::int64_t promised(std::int64_t frontier) const noexcept { return frontier; }
 
  private:
   std::unique_ptr<LayerIn> in_;
 };
 
-// Replays a stream, at full speed or as the generator hands it over.
+// Replays a stream, at full speed or at the generator's pace.
 class LayerInjector final : public LayerProducer {
  public:
-  // `feed`: of a generator; null: at full speed. `itemsizes`: of the input, without stamps; none: rows go by number.
+  // `feed`: of a generator; null: at full speed. `itemsizes`: of the input, without stamps; empty: rows go by number.
   LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t unit, const StreamView& view, std::int64_t batch,
                 Feed* feed, std::vector<std::int32_t> itemsizes);
 
   bool turn() override;
   bool over() noexcept override { return ended_ && out_->closed(); }
-  std::int64_t rows() const noexcept { return rows_; }  // sent by number
+  std::int64_t rows() const noexcept { return rows_; }  // rows sent by number
 
  private:
   void inject(std::int64_t begin, std::int64_t rows);
@@ -131,18 +131,19 @@ class LayerInjector final : public LayerProducer {
   bool ended_ = false;
   std::vector<const void*> columns_;
   std::vector<std::int64_t> due_, taken_;  // stamps of a unit
-  std::vector<std::int64_t> numbers_;      // rows of a unit
+  std::vector<std::int64_t> numbers_;      // row numbers of a unit
   std::int64_t rows_ = 0;
 };
 
 // An instance of an operator.
 class LayerInstance final : public LayerRelay {
  public:
-  // `fields`: of what it reads, without stamps. `first`: of the first operator, which counts what is consumed.
+  // `fields`: number of input fields, without stamps. `first`: belongs to the first operator, which counts consumed
+  // records.
   LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, const StageSpec& spec,
                 std::size_t fields, bool first);
 
-  std::int64_t rows() const noexcept { return rows_; }  // read
+  std::int64_t rows() const noexcept { return rows_; }  // rows read
 
  private:
   void process(const LayerPiece& piece) override;
@@ -153,12 +154,12 @@ class LayerInstance final : public LayerRelay {
   std::vector<std::uint64_t> state_;
   KeyStates keys_;
   std::vector<std::int32_t> order_;      // 0, 1, 2, ...: partitioned operators read records by a list
-  std::vector<std::int32_t> itemsizes_;  // of outputs, stamps included
+  std::vector<std::int32_t> itemsizes_;  // of outputs, including stamps
   RecordBuffer made_;
   std::int64_t rows_ = 0;
 };
 
-// A merge-sorting operator: passes on what its input puts in order.
+// A merge-sorting operator: forwards the rows that its input puts in order.
 class LayerMerger final : public LayerRelay {
  public:
   using LayerRelay::LayerRelay;
@@ -167,10 +168,10 @@ class LayerMerger final : public LayerRelay {
   void process(const LayerPiece& piece) override { out_->send(0, piece.columns, piece.base, piece.rows); }
 };
 
-// Collects.
+// A sink: collects the outputs.
 class LayerSink final : public LayerNode {
  public:
-  // `pool`: of all sinks, for the outputs without stamps.
+  // `pool`: shared by all sinks, for the outputs without stamps.
   LayerSink(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t number,
             std::shared_ptr<OutputPool> pool)
       : LayerNode(meter, stamps, unit, every_time),

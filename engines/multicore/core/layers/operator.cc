@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// Event times are nearer to 0 than this (run/window.h); promises may be further.
+// Event times are closer to 0 than this (run/window.h); promises may be further away.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 }  // namespace
@@ -36,7 +36,7 @@ LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t 
   if (stamps == 2) instance_->forward_causes(causes_);
 }
 
-// Names the operator in errors.
+// Adds the operator's name to errors.
 template <typename Work>
 void LayerOperator::guarded(Work work) {
   const std::int64_t before = instance_->kernel_calls();
@@ -77,7 +77,7 @@ bool LayerOperator::process_runs() {
 bool LayerOperator::pass_time(std::int64_t frontier) {
   const bool sent = rows_ != 0 && process_runs();
   if (!end_ || frontier == LayerLink::kNothingPromised) return sent;
-  // Promises may reach beyond the last tuple; time has passed no further than the input is known to.
+  // Promises may reach beyond the last tuple; time advances only as far as the known input.
   const std::int64_t reached = std::min(frontier, *end_);
   if (!instance_->started() || reached <= instance_->watermark()) return sent;
   const bool expires = stamps_ == 2 && instance_->expires_by(reached);
@@ -107,7 +107,7 @@ bool LayerOperator::send_made() {
     if (stamps_ == 2) {
       causes_.take(due_.data(), nullptr, rows);
       for (std::int64_t i = 0; i < rows; ++i) {
-        // What no input brought about was due at the start.
+        // An output without a causing input was due at the start.
         auto& due = due_[static_cast<std::size_t>(i)];
         due = recorder().start() + std::max<std::int64_t>(due, 0);
       }

@@ -53,7 +53,7 @@ void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t 
     } else {
       for (std::int64_t i = 0; i < count; ++i) list(static_cast<std::size_t>(to[i]), i);
       if (!send_lists(columns, from)) {
-        // In order, so that whatever is waited for, what is still to come is not before it.
+        // Send in order: while the thread waits, no later row precedes the row that it waits for.
         for (std::int64_t i = 0; i < count;) {
           std::int64_t end = i + 1;
           while (end < count && to[end] == to[i]) ++end;
@@ -91,7 +91,7 @@ void LayerOut::cast(const void* const* columns, std::int64_t from, std::int64_t 
   }
 }
 
-// Sends what is listed, if there is room for all of it; else nothing. Returns whether it did.
+// Sends the listed rows if there is room for all of them, else none. Returns whether it did.
 bool LayerOut::send_lists(const void* const* columns, std::int64_t from) {
   bool fits = true;
   for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = dealt_[l] == 0 || links_[l]->fits(dealt_[l]);
@@ -146,7 +146,7 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
       case Backoff::Step::kSleep: {
         const std::uint32_t ticket = parker_.prepare();
         link.want_room();
-        // Other links' consumers may be waiting for what was spilled, and for the promise that it holds back.
+        // Other links' consumers may be waiting for spilled rows, and for the promise that these hold back.
         const bool some = settle() || link.room(1) > 0;
         if (some || threads_.failed()) {
           parker_.cancel();

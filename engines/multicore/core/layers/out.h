@@ -1,30 +1,30 @@
-// What leaves a thread: a link to each consumer, waiting for room, and keeping promises.
+// LayerOut: the output of a thread of a query graph: a link to each consumer, waits for room, and promises.
 //
-// Why nobody waits for ever. Suppose that all threads which are not through are asleep.
+// Why no thread waits forever. Suppose that all unfinished threads are asleep.
 //
-// Promises. A thread that waits for room for a row timed t has promised t, one that waits for rows what it was
-// promised, on all links but those with spilled rows. A spill is of one time, that of all rows in its full ring;
-// whoever sleeps moves its spills as soon as there is room, also while it waits for room in another link. So a link
-// that its consumer has emptied has no spill, and says what its producer promised.
+// Promises. A thread that waits for room for a row of time t has promised t. A thread that waits for rows has passed on
+// the promise of its input. Both hold on all links except those with spilled rows. A spill has one time, that of all
+// rows in its full ring. A sleeping thread moves its spills as soon as there is room, also while it waits for room in
+// another link. So a link that its consumer has emptied has no spill, and carries its producer's promise.
 //
-// A consumer that sleeps for rows has released all that were ready. If rows are left, the first, timed s, misses the
-// promise of a producer whose link is empty, hence whose promise is at most s. That producer waits for room for a row
-// that is not later than s; or for rows, by the promise of a producer before it, and so on up to a source, which always
-// goes on. So (*): some thread upstream waits for room for a row timed s or earlier.
+// A consumer that sleeps for rows has released all ready rows. If rows are left, the first, of time s, lacks the
+// promise of a producer. Its link is empty, so its promise is at most s. That producer waits for room for a row that is
+// not later than s; or it waits for rows, because of the promise of a preceding producer, and so on up to a source,
+// which always proceeds. So (*): some thread upstream waits for room for a row of time s or earlier.
 //
-// Let Y be the thread that waits for room for the earliest row, timed t; of those with the same t the furthest
-// downstream. Its consumer C does not wait for room: the row in C's hand was ready, so it is not later than Y's promise
-// t, and C is further downstream. So C sleeps for rows, and Y's ring is full of rows that are not ready. By (*) and the
-// choice of Y, C's first row is timed t, as are then all in Y's ring: but then Y did not wait, it spilled
-// (LayerLink::may_wait). So nobody waits for room, by (*) no rows are left, and nobody has anything to wait for.
+// Let Y be the thread that waits for room for the earliest row, of time t; among those with the same t, the furthest
+// downstream. Its consumer C does not wait for room: C's current row was ready, so it is not later than Y's promise t,
+// and C is further downstream. So C sleeps for rows, and Y's ring is full of rows that are not ready. By (*) and the
+// choice of Y, C's first row has time t, as do then all rows in Y's ring. But then Y did not wait; it spilled
+// (LayerLink::may_wait). So no thread waits for room, by (*) no rows are left, and no thread has a reason to wait.
 //
 // Where rows are acknowledged together (LogOptions::acknowledged_rows), room comes when the last row of the oldest such
-// group is released, and that row is what LayerLink::may_wait looks at. If it is earlier than t, it is ready, as are all
+// group is released. LayerLink::may_wait examines that row. If it is earlier than t, it is ready, as are all rows
 // before it: C has released them, the group was acknowledged, and Y's ring was not full.
 //
-// Links with rows in any order make nobody wait for promises: whoever waits for room waits for a consumer that works,
-// down to the sinks. Rows of one time beyond what a ring holds are kept in memory that grows; that is what an order by
-// (time, producer) costs.
+// Links with rows in any order need no promises: a thread that waits for room waits for a working consumer, down to the
+// sinks. Rows of one time beyond the size of a ring are stored in memory that grows. That is the cost of an order by
+// (time, producer).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -38,14 +38,14 @@ namespace lab {
 
 class LayerOut {
  public:
-  // `unit`: rows of a hand-over, at most; `eager`: everything is said at once, since more may not come soon.
+  // `unit`: most rows of one delivery. `eager`: each delivery is announced at once, since more may not come soon.
   LayerOut(Parker& parker, const InstanceThreads& threads, Counters& counts,
            std::vector<std::unique_ptr<LayerLink>> links, std::int64_t unit, bool eager);
 
   std::size_t size() const noexcept { return links_.size(); }
   LayerLink& link(std::size_t to) noexcept { return *links_[to]; }
 
-  // Sends rows [from, from + rows) to one link, in blocks; all of them have ts >= what was promised. May wait; returns
+  // Sends rows [from, from + rows) to one link, in blocks; all of them have ts >= the last promise. May wait; returns
   // early when the run has failed.
   void send(std::size_t to, const void* const* columns, std::int64_t from, std::int64_t rows);
 
@@ -55,24 +55,24 @@ class LayerOut {
   // Sends row from + i to each link that has a bit in to[i].
   void cast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to);
 
-  // Later rows, of all links, have ts >= `ts`; kEndOfTime: there are none.
+  // Later rows of all links have ts >= `ts`; kEndOfTime: no rows follow.
   void promise(std::int64_t ts) noexcept { promised_ = std::max(promised_, ts); }
 
-  // The thread has done `rows` more: now and then it says so.
+  // Counts `rows` more processed rows; announces now and then.
   void did(std::int64_t rows) {
     unsaid_rows_ += rows;
     if (eager_ || unsaid_rows_ >= kRowsUnsaid) say();
   }
 
-  // The thread has nothing to do for the moment: says all that there is to say, and moves what was spilled. Returns
-  // whether some was. Before `commit` of its parker it must have been called since `prepare`.
+  // Called when the thread has no work: announces all rows and promises, and moves spilled rows. Returns whether it
+  // moved any. The thread must call it between `prepare` and `commit` of its parker.
   bool settle();
 
-  // Whether all links are closed: the end was promised, and nothing is left.
+  // Returns whether all links are closed: the end was promised, and no rows are left.
   bool closed() const noexcept;
 
  private:
-  // A sleeping consumer waits for at most so many rows of a busy producer, at full speed.
+  // At full speed, a sleeping consumer waits for at most this many rows of a busy producer.
   static constexpr std::int64_t kRowsUnsaid = 64;
 
   void list(std::size_t to, std::int64_t row) noexcept {
@@ -91,7 +91,7 @@ class LayerOut {
   const bool eager_;
   std::int64_t promised_ = LayerLink::kNothingPromised;
   std::int64_t unsaid_rows_ = 0;
-  // Scratch: by link, how many rows of a block it gets, and which.
+  // Scratch, by link: the number of rows of a block that it gets, and their list.
   std::vector<std::int64_t> dealt_;
   std::vector<std::int32_t> lists_;  // `unit` entries for each link
 };

@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-// Keeps the order of int64.
+// Preserves the order of int64.
 std::uint64_t shifted(std::int64_t ts) noexcept { return static_cast<std::uint64_t>(ts) ^ (std::uint64_t{1} << 63); }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::size_t RouteByTime::consumer_of(std::int64_t ts) noexcept {
 void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
   const std::int64_t* ts = static_cast<const std::int64_t*>(columns[0]) + from;
   const std::size_t first = consumer_of(ts[0]);
-  // In order of time, and mostly: one slice.
+  // Rows come in order of time and mostly lie in one slice.
   bool one = true;
   for (std::int64_t i = 1; i < rows && one; ++i) one = consumer_of(ts[i]) == first;
   if (one) {
@@ -55,7 +55,7 @@ void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t fr
 }
 
 void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
-  // They are consecutive rows of the stream.
+  // The rows are consecutive rows of the stream.
   const RowNumber first(static_cast<const std::int64_t*>(columns[RowNumber::kColumn])[from]);
   to_.resize(static_cast<std::size_t>(rows));
   try {

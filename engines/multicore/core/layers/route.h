@@ -1,8 +1,8 @@
-// To which consumer each row goes: a function of the row alone, so that all producers agree, and all runs.
+// LayerRoute: selects the consumer of each row: a function of the row alone, so that all producers and all runs agree.
 //
-// Rows without a key are dealt by event time: time is cut into slices, and each slice goes, as a whole, to one of the
-// consumers, by a hash. Rows of one time thus stay together whatever producer they come from, and keep their order;
-// dealing them in turn, as Storm does and Viper's evaluation has it, leaves ties in the order of the consumers.
+// Rows without a key are distributed by event time. Time is cut into slices, and a hash sends each whole slice to one
+// of the consumers. Rows of one time thus stay together across producers, and keep their order. Distribution in turn,
+// as in Storm and in Viper's evaluation, leaves ties in the order of the consumers.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -47,14 +47,14 @@ class RouteByTime final : public LayerRoute {
   const std::uint64_t width_;
   const std::int64_t salt_;
   const std::size_t consumers_;
-  // The slice at hand, in times shifted so that the lowest int64 is 0.
+  // The current slice, in times shifted so that the lowest int64 is 0.
   std::uint64_t first_ = 1;
   std::uint64_t last_ = 0;
   std::size_t consumer_ = 0;
   std::vector<std::int32_t> to_;
 };
 
-// Rows in turn, the producer's row i to consumer i mod `consumers`.
+// Rows in turn: the producer's row i goes to consumer i mod `consumers`.
 class RouteInTurn final : public LayerRoute {
  public:
   explicit RouteInTurn(std::size_t consumers) : consumers_(static_cast<std::int32_t>(consumers)) {}
@@ -67,7 +67,7 @@ class RouteInTurn final : public LayerRoute {
   std::vector<std::int32_t> to_;
 };
 
-// A row goes to the consumer of its partition: its number modulo `consumers`.
+// A row goes to consumer p mod `consumers`, where p is its partition.
 class RouteByKey final : public LayerRoute {
  public:
   // `spec` must outlive it.
@@ -88,7 +88,7 @@ class RouteByKey final : public LayerRoute {
 // Rows by number (layers/operator.h) go to the instances that have one of their keys: algorithm 1.
 class RouteByKeys final : public LayerRoute {
  public:
-  // `owner`: of each bucket of keys, the instance. Both must outlive it. `called`: how errors begin.
+  // `owner`: the instance of each bucket of keys. Both must outlive it. `called`: prefix of errors.
   RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::string called)
       : stream_(stream), owner_(owner), called_(std::move(called)) {}
 

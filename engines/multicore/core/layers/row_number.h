@@ -1,11 +1,11 @@
-// Rows by number: what goes through a query graph in the place of a tuple that stays where it is.
+// RowNumber: represents a tuple of an input stream in a query graph; used by layers with operators O+.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace lab {
 
-// A row of an input stream that stays where it is: what goes through a graph in its place, in one int64 column.
+// A row of an input stream that stays in place: its number crosses the graph instead, in one int64 column.
 class RowNumber {
  public:
   static constexpr std::size_t kColumn = 1;  // behind the timestamp

@@ -1,4 +1,4 @@
-// What a thread has used of the machine.
+// ThreadUse: the context switches and CPU time of a thread; LayersRun reports them.
 #pragma once
 #include <cstdint>
 
@@ -10,11 +10,11 @@
 namespace lab {
 
 struct ThreadUse {
-  std::int64_t voluntary = 0;    // context switches: it slept
-  std::int64_t involuntary = 0;  // another took its core
+  std::int64_t voluntary = 0;    // context switches: the thread slept
+  std::int64_t involuntary = 0;  // another thread took its core
   std::int64_t cpu_ns = 0;
 
-  // Of the calling thread so far; zeros where the system does not tell.
+  // Usage of the calling thread so far; zeros on systems without these counters.
   static ThreadUse now() noexcept {
     ThreadUse use;
 #if defined(__linux__)
@@ -23,7 +23,7 @@ struct ThreadUse {
       use.voluntary = said.ru_nvcsw;
       use.involuntary = said.ru_nivcsw;
     }
-    // The times of getrusage are those of the last tick: a short run would have taken none.
+    // getrusage gives times as of the last tick: a short run would show none.
     timespec time{};
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0) {
       use.cpu_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;

@@ -6,9 +6,10 @@
 namespace lab {
 
 bool BoundedReordering::resume(OrderedWorker& worker) {
-  // seq_cst: who makes room looks here behind it; pairs with the store in `offer`.
+  // seq_cst: a thread that makes room loads this afterwards; pairs with the store in `offer`.
   if (!offered_.load(std::memory_order_seq_cst)) return false;
-  // acquire: who takes an offer comes to the flag after it was cleared before the offer; pairs with the same store.
+  // acquire: a thread that takes an offer comes to the flag after it was cleared before the offer; pairs with the same
+  // store.
   if (!offered_.exchange(false, std::memory_order_acquire)) return false;
   return send_pending(worker) != 0;
 }
@@ -23,7 +24,7 @@ bool BoundedNonBlocking::send(Unit& unit, OrderedWorker& worker) {
   const bool added = takes(unit.serial);
   if (added) {
     ++worker.counts.adds;
-    // release: publishes the unit's records to who sends it; pairs with the load in `send_pending`.
+    // release: publishes the unit's records to the sender; pairs with the load in `send_pending`.
     slots_[slot_of(unit.serial)].store(&unit, std::memory_order_release);
   } else {
     ++worker.counts.refused;
@@ -35,8 +36,8 @@ bool BoundedNonBlocking::send(Unit& unit, OrderedWorker& worker) {
 std::int64_t BoundedNonBlocking::send_pending(OrderedWorker& worker) {
   std::int64_t sent = 0;
   for (;;) {
-    // release: the slot stored in `send`, to who clears the flag. acquire: what the last holder did behind the exit. Both
-    // pair with the exchange below.
+    // release: publishes the slot stored in `send` to the thread that clears the flag. acquire: the last holder's
+    // writes behind the exit. Both pair with the exchange below.
     if (taken_.exchange(true, std::memory_order_acq_rel)) {
       ++worker.counts.found_taken;
       return sent;
@@ -50,14 +51,15 @@ std::int64_t BoundedNonBlocking::send_pending(OrderedWorker& worker) {
       if (unit == nullptr) break;
       full = !exit_.send(*unit, worker);
       if (full) break;
-      slot->store(nullptr, std::memory_order_relaxed);  // relaxed: EMPTY before `next_` says so, which publishes it
+      slot->store(nullptr, std::memory_order_relaxed);  // relaxed: EMPTY before `next_` advances, which publishes it
       advance();
       ++sent;
       ++worker.counts.sends;
     }
-    // An exchange, and no store, so that it reads what those who found the flag taken wrote: pairs with the one above.
+    // An exchange instead of a store: it reads the values of threads that found the flag taken; pairs with the exchange
+    // above.
     taken_.exchange(false, std::memory_order_acq_rel);
-    // relaxed: only whether; behind the exchange. An offer, too, is made behind the flag.
+    // relaxed: only a test for null, after the exchange. An offer is also made after the flag is cleared.
     if (full ? !offer() : slot->load(std::memory_order_relaxed) == nullptr) return sent;
   }
 }
@@ -86,7 +88,7 @@ std::int64_t BoundedLocked::send_next(OrderedWorker& worker) {
     Unit*& slot = slots_[slot_of(next_.load(std::memory_order_relaxed))];  // relaxed: written under the lock
     if (slot == nullptr) return sent;
     if (!exit_.send(*slot, worker)) {
-      if (offer()) continue;  // else who takes the offer waits for the lock
+      if (offer()) continue;  // else the thread that takes the offer waits for the lock
       return sent;
     }
     slot = nullptr;

@@ -1,7 +1,8 @@
-// The reordering buffer of one operator that numbers its own inputs: bounded, so that an output may be refused.
+// BoundedReordering: the bounded reordering buffer of one operator that numbers its own inputs (OperatorSerials).
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 3, figures 2 (with a lock) and 4.
 //
-// An exit may have no room for what is next: it then keeps its place, and is offered to whoever looks for work.
+// An exit may have no room for the next unit. The unit then keeps its place, and any worker that looks for work may
+// resume.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -17,60 +18,61 @@ namespace lab {
 
 struct OrderedWorker;
 
-// What is behind a bounded reordering buffer. Called by one thread at a time, in the order of serial numbers.
+// The receiver behind a bounded reordering buffer. One thread at a time calls it, in the order of serial numbers.
 class BoundedExit {
  public:
   virtual ~BoundedExit() = default;
-  // Sends a unit downstream. Returns whether it is sent whole; if not there was no room, and it is to be called again
-  // for the same unit.
+  // Sends a unit downstream. Returns true when the unit is sent whole. False means that there was no room; the caller
+  // must call again for the same unit.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
-  // Whether there may be room, by a sequentially consistent look at what makes it. Any thread.
+  // Returns whether there may be room, by a sequentially consistent load of the state that makes room. Any thread.
   virtual bool has_room() const = 0;
 };
 
-// Law of the offer: who finds no room makes an offer and looks for room once more; who makes room looks for an offer
-// behind it; all four sequentially consistent. Either the one sees the room or the other sees the offer.
+// Law of the offer: a sender that finds no room stores an offer, then looks for room once more. A thread that makes
+// room does so first, then looks for an offer. All four are sequentially consistent, so the sender sees the room or the
+// other thread sees the offer.
 class BoundedReordering {
  public:
-  // `slots`: serial numbers from the next one on that are accepted, rounded up to a power of two.
+  // `slots`: number of serial numbers accepted from the next one on, rounded up to a power of two.
   BoundedReordering(std::int64_t slots, BoundedExit& exit) : mask_(slots_for(slots) - 1), exit_(exit) {}
   virtual ~BoundedReordering() = default;
 
-  // Adds a finished unit unless its serial number is too far ahead, then sends what is next unless another thread does.
-  // Returns whether it was added; if not, it is to be tried again. Any thread.
+  // Adds a finished unit unless its serial number is too far ahead, then sends the next units unless another thread
+  // does. Returns whether the unit was added; if not, the caller must try again. Any thread.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
 
-  // Goes on where the exit had no room. Returns whether something was sent. Any thread.
+  // Resumes where the exit had no room. Returns whether it sent something. Any thread.
   bool resume(OrderedWorker& worker);
 
-  // Whether a unit of this serial number would be accepted: it stays so. Any thread.
+  // Returns whether a unit of this serial number would be accepted; true stays true. Any thread.
   bool takes(std::int64_t serial) const noexcept {
-    // acquire: the slot is EMPTY then, whose last unit was sent before `next_` came so far; pairs with `advance`.
+    // acquire: the slot is then EMPTY: its last unit was sent before `next_` came so far; pairs with `advance`.
     return serial - next_.load(std::memory_order_acquire) <= static_cast<std::int64_t>(mask_);
   }
 
-  // All units before this serial number are sent, and their memory may be used again. seq_cst: whoever has no room, or
-  // looks for the end, looks here behind a store of its own; pairs with the store in `advance`. Also acquire.
+  // All units before this serial number are sent, and their memory is free for reuse. seq_cst: a thread without room,
+  // or one that checks for the end, loads this after its own store; pairs with the store in `advance`. Also acquire.
   const std::atomic<std::int64_t>& next() const noexcept { return next_; }
 
  protected:
   std::size_t slot_of(std::int64_t serial) const noexcept { return static_cast<std::uint64_t>(serial) & mask_; }
-  // The next one's turn; by who may send.
+  // Moves on to the next serial number; only the sending thread calls it.
   void advance() noexcept {
     next_.store(next_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: one writer at a time
   }
   virtual std::int64_t send_pending(OrderedWorker& worker) = 0;
-  // The exit had no room. Returns whether there is some by now, and nobody else goes on.
+  // Records that the exit had no room. Returns whether there is room by now and no other thread resumes.
   bool offer();
 
   const std::uint64_t mask_;
   BoundedExit& exit_;
-  // Written by who may send, read by all; never decreases.
+  // Written by the sending thread, read by all; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> next_{0};
   alignas(kCacheLine) std::atomic<bool> offered_{false};  // true: the exit had no room
 };
 
-// Figure 4. Law of the flag: as of NonBlockingReordering (ordered/reorder.h).
+// Figure 4. Law of the flag: as in NonBlockingReordering (ordered/reorder.h).
 class BoundedNonBlocking final : public BoundedReordering {
  public:
   BoundedNonBlocking(std::int64_t slots, BoundedExit& exit) : BoundedReordering(slots, exit), slots_(mask_ + 1) {}
@@ -80,7 +82,8 @@ class BoundedNonBlocking final : public BoundedReordering {
  private:
   std::int64_t send_pending(OrderedWorker& worker) override;
 
-  // Slot of serial number t is t mod size; null: EMPTY. Written by who adds and emptied by who holds the flag.
+  // The slot of serial number t is t mod size; null: EMPTY. Written by adding threads, emptied by the holder of the
+  // flag.
   std::vector<std::atomic<Unit*>> slots_;
   alignas(kCacheLine) std::atomic<bool> taken_{false};  // true: some thread sends
 };
@@ -96,11 +99,11 @@ class BoundedLocked final : public BoundedReordering {
   std::int64_t send_pending(OrderedWorker& worker) override;
   std::int64_t send_next(OrderedWorker& worker);
 
-  std::mutex mutex_;  // guards the slots, and who may send
+  std::mutex mutex_;  // guards the slots and the right to send
   std::vector<Unit*> slots_;
 };
 
-// Makes the one called `name` (kReorderings of ordered/reorder.h). Throws std::invalid_argument for another name.
+// Makes the buffer named `name` (kReorderings of ordered/reorder.h). Throws std::invalid_argument for another name.
 std::unique_ptr<BoundedReordering> make_bounded(std::string_view name, std::int64_t slots, BoundedExit& exit);
 
 }  // namespace lab

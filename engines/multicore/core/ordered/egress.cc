@@ -9,7 +9,7 @@ namespace lab {
 
 void OrderedEgress::take(Units units, OrderedWorker& worker) {
   for (const Unit* unit : units) take_one(*unit, worker);
-  // release: the units may be used again; pairs with the load in `done`. seq_cst: the look at the entry's end follows.
+  // release: frees the units for reuse; pairs with the load in `done`. seq_cst: the look at the entry's end follows.
   done_.store(units.back()->serial + 1, std::memory_order_seq_cst);
 }
 
@@ -35,7 +35,7 @@ void OrderedEgress::came_to_nothing(const Unit& unit, OrderedWorker& worker) con
 void OrderedEgress::note_input(const Unit& unit, OrderedWorker& worker) {
   Recorder& recorder = worker.recorder;
   const std::int64_t taken_ns = unit.taken_ns.load(std::memory_order_relaxed);  // see Unit
-  // Every input record has been at the first operator: there are no units without any.
+  // Every input record has passed the first operator: no unit is without input.
   if (unit.timed && recorder.on()) worker.processing.record(recorder.now() - taken_ns, 1);
   recorder.consumed(static_cast<double>(unit.input_records));
   worker.counts.events += unit.input_records;

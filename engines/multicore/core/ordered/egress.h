@@ -1,4 +1,4 @@
-// What is behind the last operator: outputs are appended in order, and counted.
+// OrderedEgress: receives the last operator's units, appends their outputs in order and counts them.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace lab {
 
 class OrderedEgress {
  public:
-  // `due`: with a load and something measured, so that units say when their records were due.
+  // `due`: units carry the due times of their records; set with a load and a measurement.
   OrderedEgress(std::vector<std::int32_t> itemsizes, bool due)
       : due_(due), pool_(std::make_shared<OutputPool>(std::move(itemsizes))), out_(pool_) {}
 
   void reserve(std::int64_t rows) { pool_->reserve(rows, 0); }
 
-  // Takes the next units in order. One thread at a time: whoever is at the last operator's exit.
+  // Takes the next units in order. One thread at a time: the one at the last operator's exit.
   void take(Units units, OrderedWorker& worker);
 
-  // Nothing comes of the input that a unit answers for; it ends before the last operator. Any thread.
+  // Notes an input unit without outputs, which ends before the last operator. Any thread.
   void came_to_nothing(const Unit& unit, OrderedWorker& worker) const;
 
-  // Units that are out: all before this serial number. To be read seq_cst: pairs with the store in `take`; also acquire:
-  // their memory may be used again.
+  // All units before this serial number are out. Readers load it seq_cst; pairs with the store in `take`. Also acquire:
+  // the memory of those units is free for reuse.
   const std::atomic<std::int64_t>& done() const noexcept { return done_; }
 
   const OutputBuffer& outputs() const noexcept { return out_; }
@@ -40,8 +40,8 @@ class OrderedEgress {
 
   const bool due_;
   const std::shared_ptr<OutputPool> pool_;
-  OutputBuffer out_;                                       // these two: whoever is at the exit
-  alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // written at the exit, never decreases
+  OutputBuffer out_;                                       // out_ and done_: written by the thread at the exit
+  alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // never decreases
 };
 
 }  // namespace lab

@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// As of the ordered log: others may keep leaving notes.
+// As in the ordered log: other threads may keep leaving notes.
 constexpr int kPassesInARow = 4;
 
 LogOptions log_options(std::int64_t batch) {
@@ -27,7 +27,7 @@ OrderedEntry::OrderedEntry(Options options, std::span<Unit> units, std::deque<Fe
 
 bool OrderedEntry::admit(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to,
                          OrderedWorker& worker) {
-  // Law: as in run/merge_flag.h. Whoever made room, found the flag taken and went to sleep has left a note first.
+  // Law: as in run/merge_flag.h. A thread that made room, found the flag taken and went to sleep has left a note first.
   for (int i = 0; flag_.enter(); ++i) {
     flag_.begin_pass();
     const bool some = pass(out, most, to, worker) != 0;
@@ -41,14 +41,14 @@ std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& out, std::int64
                                 OrderedWorker& worker) {
   // relaxed: written by holders of the flag.
   if (end_.load(std::memory_order_relaxed) >= 0) return 0;
-  // seq_cst: behind the note of who made room; pairs with the stores behind exits.
+  // seq_cst: after the note of the thread that made room; pairs with the stores behind exits.
   const std::int64_t room_until = out.load(std::memory_order_seq_cst) + static_cast<std::int64_t>(units_.size());
   std::int64_t count = 0;
   while (count < most && serial_ < room_until) {
     Unit& unit = units_[static_cast<std::size_t>(serial_) & (units_.size() - 1)];
     const Found found = make(unit, worker);
     if (found == Found::kEnd) {
-      end_.store(serial_, std::memory_order_seq_cst);  // before a look at what is out; pairs with the load in `end`
+      end_.store(serial_, std::memory_order_seq_cst);  // before a look at `out`; pairs with the load in `end`
       break;
     }
     if (found == Found::kNothing) break;
@@ -92,14 +92,14 @@ OrderedEntry::Found OrderedEntry::from_block(Unit& unit, OrderedWorker& worker) 
     const std::int64_t rows = block->end - begin;
     feed.closed = block->bound_ts == kEndOfTime;
     feed.pass();
-    if (rows == 0) continue;  // a heartbeat: with one stream there is nothing that waits for it
+    if (rows == 0) continue;  // a heartbeat: with one stream no other stream waits for it
     show(unit, feed.source->stream(), begin, rows);
     if (feed.pumped) worker.recorder.emitted(rows);
     return Found::kUnit;
   }
 }
 
-// The next run of rows that are ready; null: none now.
+// Returns the next run of ready rows; null: none now.
 const LogRun* OrderedEntry::run(OrderedWorker& worker) {
   bool fed = false;
   for (;;) {
@@ -110,7 +110,7 @@ const LogRun* OrderedEntry::run(OrderedWorker& worker) {
     runs_ = order_->read(0);
     if (!runs_.empty()) continue;
     if (fed) return nullptr;
-    order_->feed(worker.recorder);  // under the entry's flag: nobody else feeds, who would have to be looked after
+    order_->feed(worker.recorder);  // under the entry's flag: no other thread feeds, so no note needs a second look
     fed = true;
   }
 }

@@ -1,8 +1,8 @@
-// Where units come from: makes them of what the sources have handed over, in total order, while there is room.
+// OrderedEntry: makes units from the rows that the sources have delivered, in total order, while there is room.
 //
-// One stream: a block is a unit, a view of the stream's columns. Several: the ordered log (log/tuple_buffer.h) says how
-// their records follow each other; long runs of one stream are views, short ones are copied into a unit until it is
-// full or nothing more is ready.
+// With one stream, a unit is a block: a view of the stream's columns. With several, the ordered log
+// (log/tuple_buffer.h) gives the order of their records. Long runs of one stream become views. Short runs are copied
+// into a unit until it is full or no more rows are ready.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -24,23 +24,23 @@ class OrderedEntry {
  public:
   struct Options {
     std::int64_t batch = 1;               // records of a unit at most
-    std::vector<std::int32_t> itemsizes;  // of the input, timestamp first
-    std::int64_t timed_every = 1;         // one unit of so many is timed
+    std::vector<std::int32_t> itemsizes;  // of the input columns, timestamp first
+    std::int64_t timed_every = 1;         // one of this many units is timed
   };
 
-  // Units that are sent at once.
+  // Units sent in one call.
   static constexpr std::size_t kTogether = 8;
 
-  // `feeds`: of the streams, in their order.
+  // `feeds`: one for each stream, in stream order.
   OrderedEntry(Options options, std::span<Unit> units, std::deque<Feed>& feeds);
 
-  // Admits up to `most` units, as far as there is room and sources have something: those before `out` may be used again,
-  // which is read seq_cst and only grows. They go to `to`, in order; without it they are left in `worker.admitted`, in order. Where another thread is at it,
-  // that one looks again. Returns whether the caller is to take another turn before it sleeps: some were admitted, or
-  // others came meanwhile. Any thread.
+  // Admits up to `most` units while there is room and the sources have rows. Units before `out` are free for reuse;
+  // `out` is read seq_cst and only grows. Units go to `to` in order, or without it into `worker.admitted` in order. If
+  // another thread is admitting, that thread looks again. Returns whether the caller must take another turn before it
+  // sleeps: units were admitted, or another thread left a note meanwhile. Any thread.
   bool admit(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker);
 
-  // Units in all, once the input is over; -1 before.
+  // Total number of units once the input is over; -1 before.
   std::int64_t end() const noexcept { return end_.load(std::memory_order_seq_cst); }  // pairs with the store in `admit`
 
  private:
@@ -61,13 +61,13 @@ class OrderedEntry {
 
   // Guarded by the flag.
   std::unique_ptr<LoggedOrder> order_;  // several streams
-  std::span<const LogRun> runs_;        // of it, at hand
-  std::size_t at_ = 0;                  // of these, done
-  std::int64_t skip_ = 0;               // rows of the next that are done
-  std::int64_t serial_ = 0;             // of the next unit
+  std::span<const LogRun> runs_;        // runs of `order_` at hand
+  std::size_t at_ = 0;                  // number of these runs done
+  std::int64_t skip_ = 0;               // rows already done of the next run
+  std::int64_t serial_ = 0;             // serial number of the next unit
 
-  MergeFlag flag_;                                         // who holds it admits
-  alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written by who admits, once
+  MergeFlag flag_;                                         // the holder admits
+  alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written once, by the holder of the flag
 };
 
 }  // namespace lab

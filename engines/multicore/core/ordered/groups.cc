@@ -14,7 +14,7 @@ void scatter_as(const void* source, std::int64_t from, const std::int64_t* targe
   for (std::int64_t i = 0; i < rows; ++i) into[targets[i]] = values[i];
 }
 
-// Item `from + i` of a column goes to item targets[i] of another.
+// Copies item `from + i` of a column to item targets[i] of another.
 void scatter(std::int32_t itemsize, const void* source, std::int64_t from, const std::int64_t* targets,
              std::int64_t rows, void* column) {
   switch (itemsize) {
@@ -37,7 +37,7 @@ void scatter(std::int32_t itemsize, const void* source, std::int64_t from, const
   }
 }
 
-// Where a group's outputs lie.
+// Location of a group's outputs.
 struct Made {
   const RecordBuffer* buffer;
   std::int64_t begin;
@@ -79,7 +79,7 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
     const std::int32_t mask = shape.bundles - 1;
     for (std::size_t i = 0; i < records; ++i) partition_of[i] &= mask;
   }
-  // Groups in the order of their first records. Marks spare the clearing of all partitions for a few records.
+  // Groups are in the order of their first records. Marks avoid clearing all partitions for a few records.
   ++worker.epoch;
   std::int32_t count = 0;
   for (std::size_t i = 0; i < records; ++i) {
@@ -104,7 +104,7 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
     Group& group = unit.groups[static_cast<std::size_t>(g)];
     group.begin = at;
     at += group.end;
-    group.end = group.begin;  // where its next record goes
+    group.end = group.begin;  // position of its next record
   }
   for (std::size_t i = 0; i < records; ++i) {
     std::int32_t& next = unit.groups[static_cast<std::size_t>(partition_of[i])].end;
@@ -116,7 +116,7 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
 }
 
 std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, OrderedWorker& worker) {
-  // How many outputs each record has, then where its first goes.
+  // Counts the outputs of each record, then computes the position of its first.
   auto& positions = worker.positions;
   positions.assign(static_cast<std::size_t>(unit.records) + 1, 0);
   std::int64_t total = 0;
@@ -136,7 +136,7 @@ std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, Or
     if (made.rows == 0) continue;
     const std::int32_t* sources = made.buffer->sources() + made.begin;
     for (std::int64_t i = 0; i < made.rows; ++i) {
-      targets[i] = positions[static_cast<std::size_t>(sources[i])]++;  // outputs of one record are one behind another
+      targets[i] = positions[static_cast<std::size_t>(sources[i])]++;  // outputs of one record are adjacent
       out.sources()[targets[i]] = sources[i];
     }
     for (std::size_t c = 0; c < itemsizes.size(); ++c) {

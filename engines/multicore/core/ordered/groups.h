@@ -1,7 +1,7 @@
-// Takes a unit apart into groups, by the partitions of the operator that is next, and puts together what came of them.
+// Splits a unit into groups by the partitions of the next operator, and joins the outputs of the groups.
 //
-// Both is done by the worker that has the unit, beside others with other units, and not at the exit, where only one
-// works at a time.
+// The worker that owns the unit does both, in parallel with workers that own other units. The exit, where only one
+// thread works at a time, does neither.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,17 +15,17 @@ namespace lab {
 struct GroupShape {
   PartitionKernel kernel = nullptr;
   std::int32_t partitions = 1;
-  std::int32_t bundles = 1;  // as many, or a power of two below: then partition p is in bundle p mod that
+  std::int32_t bundles = 1;  // partitions, or a power of two below: then partition p is in bundle p mod bundles
 };
 
-// Makes one group of the unit, which is worked on as a whole.
+// Makes one group of the whole unit.
 void one_group(Unit& unit);
 
-// Groups the unit's records: within a group they keep their order. Returns false when the kernel raised.
+// Groups the unit's records, in order within each group. Returns false when the kernel raised an error.
 bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker);
 
-// Fills `buffers[out]` with what all groups have made, in the order of the records that it came from, and returns how
-// much that is. Sources are then records of the unit. `itemsizes`: of the outputs.
+// Fills `buffers[out]` with the outputs of all groups, in the order of their source records, and returns their number.
+// Sources then refer to records of the unit. `itemsizes`: of the outputs.
 std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, OrderedWorker& worker);
 
 }  // namespace lab

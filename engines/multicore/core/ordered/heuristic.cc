@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// Formula (3), `selectivity` being what stands for cs_i.
+// Formula (3); `selectivity` is the cs_i of the formula.
 double effective(const OperatorLoad& load, double slice_ns, double selectivity) noexcept {
   const double spent = load.window_ns + load.workers * slice_ns;
   if (spent == 0) return 0;
@@ -59,7 +59,7 @@ std::int32_t QueueSizeThrottling::pick(std::span<const OperatorLoad> operators) 
     cumulative *= operators[i].selectivity;
     if (!operators[i].schedulable) continue;
     const double share = total > 0 ? capacity_ * cumulative / total : 0;
-    const double behind = i + 1 < operators.size() ? operators[i + 1].queued : 0;  // nothing waits to leave
+    const double behind = i + 1 < operators.size() ? operators[i + 1].queued : 0;  // the last has no queue behind
     if (behind < std::max(1.0, share)) return static_cast<std::int32_t>(i);
   }
   return -1;
@@ -77,7 +77,7 @@ std::int32_t EstimatedTime::pick(std::span<const OperatorLoad> operators) const 
   double longest = 0;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const OperatorLoad& load = operators[i];
-    if (!load.schedulable) continue;  // also: no room for a worker, whose priority is 0
+    if (!load.schedulable) continue;  // also true without room for a worker, where the priority is 0
     const double time = load.queued * load.cost_ns / (load.workers + 1);
     if (best < 0 || time > longest) {
       best = static_cast<std::int32_t>(i);

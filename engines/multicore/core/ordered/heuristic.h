@@ -1,7 +1,7 @@
-// Which operator a worker should turn to: one small class for each way to choose.
-// Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 6; names as there.
+// Heuristic: chooses the operator for a worker; one small class for each policy, used by OrderedScheduler.
+// Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 6, with its names.
 //
-// A new one is a class with `pick`, and a line in the table of ordered/heuristic.cc.
+// A new policy is a class with `pick` and a line in the table of ordered/heuristic.cc.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace lab {
 
-// What a heuristic sees of one operator: measured values, a moment old.
+// A heuristic's view of one operator: measured values, slightly out of date.
 struct OperatorLoad {
-  bool schedulable = false;  // something waits, and there is room for one more worker
+  bool schedulable = false;  // records wait, and there is room for one more worker
   double queued = 0;         // I: records in its worklist
-  double workers = 0;        // w: at it now
-  double limit = 1;          // M: at most at it
-  double cost_ns = 1;        // c: of one record; above 0
-  double selectivity = 1;    // s: records that one becomes
+  double workers = 0;        // w: workers at the operator now
+  double limit = 1;          // M: most workers allowed at it
+  double cost_ns = 1;        // c: cost of one record; above 0
+  double selectivity = 1;    // s: output records per record
   double window_ns = 0;      // T: worker time spent on it in the current window
 };
 
 struct HeuristicOptions {
-  double slice_ns = 100'000;  // s: for how long a worker stays at an operator
+  double slice_ns = 100'000;  // s: time that a worker stays at an operator
   double capacity = 8192;     // C of QST, in records
 };
 
@@ -32,12 +32,12 @@ class Heuristic {
  public:
   virtual ~Heuristic() = default;
 
-  // Returns the index of a schedulable operator, or -1: none now. Operators are in the order of the pipeline.
+  // Returns the index of a schedulable operator, or -1 for none now. Operators are in pipeline order.
   virtual std::int32_t pick(std::span<const OperatorLoad> operators) const noexcept = 0;
 };
 
-// Queue-size throttling, formula (1): the first operator behind which less than its share of the capacity waits.
-// Every share is at least one record, so that an operator that has forwarded nothing yet is not barred for ever.
+// Queue-size throttling, formula (1): the first operator whose output queue holds less than its share of the capacity.
+// Every share is at least one record, so that an operator that has forwarded nothing yet is never barred.
 class QueueSizeThrottling final : public Heuristic {
  public:
   explicit QueueSizeThrottling(const HeuristicOptions& options) : capacity_(options.capacity) {}
@@ -47,14 +47,14 @@ class QueueSizeThrottling final : public Heuristic {
   double capacity_;
 };
 
-// Last in pipeline: the last operator for which something waits.
+// Last in pipeline: the last operator with waiting records.
 class LastInPipeline final : public Heuristic {
  public:
   explicit LastInPipeline(const HeuristicOptions&) {}
   std::int32_t pick(std::span<const OperatorLoad> operators) const noexcept override;
 };
 
-// Estimated time, formula (2): the operator whose queue would take longest with one worker more.
+// Estimated time, formula (2): the operator whose queue would take longest with one more worker.
 class EstimatedTime final : public Heuristic {
  public:
   explicit EstimatedTime(const HeuristicOptions&) {}
@@ -62,7 +62,7 @@ class EstimatedTime final : public Heuristic {
 };
 
 // Current throughput, formula (3): the operator that would have processed least in the current window, normalised by
-// the cumulative selectivity up to and including its own. At a tie the later one.
+// the cumulative selectivity up to and including its own. Ties go to the later operator.
 class CurrentThroughput final : public Heuristic {
  public:
   explicit CurrentThroughput(const HeuristicOptions& options) : slice_ns_(options.slice_ns) {}
@@ -72,9 +72,9 @@ class CurrentThroughput final : public Heuristic {
   double slice_ns_;
 };
 
-// The same, normalised by the selectivity of the operators before: in records of the input that what was processed
-// stands for. Formula (3) divides by an operator's own selectivity too, and so has one that forwards almost nothing
-// wait until nobody else has work.
+// Current throughput normalised by the selectivity of the preceding operators only: it counts records of the input.
+// Formula (3) also divides by the operator's own selectivity. An operator that forwards almost nothing would therefore
+// wait until no other operator has work.
 class InputThroughput final : public Heuristic {
  public:
   explicit InputThroughput(const HeuristicOptions& options) : slice_ns_(options.slice_ns) {}
@@ -84,7 +84,7 @@ class InputThroughput final : public Heuristic {
   double slice_ns_;
 };
 
-// Throws std::invalid_argument for an unknown name, with those that there are.
+// Throws std::invalid_argument for an unknown name; the message lists the known names.
 std::unique_ptr<Heuristic> make_heuristic(std::string_view name, const HeuristicOptions& options);
 std::vector<std::string> heuristic_names();
 

@@ -10,11 +10,11 @@
 namespace lab {
 namespace {
 
-// Tries of a refused unit before it is put aside: some microseconds. Where workers share cores whoever has what is next
-// may be waiting for this one; and a worker that has something aside already has waited in vain.
+// Tries of a refused unit before the worker puts it aside: some microseconds. Where workers share cores, the owner of
+// the next unit may be waiting for this worker's core. A worker with a unit aside has already waited in vain.
 constexpr int kTries = 64;
 
-// Makes a unit of the next operator of some of the records that a unit has become.
+// Makes a unit of the next operator from some of a unit's output records.
 void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes, std::int64_t from,
           std::int64_t records) {
   RecordBuffer& own = piece.buffers[piece.in];
@@ -25,7 +25,7 @@ void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes
   piece.records = records;
   piece.origins = nullptr;
   piece.due = nullptr;
-  if (unit.due != nullptr && unit.origins != nullptr) {  // latencies are taken
+  if (unit.due != nullptr && unit.origins != nullptr) {  // latencies are measured
     piece.own_due.resize(static_cast<std::size_t>(records));
     for (std::int64_t i = 0; i < records; ++i) {
       piece.own_due[static_cast<std::size_t>(i)] = unit.due[unit.origins[from + i]];
@@ -34,7 +34,7 @@ void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes
   }
   // relaxed, both: see Unit.
   piece.taken_ns.store(unit.taken_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  // The last piece answers for the input: all that came of it is out when that is.
+  // The last piece answers for the input: when it is out, all outputs of that input are out.
   const bool last = from + records == unit.records;
   piece.input_records = last ? unit.input_records : 0;
   piece.timed = last && unit.timed;
@@ -49,7 +49,7 @@ void OperatorSerials::add(OrderedStage& stage, Worklist& list) {
 
 bool OperatorSerials::Line::has_room() const {
   const Line& next = all.lines_[index + 1];  // the last exit always has room
-  // relaxed: only grows, so that at worst there seems to be room. seq_cst: the law of the offer; pairs with `advance`.
+  // relaxed: only grows, so a stale value shows too much room. seq_cst: the law of the offer; pairs with `advance`.
   return next.given.load(std::memory_order_relaxed) - next.order->next().load(std::memory_order_seq_cst) <
          static_cast<std::int64_t>(next.units.size());
 }
@@ -61,7 +61,7 @@ std::deque<std::vector<Unit>*> OperatorSerials::units() noexcept {
 }
 
 void OperatorSerials::wake_for(const Line& line, const OrderedWorker& worker) noexcept {
-  // A sleeper that could not join would look in vain.
+  // Do not wake a sleeper that could not join the operator.
   if (staff_.idle.any(worker.index) && staff_.scheduler.has_room(line.index)) {
     staff_.idle.wake_one(staff_.parkers, worker.index);
   }
@@ -98,14 +98,14 @@ bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
   const auto room = static_cast<std::int64_t>(next.units.size());
   std::int64_t serial = next.given.load(std::memory_order_relaxed);  // relaxed: only this exit writes it
   while (line.gone < unit.records) {
-    // seq_cst: behind the last look for an offer by who makes room; also acquire: the unit may be used again.
+    // seq_cst: a thread that makes room looks for an offer before this load; also acquire: the unit is free for reuse.
     if (serial - next.order->next().load(std::memory_order_seq_cst) >= room) return false;
     Unit& piece = next.units[static_cast<std::size_t>(serial & (room - 1))];
     const std::int64_t records = std::min(options_.batch, unit.records - line.gone);
     fill(piece, unit, line.stage.spec().itemsizes, line.gone, records);
     line.gone += records;
     piece.serial = serial++;
-    // relaxed: read when all of this exit is sent, which `next` of its buffer publishes.
+    // relaxed: read once all units of this exit are sent, which `next` of its buffer publishes.
     next.given.store(serial, std::memory_order_relaxed);
     push(next, piece, worker);
     wake_for(next, worker);
@@ -137,7 +137,8 @@ bool OperatorSerials::resume(OrderedWorker& worker) {
 
 bool OperatorSerials::over(std::int64_t end) const noexcept {
   for (const Line& line : lines_) {
-    // seq_cst: whoever makes the last of these true sees the others here; pairs with the store behind each exit.
+    // seq_cst: the thread that makes the last of these true sees the others here; pairs with the store behind each
+    // exit.
     if (line.order->next().load(std::memory_order_seq_cst) != end) return false;
     if (line.index + 1 == lines_.size()) break;
     end = lines_[line.index + 1].given.load(std::memory_order_relaxed);  // see Line

@@ -1,16 +1,17 @@
-// A serial number for each operator: whoever is at an operator's exit gives every output a fresh one, and its own place
-// in the next operator's worklist. docs/decisions/0032-serials-of-operators.md says where this differs from serials of
-// the source, which a unit keeps through the whole pipeline.
+// OperatorSerials: gives each operator of an OrderedRun its own serial numbers. The thread at an operator's exit
+// numbers every output and gives it its place in the next operator's worklist.
+// docs/decisions/0032-serials-of-operators.md explains how this differs from serials of the source, which a unit keeps
+// through the whole pipeline.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 3 and 4 (figures 4 and 7).
 //
-// A unit is here what is known to one operator by one serial number: up to a batch of consecutive records. What comes
-// of them is sent as units of the next operator, of up to a batch each; of nothing comes no unit.
+// A unit here is the work that one operator knows by one serial number: up to a batch of consecutive records. Its
+// outputs become units of the next operator, of up to a batch each; no outputs, no unit.
 //
-// Bounded memory, and no deadlock. An operator has at most `kWindows` windows of units that have a serial number and are
-// not sent on, so its worklist and its units have room; an exit that would need more waits, and is offered. A reordering
-// buffer takes units one window ahead. A worker that is refused tries again for some microseconds, then puts the unit aside
-// and turns to other work, where in the paper it tries for ever: the unit that all wait for may lie in a partition that
-// nobody is at, or with a worker that waits for this one's core.
+// Bounded memory and no deadlock. An operator has at most `kWindows` windows of units that are numbered and not sent
+// on, so its worklist and its units have room. An exit that would need more waits, and makes an offer. A reordering
+// buffer takes units one window ahead. A refused worker retries for some microseconds, then puts the unit aside and
+// turns to other work. In the paper it retries forever. The unit that all workers wait for may lie in a partition
+// without a worker, or with a worker that waits for this one's core.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -34,17 +35,17 @@ namespace lab {
 
 class OperatorSerials {
  public:
-  // Units of an operator, in windows. More than one, so that a worker may be ahead of the buffer, as in the paper.
+  // Windows of units for each operator. More than one, so that a worker may be ahead of the buffer, as in the paper.
   static constexpr std::int64_t kWindows = 2;
 
   struct Options {
     std::int64_t batch = 1;   // records of a unit at most
     std::int64_t window = 1;  // slots of a reordering buffer; a power of two
-    bool waits = false;       // whether a worker that is refused may wait for others: each has a core
-    std::string reordering;   // of kReorderings
+    bool waits = false;       // a refused worker may wait for others: each has a core
+    std::string reordering;   // one of kReorderings
   };
 
-  // Who works, and who sleeps.
+  // The workers: their scheduler, and how to wake them.
   struct Staff {
     OrderedScheduler& scheduler;
     IdleWorkers& idle;
@@ -54,27 +55,27 @@ class OperatorSerials {
   OperatorSerials(Options options, Staff staff, OrderedEgress& egress)
       : options_(std::move(options)), staff_(staff), egress_(egress) {}
 
-  // Adds the next operator, whose worklist has room for all its units. Before the run.
+  // Adds the next operator, whose worklist has room for all its units. Call before the run.
   void add(OrderedStage& stage, Worklist& list);
 
-  // The first operator's units, which the entry fills, and up to where they may be used again.
+  // The first operator's units, which the entry fills, and the serial number up to which they are free for reuse.
   std::span<Unit> entered() noexcept { return lines_.front().units; }
   const std::atomic<std::int64_t>& sent() const noexcept { return lines_.front().order->next(); }
 
   // Units of all operators.
   std::deque<std::vector<Unit>*> units() noexcept;
 
-  // Where the entry sends units; one thread at a time.
+  // The exit to which the entry sends units; one thread at a time.
   OrderedExit& entrance() noexcept { return entrance_; }
 
-  // A worker has finished a unit.
+  // Takes over a unit that a worker has finished.
   void completed(std::size_t stage, Unit& unit, OrderedWorker& worker);
 
-  // Tries again what this worker had put aside, and goes on at exits that had no room. Returns whether something was
-  // done. Who has something aside must not sleep.
+  // Retries the units that this worker has put aside, and resumes exits that had no room. Returns whether it did
+  // something. A worker with units aside must not sleep.
   bool resume(OrderedWorker& worker);
 
-  // Whether nothing of `end` units from the entry is left anywhere.
+  // Returns whether none of the `end` units from the entry remain in the pipeline.
   bool over(std::int64_t end) const noexcept;
 
  private:
@@ -88,16 +89,17 @@ class OperatorSerials {
     const std::size_t index;
     OrderedStage& stage;
     Worklist& list;
-    std::vector<Unit> units;  // the one of serial number t is t mod their count
+    std::vector<Unit> units;  // the unit of serial number t is units[t mod size]
     std::unique_ptr<BoundedReordering> order;
-    std::int64_t gone = 0;  // records of the unit that is being sent that are sent; whoever is at this exit
-    // Serial numbers that are given. Written at the exit before; who has seen `next` of that come to an end sees the last.
+    std::int64_t gone = 0;  // records already sent of the unit being sent; written by the thread at this exit
+    // Serial numbers given so far. Written at the preceding exit. A reader that sees that exit's `next` reach the end
+    // also sees the last value.
     alignas(kCacheLine) std::atomic<std::int64_t> given{0};
   };
   struct Entrance final : OrderedExit {
     explicit Entrance(OperatorSerials& all_in) : all(all_in) {}
     void send(Units units, OrderedWorker& worker) override;
-    void offer(OrderedWorker&) override {}  // the entry does not
+    void offer(OrderedWorker&) override {}  // the entry makes no offers
     OperatorSerials& all;
   };
 

@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// Without a load, one unit in so many records says how long it has taken.
+// Without a load, the processing time of one unit in this many records is measured.
 constexpr std::int64_t kTimedEvery = 64;
 
 static_assert(RunSettings::kMostWorkers <= IdleWorkers::kMost);
@@ -114,7 +114,7 @@ void OrderedRun::prepare() {
   entry_ = std::make_unique<OrderedEntry>(std::move(entry), units, feeds());
 }
 
-// Fresh memory costs page faults, which in a virtual machine may stop a core for tens of milliseconds.
+// Fresh memory costs page faults, and in a virtual machine a fault may stop a core for tens of milliseconds.
 void OrderedRun::touch(std::vector<Unit>& units) {
   const auto width = [](std::span<const std::int32_t> itemsizes) {
     std::int64_t total = 0;
@@ -125,7 +125,7 @@ void OrderedRun::touch(std::vector<Unit>& units) {
   for (const auto& stage : stages_) {
     if (width(stage->spec().itemsizes) > width(widest)) widest = stage->spec().itemsizes;
   }
-  std::int64_t records = 0;  // no unit enters with more
+  std::int64_t records = 0;  // most records of a unit on entry
   for (const StreamView& view : views()) records += view.size();
   records = std::min(records, options_.batch);
   const bool grouped = records > 1 && std::any_of(stages_.begin(), stages_.end(),

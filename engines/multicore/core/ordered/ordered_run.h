@@ -1,14 +1,14 @@
-// A run of an ordered pipeline: operators in a row, whose outputs come in the order of sequential execution however
-// many workers there are. docs/decisions/0010-ordered-pipelines.md says how and why so.
+// OrderedRun: runs a chain of operators whose outputs come in the order of sequential execution, for any worker count.
+// docs/decisions/0010-ordered-pipelines.md gives the design and its reasons.
 //
-// Who does what. There are no threads but the workers, and with a load the generator's. A worker asks the scheduler for
-// an operator, works on what waits for it, for about a time slice, and gives what it has finished to the operator's
-// reordering buffer; whoever finds the exit behind it free sends units on, to the next operator's worklist or out.
-// Units are admitted by whoever looks for work.
+// Roles. The only threads are the workers and, with a load, the generator's. A worker gets an operator from the
+// scheduler and works on its waiting items for about a time slice. It adds the finished units to the operator's
+// reordering buffer. A thread that finds the exit behind the buffer free sends units on, to the next operator's
+// worklist or out. Workers that look for work also admit units.
 //
-// Bounded memory, and no deadlock. At most `window` units are admitted and not yet out. Every worklist and reordering
-// buffer has room for all of them, so nobody ever waits for room. The oldest unit that is not out is always in a
-// worker's hands, in a worklist, or next at an exit: so somebody can go on.
+// Bounded memory and no deadlock. At most `window` units are admitted and not yet out. Every worklist and reordering
+// buffer has room for all of them, so no thread ever waits for room. The oldest unit that is not out is always with a
+// worker, in a worklist, or next at an exit, so some thread can always proceed.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -27,28 +27,28 @@
 
 namespace lab {
 
-// `batch`: records of a unit at most; above `kMostBatch` counts as that.
+// `batch`: most records of a unit; values above `kMostBatch` count as kMostBatch.
 struct OrderedOptions : RunSettings {
-  // Units of more records would only take longer to come out: what a unit costs is spread over these.
+  // Larger units would only take longer to come out: this many records already amortize the cost of a unit.
   static constexpr std::int64_t kMostBatch = std::int64_t{1} << 16;
   static constexpr std::int64_t kMostWindow = std::int64_t{1} << 16;
 
-  // Units under way; with serials of operators, slots of each reordering buffer. Rounded up to a power of two.
+  // Units in flight; with serials of operators, slots of each reordering buffer. Rounded up to a power of two.
   std::int64_t window = 128;
   std::string scheduler = "ct";            // see ordered/heuristic.cc
   std::string worklist = "homed";          // see ordered/worklist.h
   std::string reordering = "nonblocking";  // see ordered/reorder.h
   std::string serials = "source";          // see below
-  // s of section 6, where a worker stays at an operator for a constant time; long against a decision of the scheduler, which
-  // takes 1 ns a record at batch 1 (decision 0010). Tests take less.
+  // s of section 6, where a worker stays at an operator for a constant time. It is long against a scheduler decision,
+  // which takes 1 ns a record at batch 1 (decision 0010). Tests take less.
   std::int64_t slice_ns = 100'000;
-  std::int64_t window_ns = 10'000'000;        // w of CT: over which the time spent on operators is counted
-  std::int64_t capacity = 0;                  // C of QST, in records; 0: half of what may be under way
-  std::vector<std::int32_t> input_itemsizes;  // of the input, the int64 timestamp first
+  std::int64_t window_ns = 10'000'000;        // w of CT: period over which operator time is counted
+  std::int64_t capacity = 0;                  // C of QST, in records; 0: half of the records that may be in flight
+  std::vector<std::int32_t> input_itemsizes;  // of the input columns, the int64 timestamp first
 };
 
-// Where the serial numbers come from by which units are put in order: the source, once for the whole pipeline, or each
-// operator for its own inputs (ordered/operator_serials.h).
+// The source of the serial numbers that order units: the input, once for the whole pipeline, or each operator for its
+// own inputs (ordered/operator_serials.h).
 inline constexpr Names<2> kSerials = {"source", "operator"};
 
 class OrderedRun final : public Run, private OrderedStage::Next {
@@ -56,14 +56,14 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   // Throws std::invalid_argument on options out of range.
   explicit OrderedRun(OrderedOptions options);
 
-  // Adds the next operator: it reads the input, or what the one before forwards. Throws std::invalid_argument.
+  // Adds the next operator, which reads the input or the outputs of the preceding one. Throws std::invalid_argument.
   void add_stage(StageSpec spec);
 
-  // Adds a stream, whose columns are those of the input's item sizes; see Run::add_view. Returns its index.
+  // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
   std::int64_t events() const noexcept override { return counts().events; }  // input records whose outputs are out
-  // From when the first operator took a unit until its outputs were out: one unit in every 64 records, all of them
+  // Times from the first operator's start on a unit until its outputs were out: one unit in every 64 records, all units
   // with a load.
   std::vector<std::int64_t> processing_counts() const;
   StageTotals totals(std::size_t stage) const noexcept { return scheduler_.totals(stage); }
@@ -73,7 +73,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   std::int64_t window() const noexcept { return options_.window; }
 
  private:
-  // Leads to operator `to`; to one past the last: out.
+  // Leads to operator `to`; one past the last operator leads out.
   struct Exit final : OrderedExit {
     Exit(OrderedRun& runtime, std::size_t to) : runtime_(runtime), to_(to) {}
     void send(Units units, OrderedWorker& worker) override { runtime_.deliver(to_, units, worker); }
@@ -83,12 +83,12 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   };
   struct Line {  // of one operator
     std::unique_ptr<Worklist> list;
-    // With serials of the source.
-    std::unique_ptr<Exit> exit;  // behind it
+    // With serials of the source only.
+    std::unique_ptr<Exit> exit;  // behind this operator
     std::unique_ptr<Reordering> order;
-    // Of a partitioned operator. The exit before.
-    std::int64_t windows = 0;  // the last that was looked at
-    std::int32_t behind = 0;   // how many of them one after the other had a bundle's worker behind
+    // Partitioned operators only. Written at the preceding exit.
+    std::int64_t windows = 0;  // the last window examined
+    std::int32_t behind = 0;   // number of consecutive windows in which a bundle's worker was behind
   };
   struct Slot {
     std::unique_ptr<OrderedWorker> worker;
@@ -121,10 +121,10 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   OrderedScheduler scheduler_;
   std::vector<std::unique_ptr<OrderedStage>> stages_;
   std::vector<Line> lines_;
-  Line front_;  // before the first operator, where it is partitioned
+  Line front_;  // before the first operator, if it is partitioned
   Exit entrance_{*this, 0};
   std::vector<Unit> units_;                       // with serials of the source
-  std::unique_ptr<OperatorSerials> by_operator_;  // with those of operators
+  std::unique_ptr<OperatorSerials> by_operator_;  // with serials of operators
   std::unique_ptr<OrderedEntry> entry_;
   std::unique_ptr<OrderedEgress> egress_;
   IdleWorkers idle_;

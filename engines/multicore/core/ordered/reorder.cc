@@ -12,26 +12,28 @@ NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& e
 void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
   worker.counts.adds += static_cast<std::int64_t>(units.size());
   for (Unit* unit : units) {
-    // release: publishes the unit's records to who sends it; pairs with the loads in `turn`.
+    // release: publishes the unit's records to the sender; pairs with the loads in `turn`.
     slots_[static_cast<std::uint64_t>(unit->serial) & mask_].store(unit, std::memory_order_release);
   }
   turn(worker);
 }
 
 bool NonBlockingReordering::resume(OrderedWorker& worker) {
-  // seq_cst: who sleeps after this look has announced it before (run/parker.h); pairs with the store in `turn`.
+  // seq_cst: a thread that sleeps after this look has announced it before (run/parker.h); pairs with the store in
+  // `turn`.
   if (!offered_.load(std::memory_order_seq_cst)) return false;
-  // acquire: who takes an offer comes to the flag after it was cleared before the offer; pairs with the store in `turn`.
+  // acquire: a thread that takes an offer comes to the flag after it was cleared before the offer; pairs with the store
+  // in `turn`.
   if (!offered_.exchange(false, std::memory_order_acquire)) return false;
   turn(worker);
   return true;
 }
 
 void NonBlockingReordering::turn(OrderedWorker& worker) {
-  std::int64_t sent = 0;  // of this turn, whatever others add meanwhile
+  std::int64_t sent = 0;  // of this turn, independent of additions by others
   for (;;) {
-    // release: the slots stored in `add`, to who clears the flag. acquire: what the last holder did with `next_`, and
-    // behind the exit. Both pair with the exchange below.
+    // release: publishes the slots stored in `add` to the thread that clears the flag. acquire: the last holder's
+    // writes to `next_` and behind the exit. Both pair with the exchange below.
     if (taken_.exchange(true, std::memory_order_acq_rel)) {
       ++worker.counts.found_taken;
       return;
@@ -41,8 +43,8 @@ void NonBlockingReordering::turn(OrderedWorker& worker) {
     while (sent + static_cast<std::int64_t>(going_.size()) < most_sends_) {
       Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
       if (unit == nullptr) break;
-      // EMPTY before the unit goes: once it is out, its successor by a window may be admitted and come here. Relaxed:
-      // the way through the exit and the entry orders this store before the successor's.
+      // EMPTY before the unit is sent: once it is out, its successor by a window may be admitted and come here.
+      // Relaxed: the way through the exit and the entry orders this store before the successor's.
       slot->store(nullptr, std::memory_order_relaxed);
       going_.push_back(unit);
       slot = &slots_[static_cast<std::uint64_t>(++next_) & mask_];
@@ -51,13 +53,13 @@ void NonBlockingReordering::turn(OrderedWorker& worker) {
     if (count != 0) exit_.send(going_, worker);
     sent += count;
     worker.counts.sends += count;
-    // acquire: the slots of all who found the flag taken, before the look at the next one; an exchange, and no store, so
-    // that it reads what they wrote. release: `next_`. Both pair with the exchange above.
+    // acquire: the slots of all threads that found the flag taken, before the load of the next slot. An exchange
+    // instead of a store: it reads their values. release: `next_`. Both pair with the exchange above.
     taken_.exchange(false, std::memory_order_acq_rel);
-    if (slot->load(std::memory_order_relaxed) == nullptr) return;  // relaxed: only whether; behind the exchange
+    if (slot->load(std::memory_order_relaxed) == nullptr) return;  // relaxed: only a test, after the exchange
     if (sent == most_sends_) {
       ++worker.counts.handed_over;
-      // seq_cst: before the look for sleepers in `offer`; pairs with the load in `resume`.
+      // seq_cst: before `offer` looks for sleepers; pairs with the load in `resume`.
       offered_.store(true, std::memory_order_seq_cst);
       exit_.offer(worker);
       return;

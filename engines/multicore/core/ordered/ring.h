@@ -1,8 +1,8 @@
-// A queue with one producer at a time and any number of consumers, for items that are never more than it has room for.
+// ItemRing: a worklist queue with one producer at a time, any number of consumers, and room for every item in flight.
 //
 // Law: item i is in slot i mod size; consumers may take item i iff head_ <= i < tail_. A slot is written again only
-// when what it held has been taken, and the taking happens before the writing: by way of the pipeline, an item that is
-// pushed belongs to a unit whose predecessor by a window has left.
+// after its item has been taken, and the taking happens before the writing. The pipeline orders the two: a pushed item
+// belongs to a unit whose predecessor by a window has left.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -23,21 +23,21 @@ class ItemRing {
   explicit ItemRing(std::uint64_t room)
       : mask_(std::bit_ceil(std::max<std::uint64_t>(1, room)) - 1), slots_(mask_ + 1) {}
 
-  // Puts an item behind the others; not there for consumers before `publish`. Producer only.
+  // Appends an item, which consumers see only after `publish`. Producer only.
   void put(T item) noexcept {
     // relaxed: published by `publish`.
     slots_[ahead_++ & mask_].store(item, std::memory_order_relaxed);
   }
   void publish() noexcept {
-    // release: the slots, and what the items speak of; pairs with the load in `pop`. seq_cst: the producer looks for
-    // sleepers behind it (ordered/idle.h).
+    // release: publishes the slots and the data that the items refer to; pairs with the load in `pop`. seq_cst: the
+    // producer looks for sleepers after it (ordered/idle.h).
     tail_.store(ahead_, std::memory_order_seq_cst);
   }
 
-  // Takes up to `most` items, oldest first, but no more than half of them, rounded up, where others may want some.
-  // Returns how many. Any consumer.
+  // Takes up to `most` items, oldest first. Unless `alone`, it takes at most half of them, rounded up, and leaves the
+  // rest to other consumers. Returns the number taken. Any consumer.
   std::int64_t pop(T* into, std::int64_t most, bool alone = false) noexcept {
-    // acquire: the tail below is then no older than the one that let the head come this far; pairs with the exchange.
+    // acquire: the tail load below is then no older than the tail that allowed this head; pairs with the exchange.
     std::uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint64_t tail = tail_.load(std::memory_order_acquire);  // acquire: pairs with `publish`
@@ -45,10 +45,10 @@ class ItemRing {
       const auto there = static_cast<std::int64_t>(tail - head);
       const std::int64_t count = std::min(most, alone ? there : (there + 1) / 2);
       for (std::int64_t i = 0; i < count; ++i) {
-        // relaxed: published before `tail`; nobody writes the slot before the exchange has succeeded.
+        // relaxed: published before `tail`; no thread writes the slot before the exchange has succeeded.
         into[i] = slots_[(head + static_cast<std::uint64_t>(i)) & mask_].load(std::memory_order_relaxed);
       }
-      // release: the reads above are over when others see the items gone; pairs with the loads of the head.
+      // release: the reads above are over when others see the items removed; pairs with the loads of the head.
       if (head_.compare_exchange_weak(head, head + static_cast<std::uint64_t>(count), std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
         return count;
@@ -57,7 +57,7 @@ class ItemRing {
   }
 
   bool empty() const noexcept {
-    // relaxed: a head that is behind makes a taken item look as if it were there, which costs a look in vain.
+    // relaxed: a stale head makes a taken item look present, which costs one useless look.
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     return tail_.load(std::memory_order_seq_cst) == head;  // seq_cst: a sleeper's last look; pairs with `publish`
   }
@@ -65,7 +65,7 @@ class ItemRing {
  private:
   const std::uint64_t mask_;
   std::vector<std::atomic<T>> slots_;
-  // The producer's own: the next slot.
+  // The next slot; producer only.
   alignas(kCacheLine) std::uint64_t ahead_ = 0;
   // Written by the producer, read by consumers; never decreases.
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};

@@ -6,13 +6,13 @@
 namespace lab {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;  // statistics: nothing is ordered by them
+constexpr auto kRelaxed = std::memory_order_relaxed;  // statistics: they order nothing
 
-// What is assumed of a record's cost in comparisons before one has been measured. How many to process is not derived
-// from it: the first worker takes one item.
+// Assumed cost of a record, for comparisons only, before the first measurement. The number of records to process does
+// not use it: the first worker takes one item.
 constexpr double kUnknownCostNs = 1'000;
 
-// The clock says little about less.
+// The clock cannot resolve smaller costs.
 constexpr double kLeastCostNs = 0.1;
 
 }  // namespace
@@ -58,7 +58,7 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
       // acquire: the state of an operator that takes one worker at a time; pairs with the release in `leave`.
       joined = load.workers.compare_exchange_weak(workers, workers + 1, std::memory_order_acquire, kRelaxed);
     }
-    if (!joined) {  // others were faster
+    if (!joined) {  // other workers were faster
       skip |= std::uint64_t{1} << index;
       continue;
     }
@@ -68,7 +68,8 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
     const double records = cost_ns < 0 ? 1 : static_cast<double>(slice_ns_) / cost_ns;
     result.records = static_cast<std::int64_t>(std::clamp(records, 1.0, 1e9));
     for (std::size_t i = 0; i < table.size(); ++i) {
-      // What the caller may be about to empty does not count, unless it is more than its share.
+      // The caller may be about to empty its own operator, so that counts only if it holds more than the caller's
+      // share.
       if (i == index) {
         result.more |= workers + 1 < limit && table[i].queued > records;
       } else {
@@ -93,7 +94,7 @@ void OrderedScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int6
 }
 
 void OrderedScheduler::estimate(Load& load) noexcept {
-  // Over the current window and the one before.
+  // Over the current window and the preceding one.
   const std::int64_t rows = load.rows.load(kRelaxed) - load.old_rows.load(kRelaxed);
   if (rows <= 0) return;
   const auto count = static_cast<double>(rows);
@@ -105,7 +106,7 @@ void OrderedScheduler::estimate(Load& load) noexcept {
 
 void OrderedScheduler::change_window(std::int64_t now_ns) noexcept {
   std::int64_t end_ns = window_end_ns_.load(kRelaxed);
-  // relaxed: decides who does it; what is written is statistics.
+  // relaxed: it decides only which thread changes the window; all written values are statistics.
   if (now_ns < end_ns || !window_end_ns_.compare_exchange_strong(end_ns, now_ns + window_ns_, kRelaxed)) return;
   for (Load& load : loads_) {
     load.old_busy_ns.store(load.window_busy_ns.load(kRelaxed), kRelaxed);

@@ -11,10 +11,10 @@
 namespace lab {
 namespace {
 
-// Up to so many outputs of a record, a group writes where they belong at once; else by way of the worker's scratch.
+// Up to this many outputs of a record, a group writes to their final place; otherwise through the worker's scratch.
 constexpr std::int64_t kFewOutputs = 4;
 
-// Notes when the first operator took a unit: its first group counts.
+// Notes the time at which the first operator took a unit: its first group counts.
 void note_taken(Unit& unit, std::size_t stage, OrderedWorker& worker) noexcept {
   if (stage != 0 || !unit.timed) return;
   std::int64_t none = 0;
@@ -32,7 +32,7 @@ OrderedStage::OrderedStage(StageSpec spec, std::size_t index, bool track, Next& 
   for (std::int32_t i = 0; i < spec_.partitions; ++i) keys_.emplace_back(spec_);
 }
 
-// Records that this operator is likely to make of so many, and never less than one record may need.
+// Estimated number of outputs of `records` records, and never less than one record may need.
 std::int64_t OrderedStage::room_for(std::int64_t records) const noexcept {
   const auto most = static_cast<double>(records) * static_cast<double>(spec_.max_outputs);
   const double likely = static_cast<double>(records) * scheduler_.selectivity(index_) * 1.25 + 16;
@@ -45,7 +45,7 @@ std::int64_t OrderedStage::run(const StageCall& call, std::int64_t begin, std::i
   return spec_.run(call, begin, end, out);
 }
 
-// Processes entries [begin, end) into a buffer, which grows. Returns how many records there are in it then.
+// Processes entries [begin, end) into a buffer, which grows. Returns the number of records in it.
 std::int64_t OrderedStage::fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
                                 OrderedWorker& worker) {
   Emit out{};
@@ -75,7 +75,7 @@ void OrderedStage::group(Unit& unit, std::int32_t bundles, OrderedWorker& worker
     return;
   }
   if (!make_groups(unit, {spec_.partition, spec_.partitions, bundles}, worker)) spec_.fail_by_key();
-  if (unit.group_count == 1) return;  // it will write where whole units do
+  if (unit.group_count == 1) return;  // it writes to the same place as a whole unit
   const std::int64_t most = spec_.max_outputs;
   unit.part_room = most <= kFewOutputs
                        ? most
@@ -100,7 +100,7 @@ void OrderedStage::operate_group(Group& group, OrderedWorker& worker) {
   if (unit.group_count == 1) return whole(unit, call, worker);
   call.order = unit.order.data();
   named([&] { part(group, call, worker); });
-  // acq_rel: releases what this group has written, acquires what the others have.
+  // acq_rel: releases the writes of this group, acquires those of the others.
   if (unit.groups_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   complete(unit, named([&] { return join_groups(unit, spec_.itemsizes, worker); }), worker);
 }
@@ -135,7 +135,7 @@ void OrderedStage::part(Group& group, StageCall& call, OrderedWorker& worker) {
     place();
     Emit out{};
     out.columns = worker.columns.data();
-    out.capacity = room;  // as much as its records may need
+    out.capacity = room;  // enough for its records
     call.sources = parts.sources() + first;
     if (run(call, group.begin, group.end, out, worker) != group.end) {
       spec_.fail_without_progress();

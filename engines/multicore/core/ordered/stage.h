@@ -1,4 +1,4 @@
-// One operator of a pipeline: its function, its states, and what it does with a unit or a group.
+// OrderedStage: one operator of an OrderedRun: its function, its states, and its work on a unit or a group.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -18,23 +18,23 @@ namespace lab {
 
 class OrderedStage final : public Operate {
  public:
-  // What is done with a unit whose records this operator has processed; the unit holds its outputs then.
+  // The receiver of units whose records this operator has processed; such a unit holds its outputs.
   class Next {
    public:
     virtual ~Next() = default;
-    // A unit is finished; it is handed over later.
+    // Takes a finished unit; `hand_over` delivers it later.
     virtual void completed(std::size_t stage, Unit& unit, OrderedWorker& worker) = 0;
     virtual void hand_over(std::size_t stage, OrderedWorker& worker) = 0;
   };
 
-  // Throws std::invalid_argument on a specification out of range. `track`: origins of records are kept.
+  // Throws std::invalid_argument on a specification out of range. `track`: store the origins of records.
   OrderedStage(StageSpec spec, std::size_t index, bool track, Next& next, const OrderedScheduler& scheduler,
                const std::atomic<bool>& stop);
 
   const StageSpec& spec() const noexcept { return spec_; }
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
 
-  // Partitioned operators: takes a unit with records apart for this operator, into so many bundles. Any thread.
+  // Partitioned operators: splits a unit with records into `bundles` groups for this operator. Any thread.
   void group(Unit& unit, std::int32_t bundles, OrderedWorker& worker) const;
 
   void operate(Unit& unit, OrderedWorker& worker) override;
@@ -43,7 +43,7 @@ class OrderedStage final : public Operate {
   bool stopped() const noexcept override { return stop_.load(std::memory_order_relaxed); }  // relaxed: seen soon enough
 
  private:
-  // Does what may run out of memory; the error then names the operator.
+  // Runs work that may exhaust memory; the error then names the operator.
   template <typename Work>
   auto named(Work work) const {
     try {
@@ -66,8 +66,8 @@ class OrderedStage final : public Operate {
   Next& next_;
   const OrderedScheduler& scheduler_;
   const std::atomic<bool>& stop_;
-  std::vector<std::uint64_t> state_;  // stateful; belongs to the one worker
-  std::vector<KeyStates> keys_;       // by partition; each belongs to whoever the worklist lets at it
+  std::vector<std::uint64_t> state_;  // stateful operators; belongs to the only worker
+  std::vector<KeyStates> keys_;       // by partition; each belongs to the worker that the worklist admits to it
 };
 
 }  // namespace lab

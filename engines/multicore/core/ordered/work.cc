@@ -1,4 +1,4 @@
-// What the workers of a pipeline do.
+// The workers' loop of OrderedRun: resume exits, admit units, work at the scheduled operator.
 #include <algorithm>
 #include <array>
 #include <thread>
@@ -8,15 +8,15 @@
 namespace lab {
 namespace {
 
-// What is admitted before somebody looks whether there is other work: units, and records in them.
+// Most units, and most records in them, that a worker admits before it looks for other work.
 constexpr std::int64_t kAdmitUnits = 64;
 constexpr std::int64_t kAdmitRecords = 1 << 14;
 
 constexpr std::size_t kDeliverAtOnce = 32;
 
-// A bundle's worker is behind when the bundle takes so much of one worker's time, and so many times a worker's share of
-// the time of all: to come apart costs a unit a quarter of its work (docs/performance.md), so a little more than a
-// worker's share is better borne than divided.
+// A bundle's worker is behind when the bundle takes this share of one worker's time, and this multiple of a worker's
+// share of all time. Splitting a unit costs a quarter of its work (docs/performance.md), so a bundle slightly above a
+// worker's share is better kept whole.
 constexpr double kBehind = 0.7;
 constexpr double kOwnShare = 1.2;
 constexpr std::int32_t kWindowsBehind = 2;  // one may be an interruption
@@ -24,7 +24,7 @@ constexpr std::int32_t kWindowsBehind = 2;  // one may be an interruption
 }  // namespace
 
 bool OrderedRun::over() const noexcept {
-  // seq_cst, both: whoever makes the later of the two true sees the other here.
+  // seq_cst, both: the thread that makes the later of the two true sees the other here.
   const std::int64_t end = entry_->end();
   if (end < 0) return false;
   return by_operator_ != nullptr ? by_operator_->over(end) : egress_->done().load(std::memory_order_seq_cst) == end;
@@ -34,7 +34,7 @@ void OrderedRun::work(std::int32_t index) {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   bool announced = false;
   const auto turn_of = [&](bool last) {
-    if (announced) idle_.withdraw(index);  // it has slept, or found something at the last look
+    if (announced) idle_.withdraw(index);  // it has slept, or found work at the last look
     announced = last;
     if (last) idle_.announce(index);
     return turn(slot, last);
@@ -58,7 +58,7 @@ bool OrderedRun::turn(Slot& slot, bool any) {
   if (did) return true;
   ++worker.counts.empty_polls;
   if (worker.aside.empty()) return false;
-  std::this_thread::yield();  // nobody would wake this one for it; and whoever has what is next may want this core
+  std::this_thread::yield();  // no thread would wake this one for it; and the owner of the next unit may want this core
   return true;
 }
 
@@ -73,7 +73,7 @@ bool OrderedRun::admit(OrderedWorker& worker) {
   const std::int64_t most = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
   if (by_operator_ != nullptr) return entry_->admit(by_operator_->sent(), most, &by_operator_->entrance(), worker);
   if (front_.order == nullptr) return entry_->admit(egress_->done(), most, &entrance_, worker);
-  // What has to be grouped first passes through a reordering buffer, like what an operator has made.
+  // Units that must be grouped first pass through a reordering buffer, like the outputs of an operator.
   const bool some = entry_->admit(egress_->done(), most, nullptr, worker);
   for (Units left = worker.admitted; !left.empty();) {
     const Units together = left.first(std::min(left.size(), OrderedEntry::kTogether));
@@ -107,9 +107,9 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
       return true;
     }
     if (any && !lines_[index].list->empty()) {
-      // Pushed while this worker stood at the operator, so that nobody was woken (`deliver`). Law: who pushes makes the
-      // list not empty and then looks for room, who leaves makes room and then looks at the list; all four sequentially
-      // consistent. Or what is there is locked by others: let them have the core.
+      // The item was pushed while this worker was at the operator, so no sleeper was woken (`deliver`). Law: the pusher
+      // makes the list non-empty, then looks for room; the leaver makes room, then looks at the list. All four are
+      // sequentially consistent. Otherwise other workers have locked the items: yield the core to them.
       std::this_thread::yield();
       return true;
     }
@@ -132,8 +132,8 @@ void OrderedRun::hand_over(std::size_t stage, OrderedWorker& worker) {
   worker.finished.clear();
 }
 
-// Whether the operator's heaviest bundle has kept a worker busy that others are waiting for, some windows long: it took
-// more than its share of what all workers did, and most of the time.
+// Returns whether, for some windows, the operator's heaviest bundle has kept a worker busy while others waited for it.
+// The bundle then took more than its share of all workers' time, and most of one worker's time.
 bool OrderedRun::behind(std::size_t to) {
   Line& line = lines_[to];
   const std::int64_t windows = scheduler_.windows();
@@ -146,7 +146,7 @@ bool OrderedRun::behind(std::size_t to) {
   return line.behind >= kWindowsBehind;
 }
 
-// Splits the bundles of an operator that is behind, and groups anew what was grouped before a split.
+// Splits the bundles of an operator that is behind, and regroups units that were grouped before a split.
 void OrderedRun::rebundle(std::size_t to, Units units, OrderedWorker& worker) {
   Line& line = lines_[to];
   if (behind(to) && line.list->split()) {
@@ -174,10 +174,10 @@ void OrderedRun::deliver(std::size_t to, Units units, OrderedWorker& worker) {
     if (fulls != 0) {
       if (stages_[to]->partitioned()) rebundle(to, {full.data(), fulls}, worker);
       lines_[to].list->push({full.data(), fulls});
-      // A sleeper that could not join would look in vain.
+      // Do not wake a sleeper that could not join the operator.
       if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);
     }
-    // Nothing to do for the operator; but their places in the order are kept.
+    // Empty units are no work for the operator, but they keep their places in the order.
     if (empties != 0) lines_[to].order->add({empty.data(), empties}, worker);
   }
 }

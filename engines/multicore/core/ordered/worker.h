@@ -1,4 +1,4 @@
-// What one worker of a pipeline has for itself: its counts, its clock, its scratch memory.
+// OrderedWorker: the private state of one worker of an OrderedRun: counts, clock and scratch memory.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,21 +15,21 @@ namespace lab {
 
 struct Unit;
 
-// One writer, read when the worker has ended.
+// One writer, the worker; read when the worker has ended.
 struct OrderedCounts {
   std::int64_t kernel_calls = 0;
-  std::int64_t adds = 0;         // units given to a reordering buffer,
+  std::int64_t adds = 0;         // units added to a reordering buffer,
   std::int64_t sends = 0;        // and sent on from one,
-  std::int64_t found_taken = 0;  // times that a thread left what it had added to one that was sending already
-  std::int64_t handed_over = 0;  // turns at an exit that ended with something left to send
-  std::int64_t delegated = 0;    // groups left to the worker that was at their partition
-  std::int64_t decisions = 0;    // of the scheduler, that gave this worker something to do
+  std::int64_t found_taken = 0;  // times that a thread left its units to a thread that was already sending
+  std::int64_t handed_over = 0;  // turns at an exit that ended with units left to send
+  std::int64_t delegated = 0;    // groups left to the worker at their partition
+  std::int64_t decisions = 0;    // scheduler decisions that gave this worker an operator
   std::int64_t decision_ns = 0;
-  std::int64_t empty_polls = 0;  // turns that found nothing to do
-  std::int64_t waits = 0;        // for the turn of a group within its partition; the shared worklist only
+  std::int64_t empty_polls = 0;  // turns that found no work
+  std::int64_t waits = 0;        // waits for a group's turn within its partition; the shared worklist only
   std::int64_t refused = 0;      // times that a reordering buffer had no slot yet for a unit,
   std::int64_t put_aside = 0;    // and that its worker turned to other work; serials of operators only
-  std::int64_t events = 0;       // input records of which nothing is under way any more
+  std::int64_t events = 0;       // input records that are no longer in flight
   std::int64_t splits = 0;       // times that an operator got more bundles of partitions; the homed worklist only
 };
 
@@ -41,15 +41,15 @@ struct alignas(kCacheLine) OrderedWorker {
   Recorder& recorder;
   FastClock clock;
   OrderedCounts counts;
-  Histogram processing;               // of timed units: from when the first operator took one until it was out
-  std::vector<std::int64_t> rows;     // by operator, records that it has read since these were last reported
-  std::vector<std::int64_t> outputs;  // and made
-  std::vector<std::int64_t> cursor;   // by operator, the partition where the worker goes on; -1: not yet
-  std::vector<Unit*> admitted;        // units on their way from the entry
-  std::vector<Unit*> finished;        // by the operator it works on; on their way to the reordering buffer
-  std::vector<std::pair<std::size_t, Unit*>> aside;  // by operators; refused by their reordering buffers
+  Histogram processing;               // of timed units: from the first operator's start until out
+  std::vector<std::int64_t> rows;     // by operator, records read since the last report
+  std::vector<std::int64_t> outputs;  // and records made
+  std::vector<std::int64_t> cursor;   // by operator, the partition where the worker resumes; -1: not yet
+  std::vector<Unit*> admitted;        // units just admitted by the entry
+  std::vector<Unit*> finished;        // units finished at the current operator; next stop: the reordering buffer
+  std::vector<std::pair<std::size_t, Unit*>> aside;  // by operator; refused by its reordering buffer
 
-  // A buffer for what a group writes apart, and back: a few are kept, mostly by who will need them.
+  // `spare` lends a buffer for a group's separate outputs; `keep` takes it back. A worker keeps a few for reuse.
   std::unique_ptr<RecordBuffer> spare() {
     if (spares.empty()) return std::make_unique<RecordBuffer>();
     std::unique_ptr<RecordBuffer> one = std::move(spares.back());
@@ -62,10 +62,10 @@ struct alignas(kCacheLine) OrderedWorker {
   }
 
   // Scratch.
-  RecordBuffer made;  // of a group
+  RecordBuffer made;  // of one group
   static constexpr std::size_t kMostSpares = 8;
   std::vector<std::unique_ptr<RecordBuffer>> spares;
-  std::vector<void*> columns;          // where a group writes
+  std::vector<void*> columns;          // output columns of a group
   std::vector<std::int32_t> group_of;  // by partition: valid where `mark` is `epoch`
   std::vector<std::uint64_t> mark;
   std::uint64_t epoch = 0;

@@ -12,33 +12,34 @@
 namespace lab {
 namespace {
 
-// Units, or tokens, that a worker takes at once where each is light: the queue's head is shared by all workers.
+// Most light units, or tokens, that a worker takes at once: all workers share the queue's head.
 constexpr std::int64_t kAtOnce = 16;
 
-// What is handed over at once is work of an eighth of a slice at most.
+// Items handed over together are at most an eighth of a slice of work.
 constexpr std::int64_t kShare = 8;
 
-// As many as fit a word of bits, and as there can be workers.
+// The bits of a word, and the most workers.
 constexpr std::int32_t kMostQueues = 64;
 
-// How long a worker spins for its turn before it lets others have the core.
+// Spins of a worker that waits for its turn before it yields the core.
 constexpr int kTurnSpins = 100;
 
 std::uint64_t all_groups(std::int64_t window, std::int32_t partitions) {
   return slots_for(window) * static_cast<std::uint64_t>(partitions);
 }
 
-// Items of `size` records each to take for `left` records.
+// Number of items of `size` records each to take for `left` records.
 std::int64_t at_once(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kAtOnce);
 }
 
-// Items of `size` records each to finish for `left` records, a slice's, before they are handed over: some microseconds.
+// Number of items of `size` records each to finish, for the `left` records of a slice, before a hand-over: some
+// microseconds.
 std::int64_t together(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size) / kShare, 1, kAtOnce);
 }
 
-// Publishes the queues of a set of bits.
+// Publishes the queues whose bits are set.
 template <typename Queues>
 void publish(Queues& queues, std::uint64_t touched) {
   for (; touched != 0; touched &= touched - 1) queues[static_cast<std::size_t>(std::countr_zero(touched))].publish();
@@ -79,8 +80,8 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
       if (i % most == most - 1) operate.hand_over(worker);
     }
     operate.hand_over(worker);
-    // Another's: one to see how heavy they are, then up to half of what is there, as each time costs a decision; and
-    // there may be something of one's own by now.
+    // Another worker's queue: take one unit to learn the weight, then up to half of the rest, as each time costs a
+    // decision. This worker's own queue may have units by then.
     if (!own && !first) break;
     wanted = at_once(records - done, sum / count);
   }
@@ -122,8 +123,8 @@ std::int64_t SharedGroups::work(std::int64_t records, Operate& operate, OrderedW
     const std::int64_t size = group->end - group->begin;
     worked(size);
     done += size;
-    // Who holds an earlier ticket has taken its group before, and waits only for still earlier ones: the first is
-    // never kept waiting. acquire: the partition's state; pairs with the store below.
+    // The holder of an earlier ticket has taken its group before, and waits only for still earlier tickets; the first
+    // never waits. acquire: the partition's state; pairs with the store below.
     for (int spins = 0; turn.serving.load(std::memory_order_acquire) != ticket; ++spins) {
       if (spins == 0) ++worker.counts.waits;
       if (operate.stopped()) return done;
@@ -153,7 +154,7 @@ PartitionedGroups::PartitionedGroups(std::int64_t window, std::int32_t partition
 void PartitionedGroups::put(Units units) {
   std::int64_t pushed = 0;
   for (Unit* unit : units) {
-    const std::int32_t count = unit->group_count;  // with its last group the unit is another's
+    const std::int32_t count = unit->group_count;  // after its last group the unit belongs to another thread
     pushed += count;
     for (std::int32_t g = 0; g < count; ++g) {
       Group& group = unit->groups[static_cast<std::size_t>(g)];
@@ -164,7 +165,7 @@ void PartitionedGroups::put(Units units) {
       queue.tail.store(tail + 1, std::memory_order_release);  // release: the slot; pairs with the load in `work`
     }
   }
-  // relaxed: one writer at a time. seq_cst: the producer looks for sleepers behind it (ordered/idle.h).
+  // relaxed: one writer at a time. seq_cst: the producer then looks for sleepers (ordered/idle.h).
   pushed += pushed_groups_.load(std::memory_order_relaxed);
   pushed_groups_.store(pushed, std::memory_order_seq_cst);
 }
@@ -177,7 +178,7 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
   for (std::size_t looked = 0; looked < count && done < records; ++looked) {
     const auto partition = static_cast<std::size_t>(cursor);
     Queue& queue = queues_[partition];
-    // relaxed: looks whether it is worth a lock.
+    // relaxed: only tests whether a lock is worth trying.
     const bool some = queue.tail.load(std::memory_order_relaxed) != queue.head.load(std::memory_order_relaxed);
     // acquire: the state and the head; pairs with the release below.
     if (some && !queue.locked.exchange(true, std::memory_order_acquire)) {
@@ -187,9 +188,9 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
       std::int64_t unhanded = 0;
       const auto hand_over = [&] {
         operate.hand_over(worker);
-        worked(done - before);  // not for each group: these counts are shared by all workers
+        worked(done - before);  // not for each group: all workers share these counts
         before = done;
-        // relaxed: who sees it late looks in vain.
+        // relaxed: a thread that sees it late makes one useless look.
         taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
         first = head;
         unhanded = 0;
@@ -205,7 +206,7 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
       }
       hand_over();
       queue.locked.store(false, std::memory_order_release);  // release: pairs with the exchange above
-      if (done >= records) break;                            // goes on here the next time
+      if (done >= records) break;                            // the next call resumes here
     }
     cursor = cursor + 1 == static_cast<std::int64_t>(count) ? 0 : cursor + 1;
   }
@@ -243,17 +244,17 @@ void HybridGroups::put(Units units) {
       push(group.partition, group);
     }
   }
-  publish(masters_, std::exchange(touched_, 0));  // after the bundles' queues: a token is never without its group
+  publish(masters_, std::exchange(touched_, 0));  // after the bundles' queues: a token always has its group
 }
 
 bool HybridGroups::split() {
   const std::int32_t before = bundles();
-  // acquire: who has reached the last mark is through with the slots of the split before.
+  // acquire: the worker that reached the last mark no longer reads the slots of the preceding split.
   if (before == most_bundles_ || marks_left_.load(std::memory_order_acquire) != 0) return false;
   const std::int32_t after = std::min(2 * before, most_bundles_);
   marks_left_.store(after - before, std::memory_order_relaxed);  // relaxed: published with the marks
   for (std::int32_t fresh = before; fresh < after; ++fresh) {
-    // relaxed: whoever takes a token of it has seen the token published behind this.
+    // relaxed: a worker that takes one of its tokens has seen the token, published after this.
     queues_[static_cast<std::size_t>(fresh)].count.fetch_add(1, std::memory_order_relaxed);
     Group& mark = marks_[static_cast<std::size_t>(fresh)];
     mark.partition = fresh;
@@ -274,19 +275,19 @@ double HybridGroups::heaviest() const {
   return sum == 0 ? 0 : static_cast<double>(most) / static_cast<double>(sum);
 }
 
-// What a worker is about, from one call of `work` to its end.
+// The state of one call of `work`.
 struct HybridGroups::Turn {
   const std::int64_t wanted;  // records
   Operate& operate;
   OrderedWorker& worker;
   std::int64_t records = 0;
   std::int64_t groups = 0;
-  std::int64_t told = 0;      // of `records`, those that the list's count has
+  std::int64_t told = 0;      // records already added to the list's count
   std::int64_t unhanded = 0;  // groups
-  bool other = false;         // something else was done: groups left to others, or a mark
+  bool other = false;         // groups left to others, or a mark reached
 };
 
-// Works on a bundle, as who has raised its count from zero, by so many tokens, until it is zero again.
+// Works on a bundle whose count the caller has raised from zero by `tokens`, until the count is zero again.
 void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
   Queue& queue = queues_[static_cast<std::size_t>(bundle)];
   while (tokens > 0) {
@@ -295,7 +296,7 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
       if (group.unit == nullptr) {
         turn.other = true;
         marks_left_.fetch_sub(1, std::memory_order_release);  // release: pairs with the load in `split`
-        // acq_rel: as below; what was done here before the mark comes before what is done there.
+        // acq_rel: as below; the work done here before the mark comes before the work done there.
         const std::int64_t left =
             queues_[static_cast<std::size_t>(group.partition)].count.fetch_sub(1, std::memory_order_acq_rel) - 1;
         run(group.partition, left, turn);
@@ -308,21 +309,21 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
       turn.records += size;
       turn.operate.operate_group(group, turn.worker);
     }
-    // acq_rel: releases the state to the next at the bundle; acquires the groups of tokens left to this one.
+    // acq_rel: releases the state to the bundle's next worker; acquires the groups of tokens left to this one.
     tokens = queue.count.fetch_sub(tokens, std::memory_order_acq_rel) - tokens;
   }
 }
 
 void HybridGroups::hand_over(Turn& turn) {
   turn.operate.hand_over(turn.worker);
-  worked(turn.records - turn.told);  // not for each group: the count is shared by all workers
+  worked(turn.records - turn.told);  // not for each group: all workers share the count
   turn.told = turn.records;
   turn.unhanded = 0;
 }
 
 void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
   std::array<std::int32_t, kAtOnce> tokens{};
-  // Where records are heavy few are asked for.
+  // Heavy records: take few tokens.
   std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(turn.wanted, 1, kAtOnce);
   while (turn.records < turn.wanted) {
     const std::int64_t count = master.pop(tokens.data(), wanted, bundles() == 1);
@@ -330,8 +331,8 @@ void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
     const auto end = tokens.begin() + count;
     for (auto at = tokens.begin(); at != end;) {
       const auto next = std::find_if(at, end, [&](std::int32_t bundle) { return bundle != *at; });
-      // acq_rel: acquires the bundle's state and head from who brought the count to zero, and releases what the
-      // tokens have brought, the groups in its slots, to who may be at the bundle. Pairs with the other in `run`.
+      // acq_rel: acquires the bundle's state and head from the worker that brought the count to zero. Releases the
+      // groups in the tokens' slots to the worker that may be at the bundle. Pairs with the other in `run`.
       if (queues_[static_cast<std::size_t>(*at)].count.fetch_add(next - at, std::memory_order_acq_rel) == 0) {
         run(*at, next - at, turn);
       } else {
@@ -341,7 +342,7 @@ void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
       at = next;
     }
     hand_over(turn);
-    if (!own) break;  // there may be something of one's own by now
+    if (!own) break;  // this worker's own master may have tokens by now
     if (turn.groups != 0) wanted = at_once(turn.wanted - turn.records, turn.records / turn.groups);
   }
 }
@@ -352,7 +353,7 @@ std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, OrderedW
   for (std::size_t m = 0; m < masters_.size(); ++m) {
     take(masters_[(own + m) % masters_.size()], m == 0 || bundles() == 1, turn);
     if (turn.records != 0) return turn.records;
-    // To have left all of it to others is to have done something: what is there is in hand.
+    // Leaving all tokens to other workers also counts as work: those workers have the groups.
     if (turn.other) return 1;
   }
   return 0;

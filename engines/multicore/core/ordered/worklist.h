@@ -1,10 +1,10 @@
-// What waits for one operator, and how workers take it.
+// Worklist: the items that wait for one operator of an OrderedRun, and the ways in which workers take them.
 //
-// Units are pushed in the order of their serial numbers by one thread at a time, the one at the exit of the operator
-// before. A unit for a partitioned operator comes in groups (ordered/groups.h); what the lists below promise of them:
-// the groups of one partition are worked on one at a time and in the order in which they were pushed.
-// A worklist may schedule partitions in bundles: then a group has the records of a bundle, and `Group::partition` is the
-// bundle's number.
+// Units are pushed in the order of their serial numbers by one thread at a time, the one at the preceding operator's
+// exit. A unit for a partitioned operator comes in groups (ordered/groups.h). The lists below promise: the groups of
+// one partition are worked on one at a time and in the order in which they were pushed.
+// A worklist may schedule partitions in bundles: then a group has the records of a bundle, and `Group::partition` is
+// the bundle's number.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 4.
 #pragma once
 #include <algorithm>
@@ -25,13 +25,13 @@ namespace lab {
 
 struct OrderedWorker;
 
-// What is done with what a worker takes.
+// Processes the items that a worker takes.
 class Operate {
  public:
   virtual ~Operate() = default;
-  virtual void operate(Unit& unit, OrderedWorker& worker) = 0;          // a whole unit; it belongs to the callee then
+  virtual void operate(Unit& unit, OrderedWorker& worker) = 0;          // a whole unit; it then belongs to the callee
   virtual void operate_group(Group& group, OrderedWorker& worker) = 0;  // likewise
-  // Hands over what the calls since the last one have finished. Called before long by who has called the above.
+  // Hands over the items finished since the last call. The caller of the functions above calls it soon after.
   virtual void hand_over(OrderedWorker& worker) = 0;
   virtual bool stopped() const noexcept = 0;  // the run has failed: do not wait
 };
@@ -40,33 +40,33 @@ class Worklist {
  public:
   virtual ~Worklist() = default;
 
-  // Adds units with records. The thread at the exit before only.
+  // Adds units with records. Only the thread at the preceding exit.
   void push(Units units) {
     std::int64_t records = 0;
     for (const Unit* unit : units) records += unit->records;
-    // relaxed: statistics, one writer at a time. Before the units go: they are others' then.
+    // relaxed: statistics, one writer at a time. Before the units are put: they then belong to other threads.
     pushed_.store(pushed_.load(std::memory_order_relaxed) + records, std::memory_order_relaxed);
     put(units);
   }
 
-  // Takes and works on items of about `records` records in all, at least one item. Returns how many records there
-  // were; 0: nothing could be taken. Any thread.
+  // Takes and processes items of about `records` records in all, at least one item. Returns the number of records; 0:
+  // it could take nothing. Any thread.
   virtual std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) = 0;
 
-  // Whether there is nothing to take. seq_cst (of what it reads): a sleeper's last look, pairs with the pushes.
+  // Returns whether no item is there to take. seq_cst (its loads): a sleeper's last look; pairs with the pushes.
   virtual bool empty() const noexcept = 0;
 
-  // How many bundles the partitions are in: a unit comes apart into a group for each. Changes at the exit before only,
-  // by `split`. relaxed: units that were grouped by another number are grouped again there.
+  // The number of bundles of partitions; a unit splits into one group for each. Only `split`, at the preceding exit,
+  // changes it. relaxed: units grouped by another number are grouped again there.
   std::int32_t bundles() const noexcept { return bundles_.load(std::memory_order_relaxed); }
 
-  // Makes twice as many bundles, if it can now. Returns whether it did. The thread at the exit before only.
+  // Doubles the number of bundles if it can now. Returns whether it did. Only the thread at the preceding exit.
   virtual bool split() { return false; }
 
-  // The largest bundle's part of all records since the last split. The thread at the exit before only.
+  // The largest bundle's share of all records since the last split. Only the thread at the preceding exit.
   virtual double heaviest() const { return 0; }
 
-  // Records that wait; an estimate.
+  // Waiting records; an estimate.
   std::int64_t queued() const noexcept {
     // relaxed: statistics.
     return std::max<std::int64_t>(0, pushed_.load(std::memory_order_relaxed) - worked_.load(std::memory_order_relaxed));
@@ -78,20 +78,20 @@ class Worklist {
   void worked(std::int64_t records) noexcept { worked_.fetch_add(records, std::memory_order_relaxed); }  // statistics
 
  private:
-  alignas(kCacheLine) std::atomic<std::int64_t> pushed_{0};  // records; written at the exit before
+  alignas(kCacheLine) std::atomic<std::int64_t> pushed_{0};  // records; written at the preceding exit
   alignas(kCacheLine) std::atomic<std::int64_t> worked_{0};  // records; written by workers
   alignas(kCacheLine) std::atomic<std::int32_t> bundles_{1};
 };
 
 // Whole units, for operators that are not partitioned.
 //
-// With several queues, units are dealt to them by serial number, in runs, and each worker has one where it looks first;
-// where its own is empty it takes from the others'. Where
-// the window is a multiple of all runs, two workers at a window of 128 for one, each so meets the same units every time,
-// whose memory is used again after a window: its lines stay in a core's cache.
+// With several queues, units are distributed over them by serial number, in runs. Each worker has a home queue where it
+// looks first; when that is empty it takes from the others. If the window is a multiple of all runs (for example two
+// workers at a window of 128), a worker meets the same units every time. Their memory is reused after a window, so its
+// lines stay in a core's cache.
 class UnitList final : public Worklist {
  public:
-  // `queues`: 1 where units must be taken in order. `alone`: there is one worker at a time.
+  // `queues`: 1 if units must be taken in order. `alone`: one worker at a time.
   UnitList(std::int64_t window, std::int32_t queues, bool alone = false);
 
   std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
@@ -105,12 +105,12 @@ class UnitList final : public Worklist {
 
   static constexpr std::int64_t kRun = 8;
 
-  alignas(kCacheLine) const bool alone_;  // not beside the counts of the base
+  alignas(kCacheLine) const bool alone_;  // apart from the counts of the base
   std::deque<ItemRing<Unit*>> queues_;
 };
 
-// One queue of groups. Each has a ticket, its turn within its partition, given as it is pushed: so taking a group and
-// getting its place in the partition's order are one step, and no lock spans both. Its worker waits for that turn.
+// One queue of groups. Each group gets a ticket as it is pushed: its turn within its partition. Taking a group and
+// getting its place in the partition's order are thus one step, and no lock spans both. Its worker waits for that turn.
 class SharedGroups final : public Worklist {
  public:
   SharedGroups(std::int64_t window, std::int32_t partitions);
@@ -120,8 +120,8 @@ class SharedGroups final : public Worklist {
 
  private:
   struct alignas(kCacheLine) Turn {
-    std::int64_t issued = 0;               // written at the exit before
-    std::atomic<std::int64_t> serving{0};  // written by who has the turn
+    std::int64_t issued = 0;               // written at the preceding exit
+    std::atomic<std::int64_t> serving{0};  // written by the worker whose turn it is
   };
 
   void put(Units units) override;
@@ -130,10 +130,10 @@ class SharedGroups final : public Worklist {
   std::vector<Turn> turns_;
 };
 
-// A queue for each partition; a worker locks one that has something. Nobody waits for a lock.
+// One queue for each partition; a worker locks one that has items. No worker waits for a lock.
 class PartitionedGroups final : public Worklist {
  public:
-  // `workers`: they start at partitions apart from each other.
+  // `workers`: their number; they start at partitions far apart.
   PartitionedGroups(std::int64_t window, std::int32_t partitions, std::int32_t workers, std::size_t stage);
 
   std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
@@ -145,7 +145,7 @@ class PartitionedGroups final : public Worklist {
 
  private:
   struct alignas(kCacheLine) Queue {
-    std::atomic<std::uint64_t> tail{0};  // written at the exit before
+    std::atomic<std::uint64_t> tail{0};  // written at the preceding exit
     alignas(kCacheLine) std::atomic<bool> locked{false};
     std::atomic<std::uint64_t> head{0};  // written under the lock
   };
@@ -155,35 +155,37 @@ class PartitionedGroups final : public Worklist {
     return slots_[partition * (mask_ + 1) + (index & mask_)];
   }
 
-  alignas(kCacheLine) const std::uint64_t mask_;  // not beside the counts of the base
+  alignas(kCacheLine) const std::uint64_t mask_;  // apart from the counts of the base
   const std::int32_t workers_;
   const std::size_t stage_;
   std::vector<Queue> queues_;
   std::vector<Group*> slots_;
-  alignas(kCacheLine) std::atomic<std::int64_t> pushed_groups_{0};  // written at the exit before
+  alignas(kCacheLine) std::atomic<std::int64_t> pushed_groups_{0};  // written at the preceding exit
   alignas(kCacheLine) std::atomic<std::int64_t> taken_{0};          // groups; written by workers
 };
 
-// Figure 7: a queue for each partition, and a master queue that has the partition's number for each group in them.
+// Figure 7: one queue for each partition, and a master queue that holds a token, the partition's number, for each of
+// their groups.
 //
-// Law: `count` of a partition is the number of its tokens, taken from the master queue, whose groups are not done; who
-// raises it from zero is the partition's worker until it is zero again. Each token came after its group, so there is a
-// group for every token that is counted.
+// Law: `count` of a partition is the number of its tokens that were taken from the master queue and whose groups are
+// not done. The worker that raises it from zero is the partition's worker until it is zero again. Each token came after
+// its group, so every counted token has a group.
 //
-// Homed: partitions are scheduled in bundles, and what is said above of a partition holds for a bundle. At first all
-// are in one, and a unit goes through whole. `split` moves half of the partitions of each bundle into a new one: bundle
-// b of n keeps those p with p mod 2n = b, and b + n gets the others. Law: the new one's count is raised for b's worker,
-// as if that were at it, before it has a token, and a mark goes into b's queue; who reaches the mark has done all that
-// came before the split, lowers the count, and does what others have left there meanwhile.
+// Homed: partitions are scheduled in bundles, and the law of a partition holds for a bundle. At first one bundle has
+// all partitions, and a unit passes through whole. `split` moves half of the partitions of each bundle into a new one:
+// bundle b of n keeps those p with p mod 2n = b, and b + n gets the others. Law: the new bundle's count is raised for
+// b's worker, as if that worker were at it, before it has a token. A mark goes into b's queue. The worker that reaches
+// the mark has done all items from before the split. It lowers the count and does the items that others have left there
+// meanwhile.
 //
-// With several masters, bundles are dealt to them, and each worker has one master where it looks first: the state of
-// its keys stays in its core's cache. Where its own is empty it takes from the others', so that nobody is idle
-// while there is something to do. The law does not depend on who takes a token.
+// With several masters, bundles are distributed over them, and each worker has a home master where it looks first. The
+// state of its keys stays in its core's cache. When its home is empty it takes from the others, so that no worker idles
+// while there is work. The law does not depend on which worker takes a token.
 class HybridGroups final : public Worklist {
  public:
   struct Shape {
-    std::int32_t bundles = 1;       // at first: one, or all
-    std::int32_t most_bundles = 1;  // as many as partitions, or a power of two below that
+    std::int32_t bundles = 1;       // at first: one, or all partitions
+    std::int32_t most_bundles = 1;  // the number of partitions, or a power of two below
     std::int32_t masters = 1;
   };
 
@@ -200,7 +202,7 @@ class HybridGroups final : public Worklist {
  private:
   struct alignas(kCacheLine) Queue {
     std::atomic<std::int64_t> count{0};
-    std::uint64_t head = 0;  // the partition's worker
+    std::uint64_t head = 0;  // written by the partition's worker
   };
   struct Turn;
 
@@ -216,31 +218,32 @@ class HybridGroups final : public Worklist {
     return static_cast<std::size_t>(bundle) % masters_.size();
   }
 
-  alignas(kCacheLine) const std::uint64_t mask_;  // not beside the counts of the base
+  alignas(kCacheLine) const std::uint64_t mask_;  // apart from the counts of the base
   const std::int32_t most_bundles_;
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
-  // Of each bundle a window, and as much for the mark of a split. A group is read after its token: the master queue,
-  // and `count`, order the accesses.
+  // One window of groups for each bundle, and another for the mark of a split. A group is read after its token: the
+  // master queue and `count` order the accesses.
   std::vector<Group*> slots_;
-  // The exit before, all; close together: they go from thread to thread with the exit.
+  // Written at the preceding exit, all; close together because they move from thread to thread with the exit.
   std::vector<std::uint64_t> tails_;
   std::vector<std::int64_t> records_;  // of each bundle, since the last split
   std::vector<Group> marks_;           // by new bundle; without a unit
-  std::uint64_t touched_ = 0;          // masters with tokens that are not published
-  // Marks that nobody has reached: until then there is no other split. Written at the exit, then by who reaches one.
+  std::uint64_t touched_ = 0;          // bit mask of the masters with unpublished tokens
+  // Marks not yet reached; while any remain there is no other split. Written at the exit, then by the worker that
+  // reaches one.
   alignas(kCacheLine) std::atomic<std::int32_t> marks_left_{0};
 };
 
-// Groups of all units under way that the lists above take: 128 MiB of pointers.
+// Most groups of all units in flight in the lists above: 128 MiB of pointers.
 inline constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;
 
-// Homed: HybridGroups with a master for each worker, and all partitions in one bundle at first; hybrid: with one master,
-// and a bundle for each partition, always.
+// Homed: HybridGroups with a master for each worker and, at first, all partitions in one bundle. Hybrid: one master,
+// and always one bundle for each partition.
 inline constexpr Names<4> kWorklists = {"homed", "hybrid", "partitioned", "shared"};
 
-// Makes the list of a partitioned operator called `name`. Throws std::invalid_argument for another name, or when there
-// would be more than kMostGroups.
+// Makes the list named `name` of a partitioned operator. Throws std::invalid_argument for another name, or for more
+// than kMostGroups groups.
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
                                           std::int32_t workers, std::size_t stage);
 

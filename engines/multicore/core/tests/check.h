@@ -1,4 +1,4 @@
-// Checks for the core's tests: they hold in release builds, and say what was seen.
+// CHECK: the checks of the core's tests; they hold in release builds, and print the values seen.
 #pragma once
 #include <algorithm>
 #include <cstdio>
@@ -27,8 +27,8 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// Whether all of a long test is done: with LAB_STRESS set (`make test-all`), and where threads lose their core at
-// random (`make perturbed`), which finds by the number of its tries.
+// Returns whether to run the whole of a long test: with LAB_STRESS set (`make test-all`), and where threads lose their
+// core at random (`make perturbed`), as that finds errors by the number of its tries.
 inline bool does_all() {
 #ifdef LAB_PERTURBED
   return true;
@@ -37,10 +37,10 @@ inline bool does_all() {
 #endif
 }
 
-// How much of a long test to do: all of it, or a half; under a sanitizer, which makes it ten times as slow, a third.
+// Returns the part of a long test to run: all of it, or half; under a sanitizer, which is ten times as slow, a third.
 inline int share_of(int whole) { return does_all() ? whole : std::max(1, whole / (kSanitized ? 3 : 2)); }
 
-// How many rounds a stress test makes: share_of(quick) unless the environment says otherwise.
+// Returns the number of rounds of a stress test: share_of(quick) unless the environment sets it.
 inline int stress_rounds(int quick) {
   const char* given = std::getenv("LAB_STRESS_ROUNDS");
   return given != nullptr ? std::atoi(given) : share_of(quick);
@@ -56,9 +56,9 @@ int rounds_until(int least, Round round, Seen seen) {
   return done;
 }
 
-// Which combinations of a product to do, asked of one after the other: all of them, or two of five, under a sanitizer
-// one. Five divides no product of twos and threes, as those of the inner parameters are, so that each value of a
-// parameter meets each of another where there are combinations enough.
+// Selects combinations of a product, one call for each in turn: all of them, or two of five, or one of five under a
+// sanitizer. Five divides no product of twos and threes, the sizes of the inner parameters. So each value of a
+// parameter meets each value of another, given enough combinations.
 class Turns {
  public:
   bool next() {
@@ -66,7 +66,7 @@ class Turns {
     return all_ || place == 0 || (place == 2 && !kSanitized);
   }
 
-  // At most so many combinations there are for each that is done.
+  // Upper bound of combinations for each selected one.
   int most_left_out() const { return all_ ? 1 : kSanitized ? 5 : 3; }
 
  private:

@@ -1,4 +1,4 @@
-// A counter of a run, by its name.
+// counter: finds a counter of a run by its name.
 #pragma once
 #include <cstdint>
 #include <string_view>

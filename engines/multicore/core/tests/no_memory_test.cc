@@ -1,5 +1,4 @@
-// A run that finds no memory fails and says so, wherever it was when it asked for some: nothing ends the process, nobody
-// waits for ever.
+// A run that fails to allocate reports it, at any point: the process lives on, and no thread waits forever.
 #include <memory>
 #include <random>
 #include <utility>
@@ -14,7 +13,7 @@
 namespace {
 
 template <typename Case>
-struct Holder {  // of a case that keeps its run
+struct Holder {  // of a case that stores its run
   template <typename... Arguments>
   explicit Holder(Arguments&&... arguments) : its(std::forward<Arguments>(arguments)...) {}
   void run() { its.runtime().run(); }
@@ -43,7 +42,7 @@ void operators() {
     lab::test::starves_saying(make(false, 0), "the window table of bucket ");
   }
   options.tuple_buffer = "order";
-  options.workers = 1;  // the link's tables come when the operator's are there
+  options.workers = 1;  // the link's tables come after the operator's
   lab::test::starves_saying(make(false, 1), ": operator link 0: out of memory: the window table of ");
 }
 
@@ -52,7 +51,7 @@ void plans() {
   lab::DgsOptions options;
   options.workers = 2;
   options.core_count = 2;
-  // Nothing of a plan allocates but outputs and notes on them, when their first chunk is full.
+  // A plan allocates only outputs and notes on them, when their first chunk is full.
   const auto said = lab::test::starve([&] {
     auto run = std::make_unique<Holder<lab::test::KeyedSumRun>>(streams, 2, options);
     run->its.runtime().start();

@@ -1,9 +1,9 @@
-// Threads lose their core at random: between any two branches of the core's code, rarely, the thread that is there yields
-// or sleeps for up to two milliseconds. What the scheduler of an idle machine does once in a million rounds, a thread
-// held up between two loads while the others do ten things, happens then in every few.
+// Makes threads lose their core at random: rarely, between any two branches of the core's code, the current thread
+// yields or sleeps for up to two milliseconds. An idle machine delays a thread between two loads, while the others do
+// ten steps, once in a million rounds. Here that happens in every few rounds.
 //
-// The compiler calls `__sanitizer_cov_trace_pc` at every edge of what is compiled with -fsanitize-coverage=trace-pc
-// (LAB_PERTURB in CMakeLists.txt). LAB_PERTURB_RATE: how often, of all edges; LAB_PERTURB_SEED: other places.
+// The compiler calls `__sanitizer_cov_trace_pc` at every edge of code compiled with -fsanitize-coverage=trace-pc
+// (LAB_PERTURB in CMakeLists.txt). LAB_PERTURB_RATE: share of all edges; LAB_PERTURB_SEED: selects the places.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -17,9 +17,9 @@ std::uint64_t given(const char* name, double usual, double times) {
   return static_cast<std::uint64_t>((value != nullptr ? std::atof(value) : usual) * times);
 }
 
-// The edge is one at which the thread stays: of 2^32.
+// Probability that the thread stops at an edge, of 2^32.
 const std::uint64_t rate = given("LAB_PERTURB_RATE", 1e-4, 4294967296.0);
-std::atomic<std::uint64_t> seeds{given("LAB_PERTURB_SEED", 1, 1) << 32};  // relaxed: each thread wants another number
+std::atomic<std::uint64_t> seeds{given("LAB_PERTURB_SEED", 1, 1) << 32};  // relaxed: any other number will do
 
 std::uint64_t next_random() noexcept {
   static thread_local std::uint64_t state = 0;

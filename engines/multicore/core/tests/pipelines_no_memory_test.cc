@@ -1,4 +1,4 @@
-// As no_memory_test.cc, of pipelines and dataflow graphs.
+// Like no_memory_test.cc, for pipelines and dataflow graphs.
 #include <random>
 
 #include "check.h"
@@ -12,7 +12,7 @@ namespace {
 using lab::test::behaviours;
 using Kind = lab::StageSpec::Kind;
 
-// Links, tables, what SORT keeps, outputs: each asks for memory while the run goes on.
+// Links, tables, SORT's rows, outputs: all allocate during the run.
 void graphs() {
   using lab::test::vertices;
   using Route = lab::FlowSpec::Route;

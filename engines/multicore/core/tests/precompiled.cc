@@ -1,1 +1,1 @@
-int main() {}  // has the precompiled headers that tests and benchmark programs take
+int main() {}  // provides the precompiled headers of tests and benchmark programs

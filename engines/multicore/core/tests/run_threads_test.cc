@@ -1,5 +1,5 @@
-// The threads of a run, and the laws by which nobody who waits is left asleep. What would hang without them is brought
-// about here by doing, in one thread, what another one does in between.
+// The threads of a run, and the laws by which no waiting thread stays asleep. One thread performs the steps of another
+// in between, to force the cases that would hang without these laws.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -52,7 +52,7 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
   threads.claim();
   auto plan = plan_of(3, [&](std::int32_t index) {
     if (index != 0) throw std::runtime_error("no " + std::to_string(index));
-    while (!failed.load()) std::this_thread::yield();  // hangs when it is not told
+    while (!failed.load()) std::this_thread::yield();  // hangs without a notification
   });
   plan.called = "worker";
   plan.fail = [&] { failed = true; };
@@ -68,7 +68,7 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
 
 struct CalledOff {};
 
-// As Ctrl-C does it: who waits for the threads looks now and then, and has had enough.
+// Like Ctrl-C: the thread that waits for the others checks now and then, and gives up.
 void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
   std::atomic<bool> failed{false};
   std::atomic<int> ended{0};
@@ -76,9 +76,9 @@ void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
   RunThreads threads;
   threads.claim();
   const auto work = [&] {
-    while (!failed.load()) std::this_thread::yield();  // hangs when it is not told
+    while (!failed.load()) std::this_thread::yield();  // hangs without a notification
     ++ended;
-    throw lab::Stopped();  // is no error
+    throw lab::Stopped();  // is not an error
   };
   auto plan = plan_of(3, [&](std::int32_t) { work(); });
   plan.beside = [&] {
@@ -114,8 +114,8 @@ struct Counts {
   std::int64_t yields = 0;
 };
 
-// A thread asks where to sleep, and is given another place before it announces itself at the first: who makes work looks
-// for it at the second only.
+// A thread gets a place to sleep, and then another one before it announces itself at the first. A producer of work
+// looks for it only at the second.
 void who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place() {
   lab::Parker pool, active;
   int asked = 0;
@@ -126,14 +126,14 @@ void who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place() {
       [&]() -> lab::Parker& {
         ++asked;
         if (asked == 1) return pool;
-        active.notify();  // somebody makes work whenever the thread is there, so that it never stays asleep
+        active.notify();  // work arrives whenever the thread is there, so that it never stays asleep
         return active;
       });
   CHECK(asked >= 2);
   CHECK_EQ(turns >= 4, true);
 }
 
-// Somebody makes room while another one moves blocks, finds it at that, and would go to sleep.
+// A thread makes room while another moves blocks, finds the flag taken, and would go to sleep.
 void blocks_are_looked_at_again_for_who_came_meanwhile() {
   lab::Feed feed;
   int passes = 0;
@@ -143,7 +143,7 @@ void blocks_are_looked_at_again_for_who_came_meanwhile() {
   });
   CHECK_EQ(passes, 2);
   CHECK(!moved);
-  // Whoever keeps being asked says that there may be more, and takes another turn.
+  // A thread that always gets notes reports that there may be more, and takes another turn.
   passes = 0;
   CHECK(lab::move_blocks(feed, [&] {
     ++passes;
@@ -151,7 +151,7 @@ void blocks_are_looked_at_again_for_who_came_meanwhile() {
     return false;
   }));
   CHECK(passes >= 2);
-  // The flag is given back when a kernel fails.
+  // The flag is released when a kernel fails.
   CHECK_THROWS(lab::move_blocks(feed, []() -> bool { throw std::runtime_error("kernel"); }), std::runtime_error);
   CHECK(lab::move_blocks(feed, [] { return true; }));
 }
@@ -184,7 +184,7 @@ class AtExit final : public lab::OrderedExit {
   std::function<void(lab::Units, lab::OrderedWorker&)> on_send_;
 };
 
-// While one admits, another one brings a unit out, finds the flag taken, and would go to sleep.
+// While one thread admits, another brings a unit out, finds the flag taken, and would go to sleep.
 void the_entry_looks_again_for_who_made_room_meanwhile() {
   OneStream input(2);
   std::vector<lab::Unit> units(1);
@@ -205,7 +205,7 @@ void the_entry_looks_again_for_who_made_room_meanwhile() {
   CHECK_EQ(entry.end(), 2);
 }
 
-// A log that says at first that others came meanwhile, and has merged nothing.
+// A log that first reports other threads meanwhile, and has merged nothing.
 class BusyLog final : public lab::OrderLog {
  public:
   using OrderLog::OrderLog;

@@ -1,7 +1,7 @@
-// When a thread cannot be had, `start` fails, the threads that exist end, and the runtime stays unused.
+// When a thread cannot be created, `start` fails, the existing threads end, and the runtime stays unused.
 //
-// The kernel does the failing (RLIMIT_NPROC). It counts the tasks of a user, so the test gives itself a user id
-// that nobody else has, which takes root; elsewhere it is skipped.
+// The kernel causes the failure (RLIMIT_NPROC). It counts the tasks of a user, so the test takes an unused user id,
+// which needs root; elsewhere it is skipped.
 #include <filesystem>
 #include <sys/resource.h>
 #include <system_error>
@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int kSkipped = 77;          // SKIP_RETURN_CODE
-constexpr uid_t kFirstUid = 700'000;  // above what accounts and subordinate ids usually have
+constexpr uid_t kFirstUid = 700'000;  // above usual accounts and subordinate ids
 
 using lab::test::Events;
 using lab::test::KeyedSumRun;
@@ -25,7 +25,7 @@ rlim_t tasks() {
   return static_cast<rlim_t>(std::distance(begin(all), end(all)));
 }
 
-// Allows `more` threads beside those that there are.
+// Allows `more` threads in addition to the existing ones.
 void allow(rlim_t more) {
   rlimit limit{};
   CHECK_EQ(getrlimit(RLIMIT_NPROC, &limit), 0);
@@ -33,7 +33,7 @@ void allow(rlim_t more) {
   CHECK_EQ(setrlimit(RLIMIT_NPROC, &limit), 0);
 }
 
-// A thread that was joined is still there for a moment.
+// A joined thread still exists for a moment.
 void wait_until_there_are(rlim_t wanted) {
   while (tasks() != wanted) std::this_thread::yield();
 }

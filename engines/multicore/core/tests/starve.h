@@ -1,4 +1,4 @@
-// Makes runs that find no memory, for one test program: replaces what allocates.
+// starve: makes runs of one test program fail to allocate; replaces the allocation functions.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@ namespace lab::test {
 
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max();
 
-// Allocations for which there is memory, of all threads. relaxed: a count.
+// Number of allocations that still succeed, of all threads. relaxed: a count.
 inline std::atomic<std::int64_t> left{kPlenty};
 
 inline bool none() noexcept {
@@ -31,13 +31,13 @@ inline void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
 
 }  // namespace lab::test
 
-// Not inlined: the compiler would take malloc for the partner of a delete that it sees, and warn.
+// Not inlined: the compiler would match malloc with a visible delete, and warn.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const memory = lab::test::none() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-// std::stable_sort asks this one, and goes on without.
+// std::stable_sort calls this one, and works without the memory.
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return lab::test::none() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
 }
@@ -57,8 +57,8 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcep
 
 namespace lab::test {
 
-// Runs what `make` returns, which has started, behind a pointer; then another one, with memory for one allocation more
-// (under a sanitizer, after the first 64, more each time), and so on until one needs no more. Returns what the errors said.
+// Runs the started run behind the pointer that `make` returns. Then runs another with memory for one allocation more
+// (under a sanitizer, after the first 64, more each time), until one needs no more. Returns the errors' texts.
 template <typename Make>
 std::vector<std::string> starve(Make make) {
   std::vector<std::string> said;
@@ -84,8 +84,8 @@ inline bool any_has(const std::vector<std::string>& said, const std::string& par
   return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.find(part) != std::string::npos; });
 }
 
-// Returns when one of the errors contains `part`. The scheduler decides which thread runs out of memory, so everything
-// is repeated until one does. Under a sanitizer, which leaves numbers out, it runs once, whatever the errors contain.
+// Returns when one of the errors contains `part`. The scheduler decides which thread runs out of memory, so the whole
+// series is repeated until one does. Under a sanitizer, which skips counts, it runs once and accepts any errors.
 template <typename Make>
 void starves_saying(Make make, const std::string& part) {
   while (!any_has(starve(make), part) && !kSanitized) continue;

@@ -1,5 +1,5 @@
-// SORT against a comparison sort: few rows and many, values that fit into a word and that do not, ties, every kind of
-// field, what is no number.
+// SORT against a comparison sort: few rows and many, values that fit into a word and others, ties, every kind of field,
+// NaNs.
 #include "dataflow/block_sorter.h"
 
 #include <bit>
@@ -29,7 +29,7 @@ struct Rows {
   std::vector<double> real;
   std::vector<std::uint8_t> flag;
 
-  // `floats`: whether they have those of `real`, which comes last.
+  // `floats`: include the column `real`, which comes last.
   std::vector<const void*> columns(bool floats) const {
     std::vector<const void*> all{ts.data(), key.data(), small.data(), wide.data(), flag.data()};
     if (floats) all.push_back(real.data());
@@ -56,7 +56,7 @@ FlowSpec spec_of(bool floats) {
   return spec;
 }
 
-// How a row compares: of what is no number only that it is none.
+// The sort key of a row: of a NaN only that it is one.
 using Value = std::tuple<std::int64_t, std::int64_t, std::int16_t, std::uint64_t, std::uint8_t, bool, double>;
 
 Value value_at(const Rows& rows, std::size_t i) {
@@ -70,7 +70,8 @@ void check_sorted(Rows rows, bool floats, bool packs) {
   const lab::Markers markers{0, 10, 100};
   BlockSorter sorter(spec);
   if (packs && !floats) sorter.pack_by(std::make_shared<lab::WordLayouts>(spec, markers), true);
-  // Memory of the first block is used again. Where rows are packed, it shows how, and the last has one that does not fit.
+  // The memory of the first block is reused. Where rows are packed, the counter shows it; the last block has a row that
+  // does not fit.
   for (std::int64_t block = 0; block < 4; ++block) {
     if (block == 3 && rows.size() > 0) rows.small.back() = 1000;
     const auto columns = rows.columns(floats);
@@ -139,8 +140,8 @@ void the_ends_of_a_type_are_in_order() {
   for (const bool packs : {false, true}) check_sorted(rows, false, packs);
 }
 
-// Key, time and the number of the row take all bits of a word but none, one or two: nothing of what follows fits, a part
-// of it, or one bit of it.
+// Key, time and the number of the row fill a word except for zero, one or two bits: none, a part, or one bit of the
+// next field fits.
 void words_that_are_full_are_in_order() {
   std::mt19937_64 random(11);
   for (const std::size_t count : {65U, 127U, 2001U}) {

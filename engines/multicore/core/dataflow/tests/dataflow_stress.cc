@@ -1,5 +1,5 @@
-// Random typed dataflow graphs with more threads than cores: the sequential answer, every row counted once, and an end,
-// always; also where one source is far ahead of another that the same worker reads, and where a kernel fails.
+// Random typed dataflow graphs with more threads than cores: the sequential answer, every row counted once, and always
+// an end. Also with one source far ahead of another that the same worker reads, and with a failing kernel.
 #include <cstdio>
 
 #include "check.h"
@@ -29,7 +29,7 @@ class Drawn {
   int pick(int from, int to) { return std::uniform_int_distribution<int>(from, to)(random_); }
   bool one_in(int n) { return pick(1, n) == 1; }
 
-  // Returns how many vertices there are.
+  // Returns the number of vertices.
   std::size_t graph(std::int32_t workers, std::int64_t most_copies) {
     vertices = {};
     count_ = 0;
@@ -69,7 +69,7 @@ class Drawn {
     return static_cast<std::int32_t>(count_++);
   }
 
-  // Mostly one that nobody reads yet; else there is fan-out. What kPartial gives is for one reader.
+  // Mostly a vertex without a reader; otherwise there is fan-out. Outputs of kPartial have a single reader.
   std::int32_t any_vertex() {
     for (int tries = 0;; ++tries) {
       const std::size_t v = some(count_);
@@ -186,7 +186,7 @@ lab::DataflowOptions options_of(Drawn& drawn) {
   options.link_rows = drawn.one_in(2) ? 1 : 16384;
   options.core_count = drawn.one_in(3) ? 64 : 1;
   options.measure = !drawn.one_in(4);
-  options.grid_steps = 50;  // sanitizers pay for all of it
+  options.grid_steps = 50;  // sanitizers pay for every step
   return options;
 }
 
@@ -206,7 +206,7 @@ void a_graph_answers_as_one_thread_does(unsigned seed) {
     lab::test::schedule(input.streams, 0);
     for (auto& rows : input.streams) rows.due = rows.heartbeat_due = {};
   }
-  if (drawn.one_in(8)) {  // what one kernel cannot stand ends all threads
+  if (drawn.one_in(8)) {  // a failing kernel ends all threads
     for (std::size_t v = 0; v < count; ++v) {
       if (vertices[v].kind != Kind::kSource && vertices[v].kind != Kind::kSort)
         vertices[v].raises_at = drawn.pick(-50, 50);
@@ -224,9 +224,9 @@ void a_graph_answers_as_one_thread_does(unsigned seed) {
   check_run(*run, input, options, count, seed);
 }
 
-// A sparse source and a dense one that the same workers read, merged behind them: what the first has given ahead waits
-// in links for markers of the second. Where full links kept workers from reading either, such a run came to a
-// standstill. Links are full also between two operators, of workers that read no stream.
+// A sparse source and a dense one that the same workers read, merged after them: rows that the first has sent ahead
+// wait in links for markers of the second. When full links kept workers from reading either, such a run came to a
+// standstill. Links also fill between two operators, at workers that read no stream.
 void a_source_that_is_ahead_does_not_keep_another_from_catching_up(unsigned seed) {
   Drawn drawn(seed);
   lab::DataflowOptions options = options_of(drawn);

@@ -1,4 +1,4 @@
-// Typed dataflow graphs: markers, readers and instances alone, what a run refuses, and how it ends early.
+// Typed dataflow graphs: markers, readers and instances alone, refused set-ups, and early ends.
 #include <limits>
 #include <string>
 
@@ -40,7 +40,7 @@ void markers_end_blocks_but_the_last() {
   CHECK_EQ(none.end_of(0), lab::kEndOfTime);
 }
 
-// --- runs -----------------------------------------------------------------------------------------------------------
+// --- runs ------------------------------------------------------------------------------------------------------------
 
 FlowInput input_of(std::vector<Rows> streams, std::vector<std::int32_t> sources) {
   return {std::move(streams), std::move(sources)};
@@ -67,7 +67,7 @@ void check_answer(DataflowOptions options, const FlowInput& input, std::size_t c
   CHECK(answer_of(std::move(options), input, count) == expected);
 }
 
-// A source, SORT and an ordered vertex behind it, and an unordered one that gives the answer.
+// A source, then SORT and an ordered vertex, and an unordered vertex that gives the answer.
 void set_chain(std::int32_t streams, std::int32_t degree) {
   vertices = {};
   vertices[0].degree = streams;
@@ -85,7 +85,7 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
       {Rows{}, Rows{}, Rows{}},
       {rows_at({1, 1, 1, 1, 1})},
       {rows_at({1, 2, 3}), Rows{}, rows_at({3, 4000})},                       // a gap of hundreds of markers
-      {rows_at({10, 20, 30}), rows_at({9, 10, 11, 19, 20, 21, 29, 30, 31})},  // at markers, before and behind them
+      {rows_at({10, 20, 30}), rows_at({9, 10, 11, 19, 20, 21, 29, 30, 31})},  // at markers, before and after them
       {rows_at({-1000, -995, -10, 0}), beats},
       {beats, rows_at({6, 6, 7, 90, 91, 299, 499, 500, 501})},
   };
@@ -103,7 +103,7 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
           options.markers = lab::test::markers_of(input, period);
           check_answer(options, input, 4);
         }
-        options.markers.count += 700;  // until a time behind the last event
+        options.markers.count += 700;  // until a time after the last event
         check_answer(options, input, 4);
       }
     }
@@ -112,7 +112,7 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
 
 void a_table_grows_and_a_block_is_longer_than_what_is_made_at_once() {
   set_chain(1, 2);
-  vertices[2].max_outputs = 2 * lab::FlowInstance::kRows;  // more than instances make at once, where all have one
+  vertices[2].max_outputs = 2 * lab::FlowInstance::kRows;  // more than instances make at once, all for one instance
   Rows rows;
   for (std::int64_t i = 0; i < 20'000; ++i) rows.add({i / 100, i * 7919 % 5000, 0, i});
   const FlowInput input = input_of({rows}, {0});
@@ -153,7 +153,7 @@ void a_function_that_gives_too_much_or_to_another_key_is_told() {
   CHECK(has(message(), "worker 0: operator number 2: one of its functions raised an exception"));
 }
 
-// --- SORT by all kinds of fields --------------------------------------------------------------------------------------
+// --- SORT by all kinds of fields -------------------------------------------------------------------------------------
 
 template <typename T>
 void sorts(FlowSpec::Field field, std::vector<T> values, const std::vector<std::size_t>& order) {
@@ -211,7 +211,8 @@ void sort_orders_all_kinds_of_fields_and_ties_by_the_next() {
   sorts<double>(Field::kFloat, many, order);
 }
 
-// --- what is refused --------------------------------------------------------------------------------------------------
+// --- refused set-ups
+// ----------------------------------------------------------------------------------------------------
 
 FlowSpec plain(Kind kind) {
   FlowSpec spec;
@@ -295,7 +296,7 @@ void a_run_out_of_range_is_refused() {
   CHECK(has(said([&] { more.start(); }), "all that give the answer have its columns"));
 }
 
-// --- under a load -----------------------------------------------------------------------------------------------------
+// --- under a load ----------------------------------------------------------------------------------------------------
 
 struct Timed {  // a stream's times and due times
   std::vector<std::int64_t> ts, due, heartbeats, heartbeat_due;
@@ -319,23 +320,23 @@ void a_marker_is_known_when_the_last_stream_is_past_it() {
   const Timed left{{1, 10, 25}, {0, 5, 6}, {}, {}};
   // At 10 the first is at the event at 10 itself, the second at its next; at 30 the first is over.
   CHECK((known({left, {{2, 30}, {1, 9}, {}, {}}}, 3) == Times{9, 9, 9}));
-  CHECK((known({left}, 3) == Times{5, 6, 6}));  // who does not read the second does not wait for it
-  // A heartbeat 9 promises that later events are at 10 or later; 18 says nothing of 19.
+  CHECK((known({left}, 3) == Times{5, 6, 6}));  // a reader without the second does not wait for it
+  // A heartbeat 9 promises that later events are at 10 or later; 18 promises nothing about 19.
   CHECK((known({left, {{2, 30}, {1, 9}, {8, 9, 18, 24}, {2, 3, 4, 7}}}, 3) == Times{5, 7, 9}));
-  // What nothing is past is known when the streams end.
+  // Markers that no stream passes are known when the streams end.
   CHECK((known({{{1}, {3}, {4}, {8}}, {{4}, {7}, {}, {}}}, 3) == Times{8, 8, 8}));
   CHECK((known({}, 2) == Times{0, 0}));
   CHECK(known({left}, 0).empty());
 }
 
-// --- ends before the end ----------------------------------------------------------------------------------------------
+// --- ends before the end ---------------------------------------------------------------------------------------------
 
 void a_run_that_is_called_off_ends_also_within_a_long_turn() {
   struct CalledOff {};
   set_chain(1, 2);
   vertices[2].spins = vertices[3].spins = 1000;
   std::vector<std::int64_t> times(2'000, 1);
-  times.push_back(std::int64_t{1} << 40);  // a gap of a million markers, at each of which all keys are seen
+  times.push_back(std::int64_t{1} << 40);  // a gap of a million markers, each of which visits all keys
   const FlowInput input = input_of({rows_at(times, 2'000)}, {0});
   DataflowOptions options;
   options.workers = 2;

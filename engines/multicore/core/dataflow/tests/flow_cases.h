@@ -1,7 +1,7 @@
 // Typed dataflow graphs with native kernels for the tests, random ones, and the answer of one thread.
 //
-// Rows are those of stages/tests/stage_cases.h, and all vertices are keyed. What an operator does with an item and at a
-// marker is `item` and `marker`, for the kernels and for the oracle alike.
+// Rows are those of stages/tests/stage_cases.h, and all vertices are keyed. `item` and `marker` define the operators'
+// work at an item and at a marker, for both the kernels and the oracle.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace lab::test {
 using Kind = FlowSpec::Kind;
 using Route = FlowSpec::Route;
 
-struct FlowEntry {  // of a key
+struct FlowEntry {  // the entry of a key
   std::int64_t state;
   std::int64_t sum;  // of the block
 };
@@ -32,30 +32,30 @@ struct FlowVertex {
   std::vector<std::int32_t> inputs = {};
   std::int32_t degree = 1;
   bool gives = false;
-  bool ordered = false;      // of kKeyed: its state sees the order of items
-  std::int64_t keys = 7;     // kStateless: of what it gives
-  std::int64_t tenths = 10;  // kStateless: of ten items, about so many are handed on
+  bool ordered = false;      // kKeyed: its state sees the order of items
+  std::int64_t keys = 7;     // kStateless: of its outputs
+  std::int64_t tenths = 10;  // kStateless: about this many of ten items are passed on
   std::int64_t copies = 1;   // kStateless
   std::int64_t max_outputs = 1;
-  bool items = true;                                                  // kKeyed: whether it gives something for items
-  bool marks = true;                                                  // whether it gives something at markers
-  std::int64_t spins = 0;                                             // how long an item takes
+  bool items = true;                                                  // kKeyed: whether it emits at items
+  bool marks = true;                                                  // whether it emits at markers
+  std::int64_t spins = 0;                                             // time that an item takes
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // its kernel fails at this value
-  std::int64_t wrong_keys = 0;  // kKeyed: added to the keys that it gives for items; 2: at markers
+  std::int64_t wrong_keys = 0;  // kKeyed: added to the keys of outputs at items; 2: at markers
 };
 constexpr std::size_t kMostVertices = 10;
 inline std::array<FlowVertex, kMostVertices> vertices;  // set before threads start
 
 inline std::int64_t plus(std::int64_t a, std::int64_t b) { return wrapped(a, 1, b); }
 
-// What a key's state is before the first item; `passed` markers that it has not seen.
+// The state of a key before its first item, after `passed` markers without it.
 inline std::int64_t state_before(const FlowVertex& how, std::int64_t passed) {
   std::int64_t state = 7;
   for (std::int64_t i = 0; i < passed && !how.ordered; ++i) state = wrapped(state, 3, 1);
   return state;
 }
 
-// Calls give(record) for what an operator gives for an item.
+// Calls give(record) for each output of an operator at an item.
 template <typename Give>
 void item(const FlowVertex& how, const Record& record, FlowEntry* entry, Give give) {
   if (how.kind == Kind::kStateless) {
@@ -79,7 +79,7 @@ void item(const FlowVertex& how, const Record& record, FlowEntry* entry, Give gi
     give(Record{record.ts, record.key + (how.wrong_keys & 1), record.mark, plus(entry->state, record.value)});
 }
 
-// Likewise at a marker, for a key; of kStateless `entry` is null.
+// The same at a marker, for a key; of kStateless `entry` is null.
 template <typename Give>
 void marker(const FlowVertex& how, std::int64_t ts, std::int64_t key, FlowEntry* entry, Give give) {
   if (how.kind == Kind::kStateless) {
@@ -95,7 +95,7 @@ void marker(const FlowVertex& how, std::int64_t ts, std::int64_t key, FlowEntry*
   if (how.marks) give(Record{ts, key + how.wrong_keys / 2, -2, entry->state});
 }
 
-// As compiled functions give pairs: the key first, and no more than there is room for.
+// Emits pairs as compiled functions do: the key first, and at most as many as there is room for.
 class FlowOut {
  public:
   FlowOut(const FlowCall& call, Emit& out, std::int64_t most)
@@ -147,7 +147,7 @@ std::int64_t items_kernel(const FlowCall* call, std::int64_t begin, std::int64_t
       if (found == nullptr) return i + 1;
       auto* const stamp = reinterpret_cast<std::int64_t*>(found);
       entry = reinterpret_cast<FlowEntry*>(found + FlowTable::kHeadBytes);
-      if (*stamp != 0) {  // it was made now
+      if (*stamp != 0) {  // just made
         CHECK(stamp[1] == record.key && entry->state == 0 && entry->sum == 0);
         *stamp = 0;
         if (how.kind == Kind::kKeyed) entry->state = *static_cast<const std::int64_t*>(call->start);
@@ -219,13 +219,13 @@ FlowSpec spec_of(std::size_t index, std::index_sequence<kVertex...>) {
 
 inline FlowSpec flow_spec(std::size_t index) { return spec_of(index, std::make_index_sequence<kMostVertices>()); }
 
-// Streams, and of which source each is.
+// Streams, and the source of each.
 struct FlowInput {
   std::vector<Rows> streams;
   std::vector<std::int32_t> sources;
 };
 
-// The markers of an input, as lab::Markers says.
+// The markers of an input, computed like lab::Markers.
 inline Markers markers_of(const FlowInput& input, std::int64_t period) {
   const auto order = total_order(input.streams);
   Markers markers;
@@ -240,7 +240,7 @@ inline Markers markers_of(const FlowInput& input, std::int64_t period) {
   return markers;
 }
 
-// The first `count` of `vertices`, on an input whose columns must stay.
+// A run of the first `count` of `vertices`, on an input whose columns must outlive it.
 inline std::unique_ptr<DataflowRun> flow_of(DataflowOptions options, const FlowInput& input, std::size_t count) {
   auto run = std::make_unique<DataflowRun>(std::move(options));
   for (std::size_t v = 0; v < count; ++v) run->add_vertex(flow_spec(v));
@@ -257,11 +257,11 @@ inline std::unique_ptr<DataflowRun> flow_of(DataflowOptions options, const FlowI
   return run;
 }
 
-// Vertex by vertex, a block after the other, each of one instance.
+// The answer vertex by vertex, block after block, with one instance each.
 inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& markers, std::size_t count) {
   std::array<std::map<std::int64_t, FlowEntry>, kMostVertices> tables;
   std::vector<Record> answer;
-  std::vector<std::size_t> at(input.streams.size());  // first row of each stream that is not of an earlier block
+  std::vector<std::size_t> at(input.streams.size());  // first row of each stream beyond earlier blocks
   for (std::int64_t block = 0; block <= markers.count; ++block) {
     std::array<std::vector<Record>, kMostVertices> given;
     const std::int64_t end = markers.end_of(block);

@@ -1,4 +1,4 @@
-// HASH: each instance has as many of the small keys, all threads agree on who has a key, large keys go by hash.
+// HASH: each instance has equally many small keys, all threads agree on the owner of a key, large keys go by hash.
 #include "dataflow/key_owners.h"
 
 #include <thread>
@@ -10,7 +10,7 @@ namespace {
 
 using lab::KeyOwners;
 
-// How many of some keys each instance has.
+// Returns the number of keys of each instance.
 std::vector<int> dealt(std::int32_t degree, std::int64_t first, std::int64_t step, int keys) {
   KeyOwners owners(degree);
   std::vector<int> count(static_cast<std::size_t>(degree), 0);

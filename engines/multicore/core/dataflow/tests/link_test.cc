@@ -1,4 +1,4 @@
-// The link of a typed dataflow graph, alone: what is shown when, chunks that are used again, room, and who is woken.
+// The link of a typed dataflow graph, alone: publication, reuse of chunks, room, and wake-ups.
 #include "dataflow/link.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ using lab::FlowPiece;
 
 constexpr std::int64_t kChunk = FlowLink::kChunkRows;
 
-// Rows of two columns, a number and its half, and when they were due.
+// Rows of two columns, a number and its half, and their due times.
 struct Numbers {
   std::vector<std::int64_t> ts, due;
   std::vector<std::int16_t> half;
@@ -39,7 +39,7 @@ struct Linked {
   FlowLink link;
 };
 
-// Takes all rows of a block that there are, and checks that they are consistent.
+// Takes all available rows of a block, and checks their consistency.
 std::vector<std::int64_t> taken(FlowLink& link, std::int64_t block, std::int64_t most = 100, bool due = false) {
   std::vector<std::int64_t> result;
   for (FlowPiece piece = link.next(block, most); piece.rows != 0; piece = link.next(block, most)) {
@@ -59,7 +59,7 @@ void a_link_hands_on_rows_by_block_once_they_are_shown() {
   Linked at;
   const Numbers rows(20);
   at.link.append(rows.piece(0, 2), 0);
-  CHECK(taken(at.link, 0).empty());  // not shown
+  CHECK(taken(at.link, 0).empty());  // not published
   CHECK(!at.link.passed(0));
   const std::int32_t list[] = {0, 2, 5};
   at.link.append(rows.piece(4, 6), list, 3, 2);
@@ -93,7 +93,7 @@ void chunks_are_used_again_when_their_reader_has_left_them() {
   for (const bool due : {false, true}) {
     Linked at(1, due);
     const Numbers rows(3 * kChunk);
-    // What is taken stays until the next call, whatever is appended meanwhile.
+    // Taken rows stay until the next call, whatever is appended meanwhile.
     at.link.append(rows.piece(0, kChunk), 0);
     at.link.flush(0);
     const FlowPiece first = at.link.next(0, kChunk);
@@ -117,7 +117,7 @@ void chunks_are_used_again_when_their_reader_has_left_them() {
 }
 
 void a_link_is_full_from_so_many_unread_rows_on_and_takes_more_all_the_same() {
-  Linked at(1);  // so few become `kLeastRows`
+  Linked at(1);  // raised to `kLeastRows`
   const Numbers rows(8 * kChunk);
   at.link.append(rows.piece(0, FlowLink::kLeastRows), 0);
   CHECK(!at.link.full());
@@ -126,7 +126,7 @@ void a_link_is_full_from_so_many_unread_rows_on_and_takes_more_all_the_same() {
   at.link.append(rows.piece(0, 3 * kChunk), 0);
   at.link.flush(1);
   CHECK(at.link.full());
-  // Whoever has read all finds it no longer full: left is the chunk that it is in.
+  // A reader of all rows leaves the link no longer full: it still holds only the current chunk.
   CHECK_EQ(static_cast<std::int64_t>(taken(at.link, 0).size()), 7 * kChunk + 1);
   CHECK(!at.link.full());
   Linked large(2 * FlowLink::kLeastRows);
@@ -141,7 +141,7 @@ void one_who_sleeps_is_woken_by_rows_promises_and_room() {
   const Numbers rows(8 * kChunk);
   const auto asleep = [](lab::Parker& parker) { return parker.asleep(); };
   at.consumer.prepare();
-  at.link.flush(0);  // promises nothing that was not said before the first
+  at.link.flush(0);  // repeats the initial promise
   at.consumer.prepare();
   at.link.flush(0);
   CHECK(asleep(at.consumer));  // nothing new

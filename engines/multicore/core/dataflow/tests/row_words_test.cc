@@ -1,5 +1,5 @@
-// Words: what comes out is what was put in, they compare as rows do, what does not fit is refused, and each block has one
-// layout for all.
+// Words: unpacked rows equal the packed ones, words compare as rows do, unfitting rows are refused, and each block has
+// one layout for all.
 #include "dataflow/row_words.h"
 
 #include <array>
@@ -70,12 +70,12 @@ void later_blocks_have_room_for_what_did_not_fit() {
   CHECK(!packed(other, {{500, 5004, 0}}, 401));
   CHECK(!packed(one, {{500, 5004, 0}}, 401));  // a block has one layout, for all
   CHECK(!packed(one, {{3, 5001, -6}}, 401));
-  CHECK(!packed(one, {{500, 5001, 0}}, 447));  // nor have those that were asked for with it
+  CHECK(!packed(one, {{500, 5001, 0}}, 447));  // the same for blocks requested with it
   CHECK(packed(one, {{500, 5471, -6}, {3, 5479, 100}}, 448));
   CHECK(packed(other, {{500, 5471, -6}}, 448));
 }
 
-// Who asks for a span's last block first has the layout of who asks for its first, and spans leave no block out.
+// A first request for a span's last block gets the layout of one for its first block, and spans omit no block.
 void blocks_of_a_span_have_one_layout() {
   const Markers markers{1000, 10, 1 << 20};
   WordLayouts layouts(kSpec, markers);
@@ -88,7 +88,7 @@ void blocks_of_a_span_have_one_layout() {
     const std::int64_t ts = markers.end_of(first);
     const std::int64_t key[] = {first}, other[] = {0};
     const void* const columns[] = {&ts, key, other};
-    layouts.widen({columns, 0, 1, nullptr}, first);  // wider with each: later spans have it, this one has not
+    layouts.widen({columns, 0, 1, nullptr}, first);  // wider with each: later spans get it, this one does not
     const WordLayouts::Span last = layouts.of(span.beyond - 1);
     CHECK(last.first == span.first && last.beyond == span.beyond && last.parts.size() == span.parts.size());
     for (std::size_t p = 0; p < span.parts.size(); ++p) CHECK_EQ(last.parts[p].bits, span.parts[p].bits);
@@ -121,7 +121,7 @@ void what_wraps_around_does_not_fit() {
     CHECK(packed(packer, {{end, 10, 0}, {end + 4 * step, 10, 0}}, 1));
     for (std::int64_t far = 0; far < 10; ++far) CHECK(!packed(packer, {{~(end + far * step), 10, 0}}, 1));
   }
-  // Times, whose layout moves with the blocks beyond the end of what there is.
+  // Times: the layout moves with the blocks beyond the range of the type.
   const Markers late{Limits::max() - 100, 60, 1};
   const auto layouts = std::make_shared<WordLayouts>(kSpec, late);
   RowPacker packer(kSpec, layouts);

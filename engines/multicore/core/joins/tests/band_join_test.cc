@@ -98,13 +98,13 @@ struct Result {
 Result run(const Case& made, JoinsOptions options) {
   options.window = made.window;
   options.band = made.band;
-  options.grid_steps = 50;  // sanitizers pay for all of it
+  options.grid_steps = 50;  // sanitizers pay for every step
   JoinsRun join(options);
   for (const Side& side : made.side) {
     static const std::int64_t nothing = 0;
     lab::StreamView view;
     view.ts = side.ts;
-    if (side.ts.empty()) view.ts = {&nothing, 0};  // a log wants to know where timestamps are
+    if (side.ts.empty()) view.ts = {&nothing, 0};  // a log needs an address of timestamps
     view.columns = {side.ts.data(), side.first.data(), side.second.data()};
     if (&side != &made.side[0]) view.columns.insert(view.columns.end(), {side.c.data(), side.d.data()});
     if (options.load) {
@@ -142,7 +142,7 @@ void check_same(const Case& made, const JoinsOptions& options) {
     CHECK_EQ(found.looked_at, pairs_in_window(made));
   }
   if (options.workers == 1) {
-    CHECK(found.rows == right);  // in this very order
+    CHECK(found.rows == right);  // in exactly this order
     return;
   }
   const auto by_time = [](const Row& one, const Row& other) { return std::get<0>(one) < std::get<0>(other); };
@@ -217,7 +217,7 @@ void the_window_and_the_band_end_where_they_should() {
   both(306, 0, 0, 300, 0, 0);         // too late
   both(400, 0, 0, 400, 11, 0);        // outside the band of x
   both(500, 0, 0, 500, 0, tiny);      // outside the band of y, by a hair
-  both(600, least, 0, 600, most, 0);  // next to each other modulo 2^32 only
+  both(600, least, 0, 600, most, 0);  // adjacent modulo 2^32 only
   both(700, 0, inf, 700, 0, inf);     // no difference
   both(800, 0, nan, 800, 0, nan);
   both(900, 0, far, 900, 0, far);  // match

@@ -1,8 +1,8 @@
-// Query graphs for the tests, and the answer that they must give.
+// Query graphs for the tests, and their required answers.
 //
-// The order (timestamp, producer, row) makes the answer a function of the input and of the number of instances: what
-// comes from one level to the next is in order of time, ties by instance. Dealing by time leaves all rows of one time
-// to one instance, so that of operators only partitioned ones show.
+// The order (timestamp, producer, row) makes the answer a function of the input and of the number of instances. Rows go
+// from one level to the next in order of time, ties by instance. Distribution by time leaves all rows of one time with
+// one instance, so that only partitioned operators affect the order.
 #pragma once
 #include <string>
 
@@ -18,7 +18,7 @@ inline std::vector<Record> layered_oracle(const std::vector<Rows>& streams, std:
   for (std::size_t at = 0; at < operators; ++at) {
     const Behaviour& how = behaviours[at];
     std::map<std::int64_t, Kept> states;
-    std::vector<std::pair<Record, std::uint64_t>> made;  // and the instance
+    std::vector<std::pair<Record, std::uint64_t>> made;  // and its instance
     for (const Record& record : rows) {
       const bool keyed = how.kind == StageSpec::Kind::kPartitioned;
       const std::int64_t key = keyed ? key_in(how, record) : 0;
@@ -36,7 +36,7 @@ inline std::vector<Record> layered_oracle(const std::vector<Rows>& streams, std:
   return rows;
 }
 
-// Likewise where records without a key are dealt in turn: level by level, from each producer to each consumer.
+// The same for records without a key distributed in turn: level by level, from each producer to each consumer.
 inline std::vector<Record> dealt_oracle(const std::vector<Rows>& streams, std::size_t operators, std::int32_t workers) {
   using Producers = std::vector<std::vector<Record>>;
   const auto by_time = [](const Record& a, const Record& b) { return a.ts < b.ts; };
@@ -81,7 +81,7 @@ inline std::vector<Record> dealt_oracle(const std::vector<Rows>& streams, std::s
   return answer;
 }
 
-// Adds operators and streams, whose columns must stay.
+// Adds operators and streams, whose columns must outlive the run.
 inline std::unique_ptr<LayersRun> graph_of(LayersOptions options, const std::vector<Rows>& streams,
                                            std::size_t operators) {
   return run_of<LayersRun>(std::move(options), streams, operators);

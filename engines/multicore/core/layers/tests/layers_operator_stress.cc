@@ -1,5 +1,5 @@
 // Random operators O+ as query graphs, with more threads than cores and channels of a few rows: the sequential answer,
-// every tuple counted once, and an end, always.
+// every tuple counted once, and always an end.
 #include <cstdio>
 #include <memory>
 
@@ -52,7 +52,7 @@ void round_of(unsigned seed) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const bool join = pick(0, 2) == 0;
   lab::test::choose(random, join);
-  // Wide windows: outputs are timed far beyond their tuples.
+  // Wide windows: output times are far beyond their tuples.
   if (!join && pick(0, 3) == 0) behaviour.window.advance = behaviour.window.size = pick(100, 2000);
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 6), 2, join ? 600 : 500, pick(0, 6));
   lab::LayersOptions options;
@@ -65,7 +65,7 @@ void round_of(unsigned seed) {
   options.channel_rows = pick(0, 1) == 1 ? pick(2, 8) : pick(2, 300);
   options.core_count = pick(0, 2) != 0 ? 1 : 64;
   options.measure = pick(0, 3) != 0;
-  options.grid_steps = 50;  // sanitizers pay for all of it
+  options.grid_steps = 50;  // sanitizers pay for every step
   std::optional<std::int64_t> end;
   if (!join && pick(0, 1) == 1 && lab::test::tuples_in(streams) != 0) {
     end = lab::test::total_order(streams).back().ts + pick(-50, 100);
@@ -79,7 +79,7 @@ void round_of(unsigned seed) {
   runtime->run();
   const auto answer = lab::test::sorted(answer_of(*runtime));
   const lab::test::JoinAnswer joined = join ? lab::test::join_oracle(streams) : lab::test::JoinAnswer{};
-  if (lab::test::tuples_in(streams) != 0) {  // what is known to have passed may be less than what has
+  if (lab::test::tuples_in(streams) != 0) {  // the known time may be less than the actual one
     const std::int64_t last = lab::test::total_order(streams).back().ts;
     end = std::max(last, end.value_or(last));
   }

@@ -1,4 +1,5 @@
-// Random query graphs with more threads than cores and channels of a few rows: the one answer, and an end, always.
+// Random query graphs with more threads than cores and channels of a few rows: the only right answer, and always an
+// end.
 #include <cstdio>
 
 #include "check.h"
@@ -17,7 +18,7 @@ std::int64_t waits = 0;
 std::int64_t spilled = 0;
 std::int64_t shared = 0;
 
-// Streams that are late, each behind the one after it: rows of some are ready long before others'.
+// Makes each stream lag behind the following one: rows of some are ready long before others'.
 void set_apart(std::vector<lab::test::Rows>& streams, std::int64_t distance) {
   for (std::size_t s = 0; s < streams.size(); ++s) {
     for (std::int64_t& ts : streams[s].ts) ts -= static_cast<std::int64_t>(s) * distance;
@@ -28,7 +29,7 @@ void round_of(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 3));
-  const int many = pick(0, static_cast<int>(operators) - 1);  // the one that may forward many
+  const int many = pick(0, static_cast<int>(operators) - 1);  // the only operator that may forward many
   for (std::size_t i = 0; i < operators; ++i) {
     Behaviour& how = behaviours[i];
     how = {};
@@ -57,7 +58,7 @@ void round_of(unsigned seed) {
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 100);
   options.channel_rows = pick(0, 1) == 1 ? pick(2, 8) : pick(2, 300);
   options.core_count = pick(0, 2) != 0 ? 1 : 64;
-  options.grid_steps = 50;  // sanitizers pay for all of it
+  options.grid_steps = 50;  // sanitizers pay for every step
   options.measure = pick(0, 3) != 0;
   if (pick(0, 3) == 0) {
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
@@ -75,7 +76,7 @@ void round_of(unsigned seed) {
     right = answer == expected;
   } else if (std::all_of(behaviours.begin(), behaviours.begin() + static_cast<std::ptrdiff_t>(operators),
                          [](const Behaviour& how) { return how.kind == Kind::kStateless; })) {
-    std::sort(answer.begin(), answer.end(), lab::test::before);  // out of order, but all there
+    std::sort(answer.begin(), answer.end(), lab::test::before);  // out of order, but complete
     std::sort(expected.begin(), expected.end(), lab::test::before);
     right = answer == expected;
   }

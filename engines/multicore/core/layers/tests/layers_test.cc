@@ -1,4 +1,4 @@
-// Query graphs: the parts alone, the shapes of graphs, failures, and answers that do not depend on how they came about.
+// Query graphs: the parts alone, the shapes of graphs, failures, and answers that do not depend on the execution.
 #include <functional>
 #include <set>
 #include <thread>
@@ -86,7 +86,7 @@ void of_several_queues_the_one_that_promised_least_counts() {
   CHECK(in.ended());
 }
 
-// The ways of taking what two producers send.
+// The ways of taking the rows of two producers.
 void what_is_ready_comes_in_order_and_promises_count() {
   for (const std::string how : {"order", "scalegate", "acknowledged", "run", "tuple"}) {
     const bool logged = how != "run" && how != "tuple";
@@ -113,12 +113,12 @@ void what_is_ready_comes_in_order_and_promises_count() {
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{1, 3, 3, 3}));
     put(second, two, 1, 1);
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{5}));
-    second.wake(6, false);  // later ones of the second come after 6 of the first
+    second.wake(6, false);  // later rows of the second come after 6 of the first
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{6}));
     first.wake(20, false);
     second.wake(10, false);
     CHECK_EQ(in->next(9).rows, 0);
-    CHECK_EQ(in->frontier(), 10);  // what a selective operator passes on
+    CHECK_EQ(in->frontier(), 10);  // promise of a selective operator
     first.wake(lab::kEndOfTime, false);
     CHECK(!in->ended());
     second.wake(lab::kEndOfTime, false);
@@ -133,12 +133,12 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   Two rows({7, 7, 7, 7, 7, 7, 8});
   put(merged, rows, 0, 4);
   CHECK_EQ(merged.room(1), 0);
-  CHECK(merged.may_wait(8));   // the rows at 7 will be ready without this producer
+  CHECK(merged.may_wait(8));   // the rows at 7 become ready without this producer
   CHECK(!merged.may_wait(7));  // not before it promises more
   merged.spill(rows.columns.data(), 4, 2);
   CHECK_EQ(merged.drain(), 0);
   merged.wake(8, false);
-  CHECK_EQ(merged.line().frontier.load(), 7);  // no more than what is spilled lets it
+  CHECK_EQ(merged.line().frontier.load(), 7);  // the spilled rows permit no more
   merged.release(3);
   CHECK_EQ(merged.drain(), 2);
   CHECK_EQ(merged.spilled_rows(), 0);
@@ -147,10 +147,10 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   CHECK_EQ(merged.line().frontier.load(), 8);
   LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
   put(queue, rows, 0, 4);
-  CHECK(queue.may_wait(7));  // its consumer waits for nobody else
+  CHECK(queue.may_wait(7));  // its consumer waits for no other producer
 }
 
-// A channel of ScaleGate: its producer waits until a watermark tuple was acknowledged, and only where one can be.
+// A channel of ScaleGate: its producer waits until a watermark tuple was acknowledged, and only if one can be.
 void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
   lab::Parker producers[2], consumer;
   lab::LogOptions options;
@@ -167,13 +167,14 @@ void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
   CHECK_EQ(second.room(1), 0);
   first.wake(7, false);  // its rows at 7 come before the other's
   CHECK(times_of(in, 9) == (std::vector<std::int64_t>{1, 1}));
-  // Two rows are done with, and no acknowledgement comes before the fourth is, at 7: who sends at 7 must not wait for it.
+  // Two rows are released, and the acknowledgement only comes after the fourth, at 7: a sender at 7 must not wait for
+  // it.
   CHECK_EQ(second.room(1), 0);
   CHECK(!second.may_wait(7));
   CHECK(second.may_wait(8));
   first.wake(8, false);
   CHECK(times_of(in, 9) == (std::vector<std::int64_t>{7, 7, 7, 7, 7}));
-  CHECK_EQ(second.room(1), 4);  // three more are done with, and not acknowledged
+  CHECK_EQ(second.room(1), 4);  // three more are released but not acknowledged
   put(second, rows, 8, 4);
   CHECK_EQ(second.room(1), 0);
   first.wake(lab::kEndOfTime, false);
@@ -220,7 +221,7 @@ void what_was_spilled_moves_while_another_link_is_full() {
   while (first.line().end.load() != 4) std::this_thread::yield();
   second.release(4);
   while (second.line().end.load() != 6) std::this_thread::yield();
-  // What waits for room is all that is still to come.
+  // Only the rows that wait for room are still to come.
   while (second.line().frontier.load() != 104) std::this_thread::yield();
   first.release(4);
   sender.join();
@@ -240,7 +241,7 @@ void slices_of_time_go_to_one_consumer_each_and_to_all_in_sum() {
     const std::size_t to = a.consumer_of(first);
     used.insert(to);
     for (std::int64_t ts = first; ts < first + 10; ++ts) CHECK_EQ(a.consumer_of(ts), to);
-    CHECK_EQ(b.consumer_of(first + 9), to);  // whatever was asked before
+    CHECK_EQ(b.consumer_of(first + 9), to);  // independent of earlier calls
     differs += other.consumer_of(first) != to ? 1 : 0;
   }
   CHECK_EQ(used.size(), std::size_t{3});
@@ -265,7 +266,7 @@ LayersOptions options_of(const std::string& determinism, std::int32_t workers) {
   options.determinism = static_cast<lab::Determinism>(lab::index_of("determinism", lab::kDeterminisms, determinism));
   options.core_count = 1;
   options.workers = workers;
-  options.grid_steps = 50;  // sanitizers pay for all of it
+  options.grid_steps = 50;  // sanitizers pay for every step
   return options;
 }
 
@@ -359,7 +360,7 @@ void more_ties_than_channels_hold_are_no_deadlock() {
     for (const char* determinism : {"operator", "communication"}) {
       LayersOptions options = options_of(determinism, 3);
       if (published) as_published(options);
-      options.channel_rows = published ? 16 : 4;  // 16: a watermark tuple behind every fourth row
+      options.channel_rows = published ? 16 : 4;  // 16: a watermark tuple after every fourth row
       options.batch = 16;
       const auto runtime = lab::test::graph_of(options, streams, 1);
       runtime->run();

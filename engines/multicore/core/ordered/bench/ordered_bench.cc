@@ -1,7 +1,7 @@
 // ordered_bench KINDS WORKERS BATCH RECORDS [NAME=VALUE ...]: one run of an ordered pipeline with native operators.
 //
-// KINDS has a letter for each operator: l stateless, p partitioned, f stateful. What they do is as little as possible,
-// so that what is seen is what the runtime costs: they pass records on; with states they add to one. Names: scheduler,
+// KINDS has a letter for each operator: l stateless, p partitioned, f stateful. Operators do as little as possible, so
+// that the bench shows the runtime's cost: they pass records on; with states they add to one. Names: scheduler,
 // worklist, reordering, window, slice_us, partitions, keys, spins (of each record in each operator), measure (0 or 1).
 //
 // Prints the wall time and the CPU time of all threads per input record in ns, and the scheduler's share of the latter

@@ -1,10 +1,9 @@
-// reordering_bench SCHEME WORKERS UNITS SPINS [HOLD]: what putting units back into order costs.
+// reordering_bench SCHEME WORKERS UNITS SPINS [HOLD]: the cost of putting units back into order.
 //
-// WORKERS threads take units in turn, spin SPINS times over each as an operator would, and add it to a reordering buffer
-// whose exit does next to nothing: it spins HOLD times (0 unless given) over each unit that it is sent, as sending many
-// outputs on would. SCHEME is nonblocking, lock, or none: then a unit goes to an exit of the thread's own, unordered,
-// which is what the others are to be compared with. A unit is admitted as in a pipeline: when the one a window before
-// it is out.
+// WORKERS threads take units in turn, spin SPINS times over each as an operator would, and add it to a reordering
+// buffer. Its exit does almost nothing: it spins HOLD times (default 0) over each unit, as sending many outputs would.
+// SCHEME is nonblocking, lock, or none. With none, a unit goes unordered to an exit private to the thread, as a
+// baseline for the others. A unit is admitted as in a pipeline: when the one a window before it is out.
 //
 // Prints the wall time and the CPU time of all threads per unit in ns; fails when the exit does not see all units in
 // order.
@@ -39,7 +38,7 @@ void spin(std::int64_t times) {
   for (volatile std::int64_t s = 0; s < times;) s = s + 1;
 }
 
-// Counts what comes, and whether it comes in order.
+// Counts the units, and checks their order.
 class Exit final : public lab::OrderedExit {
  public:
   explicit Exit(std::int64_t hold) : hold_(hold) {}
@@ -52,14 +51,14 @@ class Exit final : public lab::OrderedExit {
     }
     done_.store(next_, std::memory_order_seq_cst);  // pairs with the load in `done`; also releases the slot
   }
-  void offer(lab::OrderedWorker&) override {}  // nobody sleeps: who takes the next unit, or waits for it, resumes
+  void offer(lab::OrderedWorker&) override {}  // no thread sleeps: taking or awaiting a unit resumes
 
   std::int64_t done() const noexcept { return done_.load(std::memory_order_seq_cst); }
   bool ordered() const noexcept { return ordered_; }
 
  private:
   const std::int64_t hold_;
-  alignas(lab::kCacheLine) std::int64_t next_ = 0;  // whoever sends
+  alignas(lab::kCacheLine) std::int64_t next_ = 0;  // the sending thread
   bool ordered_ = true;
   alignas(lab::kCacheLine) std::atomic<std::int64_t> done_{0};
 };
@@ -79,7 +78,7 @@ class Bench {
     lab::OrderedWorker worker(index, recorder, 1);
     OwnCount own;
     for (;;) {
-      const std::int64_t serial = next_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only deals numbers
+      const std::int64_t serial = next_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only assigns numbers
       if (serial >= setting_.units) break;
       if (reordering_ == nullptr) {
         spin(setting_.spins);

@@ -1,4 +1,4 @@
-// The bounded reordering buffers alone: what is refused, an exit without room, and nothing left behind.
+// The bounded reordering buffers alone: refusals, an exit without room, and no unit left behind.
 #include "ordered/bounded_reorder.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ std::unique_ptr<OrderedWorker> a_worker(std::int32_t index = 0) {
   return std::make_unique<OrderedWorker>(index, silent, 1);
 }
 
-// Checks the order, that one thread is here at a time, and that what was not sent whole comes again.
+// Checks the order, that one thread is here at a time, and that an incompletely sent unit comes again.
 struct Door final : lab::BoundedExit {
   bool send(Unit& unit, OrderedWorker&) override {
     CHECK_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
@@ -36,7 +36,7 @@ struct Door final : lab::BoundedExit {
     return open;
   }
   bool has_room() const override { return room.load(std::memory_order_seq_cst) > seen.load(std::memory_order_relaxed); }
-  std::int64_t next = 0;  // unsynchronised: the buffer promises that one thread is here
+  std::int64_t next = 0;  // unsynchronised: the buffer guarantees a single thread here
   std::atomic<std::int64_t> seen{0};
   std::atomic<int> inside{0};
   std::atomic<std::int64_t> room{1 << 30};
@@ -59,7 +59,7 @@ void what_is_too_far_ahead_is_refused_until_its_slot_is_empty() {
     CHECK_EQ(door.next, 0);
     CHECK(order->send(units[0], *worker));
     CHECK_EQ(door.next, 2);
-    CHECK(order->takes(4) && order->send(units[4], *worker));  // what was refused has come to nothing
+    CHECK(order->takes(4) && order->send(units[4], *worker));  // the refused send has left no trace
     CHECK(order->send(units[2], *worker));
     CHECK_EQ(door.next, 5);
     CHECK_EQ(order->next().load(), 5);
@@ -79,22 +79,22 @@ void an_exit_without_room_is_asked_again_by_who_looks_for_work() {
     const auto order = lab::make_bounded(name, 4, door);
     const auto worker = a_worker();
     auto units = numbered(6);
-    CHECK(!order->resume(*worker));  // nothing is offered
+    CHECK(!order->resume(*worker));  // no offer
     for (int i = 2; i >= 0; --i) CHECK(order->send(units[static_cast<std::size_t>(i)], *worker));
     CHECK_EQ(door.next, 1);
-    CHECK(!order->resume(*worker));  // still no room; it stays offered
+    CHECK(!order->resume(*worker));  // still no room; the offer stays
     door.room.store(2);
     CHECK(order->resume(*worker));
     CHECK_EQ(door.next, 2);
     door.room.store(10);
-    CHECK(order->send(units[3], *worker));  // who adds sends too
+    CHECK(order->send(units[3], *worker));  // an adder sends too
     CHECK_EQ(door.next, 4);
     CHECK(!order->resume(*worker));
   }
 }
 
 // Threads finish units in any order, up to twice as far ahead as there are slots, while another opens the door bit by
-// bit. Who is refused tries again; who has nothing more takes what is offered. All must be out then, in order.
+// bit. A refused thread retries; a thread without units takes the offers. All units must then be out, in order.
 void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
   std::int64_t refused = 0;
   const auto round_of = [&](unsigned round) {

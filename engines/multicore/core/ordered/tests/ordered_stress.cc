@@ -1,5 +1,5 @@
-// Random pipelines, run in random ways, with more workers than cores and small windows: the sequence of one thread, and
-// an end, always.
+// Random pipelines, run in random ways, with more workers than cores and small windows: the outputs of sequential
+// execution, and always an end.
 #include <cstdio>
 
 #include "check.h"
@@ -25,7 +25,7 @@ void round_of(unsigned seed) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 4));
   const bool keyed = pick(0, 3) == 0;                         // and homed, with windows so short that bundles split
-  const int many = pick(0, static_cast<int>(operators) - 1);  // the one that may forward many
+  const int many = pick(0, static_cast<int>(operators) - 1);  // the only operator that may forward many
   for (std::size_t i = 0; i < operators; ++i) {
     Behaviour& how = behaviours[i];
     how = {};

@@ -1,5 +1,5 @@
-// Whole pipelines with native kernels: the sequence of one thread, for any workers, batch, scheduler, worklist and
-// reordering.
+// Whole pipelines with native kernels: the outputs of sequential execution, for any workers, batch, scheduler, worklist
+// and reordering.
 #include <cstdio>
 
 #if defined(__linux__)
@@ -20,7 +20,7 @@ using lab::test::Rows;
 using Kind = lab::StageSpec::Kind;
 
 const char* const kSchedulers[] = {"ct", "ct_input", "lp", "et", "qst"};
-// Every worklist with serials of the source, and the paper's with serials of operators too.
+// Every worklist with serials of the source; the paper's also with serials of operators.
 struct Queues {
   const char* serials;
   const char* worklist;
@@ -41,11 +41,11 @@ OrderedOptions options_of(int workers, std::int64_t batch) {
   options.window = batch == 1 ? 64 : 8;
   options.core_count = 2;
   options.slice_ns = 20'000;
-  options.grid_steps = 100;  // memory for an hour is most of what a short run costs under a sanitizer
+  options.grid_steps = 100;  // under a sanitizer, memory for an hour is most of a short run's cost
   return options;
 }
 
-// Runs the first `operators` behaviours and checks the answer. Returns how many records it has.
+// Runs the first `operators` behaviours and checks the answer. Returns its number of records.
 std::size_t check(const std::vector<Rows>& streams, std::size_t operators, const OrderedOptions& options) {
   const auto runtime = lab::test::pipeline_of(options, streams, operators);
   runtime->run();
@@ -134,9 +134,9 @@ void any_selectivity_is_in_order() {
   }
 }
 
-// An operator with keys that takes all the time is split, once for two workers of even keys; one that does not is not.
-// The clock measures which operator holds others up: on a busy machine the second worker may start when all work is
-// done, or the worker of the light operator may be off its core. So each outcome must be seen in one run.
+// An operator with keys that takes all the time is split, once for two workers of even keys; another is not. The clock
+// measures which operator delays others. On a busy machine the second worker may start after all work is done, or the
+// worker of the light operator may lose its core. So each outcome must be seen in one run.
 void only_an_operator_that_holds_others_up_comes_apart() {
   const auto streams = input(8, 3, 4000, 40);
   OrderedOptions options = options_of(2, 16);
@@ -153,7 +153,7 @@ void only_an_operator_that_holds_others_up_comes_apart() {
   }
 }
 
-// Where all keys are in one partition, nobody asks in which.
+// With all keys in one partition, the partition function is never called.
 void a_single_partition_is_not_looked_for() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 1}, Behaviour{},
                 Behaviour{.kind = Kind::kPartitioned, .partitions = 1}};
@@ -179,7 +179,7 @@ void one_key_may_have_everything() {
   }
 }
 
-// The oldest unit lies in a partition that a worker comes to last: the window fills, and everybody turns to it.
+// The oldest unit lies in a partition that a worker reaches last: the window fills, and all workers turn to it.
 void a_small_window_does_not_block() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 64},
                 Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 3}};
@@ -199,8 +199,8 @@ void a_small_window_does_not_block() {
   }
 }
 
-// With serials of operators a partition's worker runs ahead of the reordering buffer: it is refused, and as the unit that
-// is next lies in a partition that nobody is at, turns to other work.
+// With serials of operators, a partition's worker runs ahead of the reordering buffer and is refused. The next unit
+// lies in a partition without a worker, so the worker turns to other work.
 void a_worker_that_is_refused_turns_to_what_all_wait_for() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 50, .copies = 3, .max_outputs = 3},
                 Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 50}};
@@ -209,7 +209,7 @@ void a_worker_that_is_refused_turns_to_what_all_wait_for() {
     options.window = 4;
     Queues{"operator", "partitioned"}.into(options);
     const auto streams = input(4, 1, 2000, 50);
-    for (bool refused = false; !refused;) {  // the first run of one worker, which runs ahead of itself
+    for (bool refused = false; !refused;) {  // the first run has one worker, which runs ahead of itself
       const auto runtime = lab::test::pipeline_of(options, streams, 2);
       runtime->run();
       CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
@@ -236,7 +236,7 @@ void inputs_may_be_empty_or_end_early() {
   }
 }
 
-// Records of three streams that alternate one by one come into full units, long runs as views.
+// Records of three streams that alternate one by one fill whole units; long runs become views.
 void records_of_several_streams_are_put_together() {
   behaviours = {};
   std::vector<Rows> streams(3);
@@ -288,7 +288,7 @@ void under_a_load_each_output_has_a_latency_and_every_record_is_counted() {
   }
 }
 
-// One stream is silent for 300 ms; its heartbeats let the records of the other out long before.
+// One stream is silent for 300 ms; its heartbeats release the other's records long before.
 void heartbeats_of_a_silent_stream_let_others_pass() {
   constexpr std::int64_t kMs = 1'000'000;
   behaviours = {Behaviour{.kind = Kind::kPartitioned}, Behaviour{.kind = Kind::kStateful}};
@@ -316,10 +316,10 @@ void heartbeats_of_a_silent_stream_let_others_pass() {
   }
 }
 
-// A latency is that since the record that caused the output was due, whoever was in the unit with it.
+// A latency counts from the due time of the record that caused the output, whatever else is in its unit.
 void a_latency_counts_from_the_record_that_the_output_came_from() {
   constexpr std::int64_t kMs = 1'000'000;
-  // The first record in the pipeline takes tens of ms and holds the others up; they must count their wait.
+  // The first record in the pipeline takes tens of ms and delays the others; they must count their wait.
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 5}, Behaviour{.kind = Kind::kPartitioned, .keys = 3}};
   std::vector<Rows> streams(1);
   for (std::int64_t i = 0; i < 8; ++i) {
@@ -439,7 +439,7 @@ void what_is_out_of_range_is_refused() {
   behaviours[0].partitions = 0;
   refused([](OrderedOptions&) {});
   behaviours[0].partitions = 1 << 20;
-  refused([](OrderedOptions&) {});  // by a window of 64 units
+  refused([](OrderedOptions&) {});  // times a window of 64 units
   behaviours[0] = Behaviour{.max_outputs = 0};
   refused([](OrderedOptions&) {});
   behaviours = {};

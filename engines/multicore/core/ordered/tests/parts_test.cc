@@ -1,4 +1,4 @@
-// The parts of the ordered-pipeline runtime, each alone: queues, worklists, groups, buffers.
+// The parts of the ordered-pipeline runtime, one by one: queues, worklists, groups, buffers.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -85,12 +85,12 @@ void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
     for (std::int32_t i = 0; i < 4; ++i) CHECK_EQ(items[i], 4 * round + i);
     for (std::int32_t i = 0; i < 4; ++i) ring.put(i);
     ring.publish();
-    CHECK_EQ(ring.pop(items, 8, true), 4);  // all: nobody else wants any
+    CHECK_EQ(ring.pop(items, 8, true), 4);  // all: no other consumer
     CHECK_EQ(items[3], 3);
   }
 }
 
-// Notes which groups come, and that no two of a partition come at once.
+// Records the groups taken, and checks that no two of a partition run at once.
 class Watch final : public lab::Operate {
  public:
   explicit Watch(std::size_t partitions, int yields = 0) : inside_(partitions), seen(partitions), yields_(yields) {}
@@ -101,7 +101,7 @@ class Watch final : public lab::Operate {
   void operate_group(Group& group, OrderedWorker&) override {
     const auto partition = static_cast<std::size_t>(group.partition);
     CHECK_EQ(inside_[partition].fetch_add(1, std::memory_order_relaxed), 0);
-    seen[partition].push_back(group.unit->serial);  // unsynchronised: the list promises that one thread is here
+    seen[partition].push_back(group.unit->serial);  // unsynchronised: the list guarantees a single thread here
     for (int i = 0; i < yields_; ++i) std::this_thread::yield();
     CHECK_EQ(inside_[partition].fetch_sub(1, std::memory_order_relaxed), 1);
     done.fetch_add(1, std::memory_order_relaxed);
@@ -170,7 +170,7 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
   }
 }
 
-// Keys of bundles, while the bundles split under the workers' hands: those of one key come one at a time, in order.
+// Bundles split while workers work on them: the groups of one key still come one at a time, in order.
 void bundles_split_and_the_keys_of_each_stay_in_order() {
   constexpr std::int32_t kKeys = 6;
   constexpr std::int64_t kUnits = 600;
@@ -181,7 +181,7 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
       for (std::int32_t i = group.begin; i < group.end; ++i) {
         const auto key = static_cast<std::size_t>(unit.order[static_cast<std::size_t>(i)]);
         CHECK_EQ(inside[key].fetch_add(1, std::memory_order_relaxed), 0);
-        seen[key].push_back(unit.serial);  // unsynchronised: the list promises that one thread is here
+        seen[key].push_back(unit.serial);  // unsynchronised: the list guarantees a single thread here
         if (key == 0) std::this_thread::yield();
         CHECK_EQ(inside[key].fetch_sub(1, std::memory_order_relaxed), 1);
       }
@@ -262,7 +262,7 @@ void a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_one_before() 
   const auto list = lab::make_group_list("homed", 4, 8, 2, 0);
   CHECK(list->split());
   CHECK_EQ(list->bundles(), 2);
-  CHECK(!list->split());  // nobody has been there
+  CHECK(!list->split());  // no worker has reached the mark
   CHECK(!list->empty());
   CHECK_EQ(list->work(1, watch, *worker), 1);
   CHECK(list->split());
@@ -292,7 +292,7 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   } slow;
   std::thread first([&] {
     const auto worker = a_worker(0);
-    CHECK_EQ(list->work(1, slow, *worker), 2);  // its own, and the one that was left to it
+    CHECK_EQ(list->work(1, slow, *worker), 2);  // its own group, and the one left to it
   });
   while (!slow.inside.load(std::memory_order_acquire)) std::this_thread::yield();
   const auto worker = a_worker(1);
@@ -320,7 +320,7 @@ void with_homes_a_worker_takes_its_own_first_and_then_those_of_others() {
   CHECK_EQ(list->work(1000, watch, *second), 6);  // partition 1
   CHECK_EQ(static_cast<int>(watch.seen[1].size()), 6);
   CHECK(watch.seen[0].empty() && watch.seen[2].empty());
-  CHECK(list->work(1000, watch, *second) > 0);  // of the other's, up to half of what is there
+  CHECK(list->work(1000, watch, *second) > 0);  // of the other's, at most half of the available groups
   CHECK(watch.seen[0].size() + watch.seen[2].size() <= 6);
   while (list->work(1000, watch, *first) != 0) continue;
   const std::vector<std::int64_t> in_order{0, 1, 2, 3, 4, 5};
@@ -380,7 +380,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
   const std::vector<std::int32_t> itemsizes{8, 1, 2, 4, 16};
   std::mt19937 random(1);
   const auto worker = a_worker();
-  Unit unit;  // used again and again, as in a pipeline
+  Unit unit;  // reused, as in a pipeline
   for (int round = 0; round < 200; ++round) {
     const auto records = static_cast<std::int64_t>(1 + random() % 40);
     const auto partitions = static_cast<std::int32_t>(1 + random() % 9);
@@ -392,7 +392,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
     unit.base = kBase;
     unit.records = records;
     CHECK(lab::make_groups(unit, {&by_value, partitions, partitions}, *worker));
-    // Each record is in one group, in order, and that of its partition.
+    // Each record is in one group, in order, and in that of its partition.
     std::set<std::int32_t> seen;
     for (std::int32_t g = 0; g < unit.group_count; ++g) {
       const Group& group = unit.groups[static_cast<std::size_t>(g)];
@@ -405,7 +405,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
       }
     }
     CHECK_EQ(static_cast<std::int64_t>(seen.size()), records);
-    // Record r makes r % 4 outputs, each marked with r and its number; now and then a group writes apart.
+    // Record r makes r % 4 outputs, each marked with r and its number; some groups write apart.
     const auto marked = [](void* const* into, std::int64_t at, std::int64_t record, std::int64_t n) {
       static_cast<std::int64_t*>(into[0])[at] = 100 * record + n;
       static_cast<std::int8_t*>(into[1])[at] = static_cast<std::int8_t>(record);
@@ -456,7 +456,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
   unit.columns = columns;
   unit.base = 0;
   unit.records = 2;
-  CHECK(!lab::make_groups(unit, {&by_value, 2, 2}, *worker));  // its kernel raised
+  CHECK(!lab::make_groups(unit, {&by_value, 2, 2}, *worker));  // its kernel raised an error
 }
 
 void a_buffer_keeps_what_is_in_it_when_it_grows() {

@@ -1,4 +1,4 @@
-// The reordering buffers alone: in order, each unit once, and nothing left behind when all adders have gone.
+// The reordering buffers alone: in order, each unit once, and none left behind when all adders have returned.
 #include "ordered/reorder.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Line final : lab::OrderedExit {
     done.store(next, std::memory_order_release);
   }
   void offer(OrderedWorker&) override { offers.fetch_add(1, std::memory_order_relaxed); }
-  std::int64_t next = 0;  // unsynchronised: the buffer promises that one thread is here
+  std::int64_t next = 0;  // unsynchronised: the buffer guarantees a single thread here
   std::atomic<int> inside{0};
   std::atomic<std::int64_t> done{0};
   std::atomic<std::int64_t> offers{0};
@@ -88,7 +88,7 @@ void a_turn_ends_and_the_rest_is_offered() {
   for (std::size_t i = 0; i < units.size(); ++i) units[i].serial = static_cast<std::int64_t>(i);
   for (std::size_t i = units.size(); i > 1; --i) add(order, units[i - 1], *worker);
   CHECK_EQ(line.next, 0);
-  CHECK(!order.resume(*worker));  // nothing is offered
+  CHECK(!order.resume(*worker));  // no offer
   add(order, units[0], *worker);
   CHECK_EQ(line.next, 3);
   CHECK_EQ(line.offers.load(), 1);
@@ -100,7 +100,7 @@ void a_turn_ends_and_the_rest_is_offered() {
   CHECK_EQ(worker->counts.handed_over, 2);
 }
 
-// Its exit is fed while it sends: each unit that goes brings the next one.
+// The exit adds while it sends: each sent unit adds the next one.
 void a_turn_ends_also_when_others_keep_adding() {
   struct Feeding final : lab::OrderedExit {
     void send(lab::Units units, OrderedWorker& worker) override {
@@ -127,7 +127,7 @@ void a_turn_ends_also_when_others_keep_adding() {
   CHECK_EQ(exit.calls, 100);
 }
 
-// Two threads meet, as closely as two threads can.
+// Lets two threads meet as closely as possible.
 class Meeting {
  public:
   void wait() noexcept {
@@ -151,8 +151,8 @@ class Meeting {
   std::atomic<int> round_{0};
 };
 
-// The lost wake-up: one thread adds the unit that is next and sends, the other adds the one behind it just as the
-// first clears the flag. After both have returned, nothing that could be sent may be left.
+// The lost wake-up: one thread adds the next unit and sends; the other adds the following unit just as the first clears
+// the flag. After both have returned, no sendable unit may be left.
 void no_unit_stays_behind_when_adders_have_gone() {
   const int rounds = lab::test::stress_rounds(20) * 2'000;
   for (const std::int64_t most_sends : {std::int64_t{1}, lab::NonBlockingReordering::kMostSends}) {
@@ -174,7 +174,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
         add(order, unit, *worker);
         end.wait();
         if (me == 0) {
-          // What is offered is in nobody's hands, and known to be: whoever looks for work takes it.
+          // An offered turn belongs to no thread, and is known: any thread that looks for work takes it.
           while (order.resume(*worker)) continue;
           if (line.next != 2 * std::int64_t{round} + 2) ++left;
         }
@@ -192,7 +192,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
   }
 }
 
-// Threads take serial numbers, finish in whatever order, and leave: all units must be out then, in order.
+// Threads take serial numbers, finish in any order, and return: all units must then be out, in order.
 void all_is_sent_at_the_end_of_the_stream() {
   const int rounds = lab::test::stress_rounds(20) * 4;
   for (int round = 0; round < rounds; ++round) {
@@ -214,12 +214,12 @@ void all_is_sent_at_the_end_of_the_stream() {
         const auto worker = a_worker(i);
         std::mt19937 random(static_cast<unsigned>(round * 8 + i));
         for (;;) {
-          // Up to three together; what is held back while the window is full would keep it full.
+          // Up to three together; units held back while the window is full would keep it full.
           const std::int64_t some = std::min<std::int64_t>(window, 1 + static_cast<std::int64_t>(random() % 3));
           const std::int64_t first = serial.fetch_add(some, std::memory_order_relaxed);
           std::vector<Unit*> together;
           for (std::int64_t mine = first; mine < std::min(first + some, total); ++mine) {
-            // The entry's rule: no further than a window ahead of what is out.
+            // The entry's rule: at most a window ahead of the sent units.
             while (mine >= line.done.load(std::memory_order_acquire) + window) {
               if (!together.empty()) order->add(std::exchange(together, {}), *worker);
               if (!order->resume(*worker)) std::this_thread::yield();

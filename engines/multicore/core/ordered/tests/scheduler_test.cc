@@ -1,4 +1,4 @@
-// How workers of a pipeline find something to do: heuristics, the scheduler, who is woken.
+// How workers of a pipeline find work: heuristics, the scheduler, wake-ups.
 #include "ordered/scheduler.h"
 
 #include <array>
@@ -43,14 +43,14 @@ void heuristics_follow_the_papers_formulas() {
     CHECK_EQ(pick(name.c_str(), {none, none}), -1);
     CHECK_EQ(pick(name.c_str(), {none, load_of(5, 1, 1)}), 1);
     CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 1), none}), 0);
-    CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 0), load_of(5, 1, 0)}) >= 0, true);  // nothing forwarded so far
+    CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 0), load_of(5, 1, 0)}) >= 0, true);  // nothing forwarded yet
   }
   CHECK_EQ(pick("lp", {load_of(900, 1, 1), load_of(1, 1, 1), none}), 1);
 
   // (1): cs = 2, 1, 1, so T = 50, 25, 25 of a capacity of 100.
   CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(49, 1, 0.5), load_of(9, 1, 1)}), 0);
   CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(24, 1, 1)}), 1);
-  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(25, 1, 1)}), 2);  // nothing waits behind it
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(25, 1, 1)}), 2);  // its output queue is empty
   CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), none}), 1);  // queues behind the last are empty
   OperatorLoad busy = none;
   busy.queued = 60;
@@ -62,9 +62,9 @@ void heuristics_follow_the_papers_formulas() {
 
   // (3): (T + w s) / (c cs) with s = 10: 100 / (1 x 2) = 50, (30 + 10) / (1 x 1) = 40, 90 / (2 x 1) = 45.
   CHECK_EQ(pick("ct", {load_of(9, 1, 2, 100), load_of(9, 1, 0.5, 30, 1), load_of(9, 2, 1, 90)}), 1);
-  // By what arrives: 100 / 1, (90 + 10) / (1 x 2), 90 / (2 x 1).
+  // By arriving records: 100 / 1, (90 + 10) / (1 x 2), 90 / (2 x 1).
   CHECK_EQ(pick("ct_input", {load_of(9, 1, 2, 100), load_of(9, 1, 0.5, 90, 1), load_of(9, 2, 1, 90)}), 2);
-  // An operator that forwards nothing is the last choice of one, not of the other.
+  // An operator that forwards nothing is the last choice of the first policy, not of the second.
   CHECK_EQ(pick("ct", {load_of(9, 1, 1, 50), load_of(9, 1, 0, 10)}), 0);
   CHECK_EQ(pick("ct_input", {load_of(9, 1, 1, 50), load_of(9, 1, 0, 10)}), 1);
 }
@@ -92,7 +92,7 @@ void the_scheduler_measures_costs_and_keeps_to_limits() {
   second.push({&all[1], 1});
   const lab::Assignment one = scheduler.choose(0, 0, false, table);
   CHECK_EQ(one.stage, 1);
-  CHECK_EQ(one.records, 1);  // the cost is not known
+  CHECK_EQ(one.records, 1);  // the cost is not known yet
   CHECK(one.more);           // the other operator
   CHECK(!scheduler.has_room(1));
   const lab::Assignment two = scheduler.choose(0, 0, false, table);
@@ -108,7 +108,7 @@ void the_scheduler_measures_costs_and_keeps_to_limits() {
   CHECK_EQ(scheduler.totals(1).rows, 2);
   CHECK_EQ(scheduler.totals(1).busy_ns, 200);
   CHECK_EQ(scheduler.selectivity(0), 0.0);
-  // What was measured two windows ago does not count any more.
+  // Measurements older than two windows no longer count.
   for (int window = 1; window <= 2; ++window) {
     scheduler.choose(window * 1'000'001, 3, true, table);
     CHECK(scheduler.choose(window * 1'000'001, 1, true, table).stage == 1);
@@ -140,7 +140,7 @@ void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
 void one_sleeper_is_woken_for_one_piece_of_work() {
   const int rounds = lab::test::stress_rounds(20) * 200;
   constexpr int kSleepers = 3;
-  constexpr std::int32_t kNobody = kSleepers;  // who makes work here is no worker
+  constexpr std::int32_t kNobody = kSleepers;  // the producer of work here is not a worker
   std::vector<lab::Parker> parkers(kSleepers);
   lab::IdleWorkers idle;
   std::atomic<int> work{0};

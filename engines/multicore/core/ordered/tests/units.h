@@ -1,4 +1,4 @@
-// Units of a pipeline for tests of its parts.
+// Units for tests of the parts of a pipeline.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace lab::test {
 
-// Units of groups as a worklist sees them; `partition_of[u]` lists the partitions of unit u's groups, one each.
+// Units of groups for a worklist; `partition_of[u]` lists the partitions of unit u's groups, one each.
 struct Units {
   explicit Units(const std::vector<std::vector<std::int32_t>>& partition_of) : units(partition_of.size()) {
     for (std::size_t u = 0; u < units.size(); ++u) {

@@ -1,6 +1,6 @@
-// `std` as a product's header sees it in a model: its atomics are the machine's, all else is the real one.
+// Replaces `std` in a product's header within a model: atomics are the machine's, the rest is the real `std`.
 //
-// A test includes every standard header that the product's own include, then this file, then the product's.
+// A test includes every standard header that the product's header includes, then this file, then the product's header.
 #pragma once
 #include <cstring>
 #include <type_traits>
@@ -8,7 +8,7 @@
 #include "model/machine.h"
 
 namespace lab_model_std {
-using namespace std;  // NOLINT: that is what it is for
+using namespace std;  // NOLINT: the purpose of this file
 
 template <typename T>
 class atomic {
@@ -17,7 +17,7 @@ class atomic {
  public:
   static constexpr bool is_always_lock_free = true;
   atomic() : atomic(T{}) {}
-  atomic(T value) : location_(lab::model::add_location(bits(value))) {}  // NOLINT: as the real one
+  atomic(T value) : location_(lab::model::add_location(bits(value))) {}  // NOLINT: as in std::atomic
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
 

@@ -1,5 +1,5 @@
-// The bounded reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a time,
-// however often it was refused, and none stays behind, also where the exit had no room.
+// The bounded reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a
+// time, after any number of refusals. None stays behind, also where the exit had no room.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -35,7 +35,7 @@ namespace {
 constexpr std::size_t kMostUnits = 4;
 constexpr std::size_t kMostThreads = 3;
 
-// Units lie where they always do: a slot holds an address, and a state is to be the same whenever it is met.
+// Units have fixed addresses: a slot holds an address, and equal states must hash alike.
 alignas(lab::Unit) std::byte unit_memory[kMostUnits * sizeof(lab::Unit)];
 lab::Unit* const units = reinterpret_cast<lab::Unit*>(unit_memory);
 
@@ -45,11 +45,11 @@ lab::OrderedWorker& worker_of(std::size_t thread) {
   return workers[thread];
 }
 
-// Each thread adds its units, one by one; who is refused leaves, as it would try for ever. A further thread makes room, and
-// looks for what is offered, as a worker does that has sent something elsewhere.
+// Each thread adds its units, one by one; a refused thread leaves, as it would retry forever. A further thread makes
+// room and looks for an offer, like a worker that has sent something elsewhere.
 class Adding final : public lab::model::Program, public lab::BoundedExit {
  public:
-  // `adds`: by thread, the serial numbers of its units. `room`: units that are sent before a further thread makes more.
+  // `adds`: by thread, the serial numbers of its units. `room`: units sent before a further thread makes more.
   Adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room)
       : adds_(std::move(adds)), makes_room_(room < static_cast<int>(kMostUnits)), buffer_(slots, *this), room_(room) {
     for (const std::vector<int>& one : adds_) count_ += static_cast<int>(one.size());
@@ -105,8 +105,9 @@ int main() {
                                                                                 adding({{0, 2}, {1}}, 2),
                                                                                 adding({{0}}, 2, 0),
                                                                             });
-  // Who takes an offer relaxed: as in reorder_model_test.cc. One operation later a slot is still emptied before `next_` says
-  // so. `next_` is sequentially consistent for who looks for room or for the end, which these programs do by other means.
+  // A relaxed taking of an offer: as in reorder_model_test.cc. One operation later, a slot is still emptied before
+  // `next_` advances. `next_` is sequentially consistent for threads that look for room or for the end; these programs
+  // do so by other means.
   CHECK_EQ(left,
            "BoundedReordering::resume exchange 1 relaxed\n"
            "BoundedReordering::offer exchange 1 relaxed\n"

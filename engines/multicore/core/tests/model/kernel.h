@@ -1,4 +1,4 @@
-// The calls of the kernel that a product's parker makes, as the machine does them. After <unistd.h>.
+// The kernel calls of a product's parker, as the machine performs them. Include after <unistd.h>.
 #pragma once
 #include <cstdint>
 #include <linux/futex.h>

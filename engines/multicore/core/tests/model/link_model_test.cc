@@ -1,5 +1,5 @@
-// A link of a dataflow graph in every run of its producer and its consumer: who sees a promise has seen the rows before
-// it, rows and chunks are there when they are taken and not written meanwhile, and nobody sleeps for ever.
+// A link of a dataflow graph in every run of its producer and its consumer: a consumer that sees a promise has seen the
+// rows before it. Rows and chunks are there when taken and not written meanwhile, and no thread sleeps forever.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -34,7 +34,7 @@
 
 namespace lab {
 
-// Tells where the producer writes: a race on a chunk's memory is to be found.
+// Shows where the producer writes, to find races on a chunk's memory.
 struct FlowLinkProbe {
   static std::int64_t rows_left_in_chunk(const FlowLink& link) {
     return FlowLink::kChunkRows - (link.appended_ - link.chunks_.back()->first) % FlowLink::kChunkRows;
@@ -51,7 +51,7 @@ constexpr std::array<std::int32_t, 1> kColumns{8};
 constexpr std::size_t kMostChunks = 8;
 constexpr std::size_t kMostSteps = 4;
 
-// Rows of a block, shown with a promise.
+// Rows of a block, published with a promise.
 struct Step {
   std::int64_t block;
   std::int64_t rows;
@@ -59,9 +59,9 @@ struct Step {
 };
 using Steps = std::vector<Step>;
 
-// The producer appends and flushes, step by step, once there is room, as a worker does; the consumer takes block by
-// block until it has so many rows, and the end where that is promised. `sleeps`: whether the consumer does where there
-// is nothing to take; without, runs in which it comes too early are not looked at.
+// The producer appends and flushes, step by step, once there is room, like a worker. The consumer takes block by block
+// until it has all rows, and the end if it is promised. `sleeps`: whether the consumer sleeps when there are no rows;
+// without it, runs in which it comes too early are left.
 class Linked final : public lab::model::Program {
  public:
   Linked(const Steps& steps, std::int64_t takes, bool sleeps) : steps_(steps), takes_(takes), sleeps_(sleeps) {}
@@ -117,7 +117,7 @@ class Linked final : public lab::model::Program {
   }
 
   void take(const lab::FlowPiece& piece, std::int64_t block) {
-    const auto* first = reinterpret_cast<const std::byte*>(piece.columns[0]) - kChunk * 8;  // behind that of blocks
+    const auto* first = reinterpret_cast<const std::byte*>(piece.columns[0]) - kChunk * 8;  // after the blocks
     const auto* blocks = reinterpret_cast<const std::int64_t*>(first) + piece.base;
     chunk_of(first).get();
     for (std::int64_t i = 0; i < piece.rows; ++i) {
@@ -166,7 +166,7 @@ class Linked final : public lab::model::Program {
   lab::Parker consumer_;
   lab::FlowLink link_{kColumns, lab::FlowLink::kLeastRows, false, producer_, consumer_};
   lab::model::Plain<int> shown_[kMostSteps];    // of each step, written before its rows
-  lab::model::Plain<int> chunks_[kMostChunks];  // of each chunk's memory, written where it is begun
+  lab::model::Plain<int> chunks_[kMostChunks];  // of each chunk's memory, written where it begins
   std::array<const std::byte*, kMostChunks> memories_{};
   const std::byte* written_ = nullptr;
   std::int64_t taken_ = 0;
@@ -191,6 +191,6 @@ int main() {
                             linked({{0, 2 * kChunk, 0}, {0, 1, 0}}, 2 * kChunk, false),
                             linked({{0, kFull, 0}, {0, 1, 0}}, 2 * kChunk, false),
                         });
-  CHECK_EQ(left, "");  // the changes of its atomic operations that no run tells: there is none
+  CHECK_EQ(left, "");  // changes of its atomic operations that no run detects: none
   return 0;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStack = 64 << 10;
 
-struct Failed {};  // thrown by `finally`, which is no fiber
+struct Failed {};  // thrown by `finally`, which runs outside a fiber
 
 enum class Status { kReady, kWaits, kDone };
 
@@ -23,15 +23,15 @@ struct Thread {
   std::vector<char> stack;
   Status status = Status::kReady;
   const void* waits_for = nullptr;
-  std::uint64_t history = 0;   // of what its operations returned: its local state follows from it
-  std::function<void()> late;  // a mutant's store
+  std::uint64_t history = 0;   // hash of its operations' results, which determine its local state
+  std::function<void()> late;  // a mutant's delayed store
 };
 
 class Machine {
  public:
   explicit Machine(const Mutant& mutant) : mutant_(mutant) {}
 
-  // Returns whether there is another run to go through.
+  // Returns whether another run remains to be explored.
   bool next() {
     while (!trail_.empty() && trail_.back().chosen + 1 == trail_.back().of) trail_.pop_back();
     if (trail_.empty()) return false;
@@ -45,14 +45,14 @@ class Machine {
 
   Found found;
 
-  // Does the run that has just failed once more, and writes down what it does.
+  // Repeats the run that has just failed, and records its operations.
   void trace(const std::function<std::unique_ptr<Program>()>& make) {
     tracing_ = true;
     run(make);
     tracing_ = false;
   }
 
-  // The current thread's: -------------------------------------------------------------------------------------------
+  // Calls of the current thread: ------------------------------------------------------------------------------------
   std::size_t me() const { return current_; }
   [[noreturn]] void stop(const std::string& failure) {
     if (found.failure.empty()) found.failure = failure;
@@ -120,7 +120,7 @@ class Machine {
   void futex_wait(std::uint32_t location, const void* word, std::uint64_t expected) {
     begin();
     Thread& thread = threads_[current_];
-    memory_.lock(current_);  // the kernel's
+    memory_.lock(current_);  // the kernel's lock
     const std::uint64_t seen = memory_.read(location, Order::relaxed);
     if (seen == expected) {
       thread.status = Status::kWaits;
@@ -131,7 +131,7 @@ class Machine {
     thread.history = Hash::mixed(thread.history, seen == expected);
     run_late();
     note(seen == expected ? "sleeps" : "does not sleep:", location, seen, Order::relaxed, Where::current());
-    if (seen == expected) swap_out();  // until it is woken
+    if (seen == expected) swap_out();  // until another thread wakes it
   }
 
   void futex_wake(const void* word, int count) {
@@ -173,7 +173,7 @@ class Machine {
 
   void swap_out() { swapcontext(&threads_[current_].context, &scheduler_); }
 
-  // Before each operation: another thread may go on first.
+  // Called before each operation: another thread may run first.
   void begin() {
     swap_out();
     memory_.begin(current_);
@@ -202,7 +202,7 @@ class Machine {
 
   // Mutants: ---------------------------------------------------------------------------------------------------------
   Mutant::Kind mutation(const char* operation, Order order, const Where& where) {
-    // Strings are made once for each place: names and files of one place are at one address.
+    // The compiler makes the strings of a place once, so names and files of one place have one address.
     const Place place{where.file_name(), where.function_name(), where.line(), where.column()};
     for (const auto& [known, kind] : places_) {
       if (known == place) return kind;
@@ -228,14 +228,14 @@ class Machine {
   using Place = std::tuple<const char*, const char*, std::uint32_t, std::uint32_t>;
 
   const Mutant mutant_;
-  std::vector<std::pair<Place, Mutant::Kind>> places_;  // of operations that were met, and what is done to them
+  std::vector<std::pair<Place, Mutant::Kind>> places_;  // operations found, and the mutation of each
   std::vector<Choice> trail_;
   struct PairHash {
     std::size_t operator()(const std::pair<std::uint64_t, std::uint64_t>& key) const { return key.first; }
   };
   std::unordered_set<std::pair<std::uint64_t, std::uint64_t>, PairHash> seen_;
 
-  // Of this run:
+  // Of the current run:
   std::size_t depth_ = 0;
   bool stopped_ = false;
   bool tracing_ = false;
@@ -247,7 +247,7 @@ class Machine {
   ucontext_t scheduler_;
 };
 
-Machine* machine = nullptr;  // the one that explores
+Machine* machine = nullptr;  // the exploring machine
 
 void Machine::enter() {
   Machine& self = *machine;
@@ -276,7 +276,7 @@ void Machine::run(const std::function<std::unique_ptr<Program>()>& make) {
     thread.context.uc_stack.ss_size = thread.stack.size();
     thread.context.uc_link = nullptr;
     makecontext(&thread.context, &Machine::enter, 0);
-    // To its first operation, which others may come before.
+    // Run to its first operation, which operations of other threads may precede.
     current_ = t;
     swapcontext(&scheduler_, &thread.context);
   }
@@ -306,7 +306,7 @@ void Machine::schedule() {
       if (found.failure.empty()) found.failure = "nobody can go on: a wake-up is lost";
       return;
     }
-    // Beyond what is gone through again: a state that was seen has been followed to its ends.
+    // Past the repeated choices: a state seen before has already been explored to its ends.
     if (depth_ == trail_.size() && !seen_.insert(state()).second) return;
     current_ = ready[choose(ready.size())];
     swapcontext(&scheduler_, &threads_[current_].context);

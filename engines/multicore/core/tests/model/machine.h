@@ -1,16 +1,16 @@
-// An abstract machine that runs a small program of a few threads in every way that C++20 lets it go.
+// Machine: executes a small program of a few threads in every way that C++20 permits; the model tests use it.
 //
-// Threads are fibers. Before each atomic operation the machine chooses who goes on; for a load it also chooses which of
-// the values that the thread may still see, for a store where in the order of modifications it comes. It goes through
-// all choices, depth first, and runs the program from its beginning for each; states that were seen before are left.
+// Threads are fibers. Before each atomic operation the machine chooses the next thread. For a load it also chooses one
+// of the values that the thread may still see; for a store, its place in the modification order. It explores all
+// choices depth first, and restarts the program for each. It abandons a run at a state seen before.
 //
-// The memory is that of views: of each location a list of messages in modification order; each thread has a view, the
-// message of each location below which it cannot read any more; a release hands its view over with its message, an
+// The memory is that of views. Each location has a list of messages in modification order. Each thread has a view: for
+// each location, the message below which it can no longer read. A release passes its view on with its message, and an
 // acquire takes it. (Kang et al., A promising semantics for relaxed-memory concurrency, POPL 2017, without promises.)
-// Sequentially consistent operations are kept in a graph of what must come before what (C++20, [atomics.order]:
-// strongly happens before, and coherence-ordered before on one location); a choice that closes a circle in it is none.
-// So they are as weak as the standard has them, not as on one processor. What is not there: load buffering (a read of what is
-// written later in the order of the program), fences, consume, waits on atomics. Plain data are checked for races.
+// Sequentially consistent operations form a graph of required orderings (C++20, [atomics.order]: strongly happens
+// before, and coherence-ordered before on one location). A choice that closes a cycle in this graph is not permitted.
+// So these operations are as weak as in the standard, not as on one processor. Not modelled: load buffering (a read of
+// a value written later in program order), fences, consume, waits on atomics. Plain data are checked for races.
 #pragma once
 #include <array>
 #include <atomic>
@@ -26,7 +26,7 @@ namespace lab::model {
 
 inline constexpr std::size_t kThreads = 4;
 inline constexpr std::size_t kLocations = 24;
-inline constexpr std::size_t kEventsEach = 64;  // sequentially consistent operations of a thread
+inline constexpr std::size_t kEventsEach = 64;  // most sequentially consistent operations of a thread
 
 // A set of sequentially consistent operations.
 struct Events {
@@ -45,19 +45,19 @@ struct Events {
   }
 };
 
-using Message = std::uint32_t;  // thread << 16 | number of its operation; kInitial | location: the first of each
+using Message = std::uint32_t;  // thread << 16 | number of its operation; kInitial | location: first of each
 
-// What a thread knows, or a message passes on.
+// A thread's knowledge, or the knowledge passed on with a message.
 struct View {
   std::array<Message, kLocations> from{};       // the earliest message that may be read; 0: the first of the location
   std::array<std::uint16_t, kThreads> clock{};  // operations of each thread that happened before
-  Events events;                                // sequentially consistent ones that strongly happened before
+  Events events;                                // sequentially consistent operations that strongly happened before
 };
 
-// An operation in the text of the program: what can be changed there, to see that the change is found.
+// An operation in the program text: a mutant changes it, and a test must find the change.
 struct Site {
   std::string function;
-  std::string operation;  // "load", "store" or "exchange", for all that read and write
+  std::string operation;  // "load", "store" or "exchange" (all read-modify-writes)
   std::memory_order order{};
   std::string file;
   std::uint32_t line = 0;
@@ -77,7 +77,7 @@ struct Mutant {
   Site site;
 };
 
-// One run's threads and what must hold when all have ended. Made anew for each.
+// The threads of one run, and the condition after all have ended. Each run makes a new one.
 class Program {
  public:
   virtual ~Program() = default;
@@ -88,23 +88,23 @@ class Program {
 
 struct Found {
   std::string failure;  // empty: none
-  std::string trace;    // of the run that failed: its operations in the order in which they were done
+  std::string trace;    // operations of the failed run in their order
   std::int64_t runs = 0;
   std::int64_t states = 0;
-  std::vector<Site> sites;  // of all atomic operations that were met
+  std::vector<Site> sites;  // all atomic operations found
 };
 
-// Goes through all runs of the programs that `make` makes, which are the same each time, until one fails.
+// Explores all runs of the programs that `make` makes, which are the same each time, until one fails.
 Found explore(const std::function<std::unique_ptr<Program>()>& make, const Mutant& mutant = {});
 
 // For programs: ------------------------------------------------------------------------------------------------------
 
-// The run has failed.
+// Ends the run as a failure.
 [[noreturn]] void fail(const std::string& why);
 inline void check(bool holds, const std::string& what) {
   if (!holds) fail(what);
 }
-// The run is not looked at any further: a loop that could go on for ever, for want of news.
+// Ends the run without a verdict, for a loop that could wait forever for a change.
 [[noreturn]] void leave();
 
 // The kernel's futex on an atomic word.
@@ -118,11 +118,11 @@ using Where = std::source_location;
 std::uint32_t add_location(std::uint64_t value);
 std::uint64_t load(std::uint32_t location, Order order, const Where& where);
 void store(std::uint32_t location, std::uint64_t value, Order order, const Where& where);
-// Replaces the value by what `change` makes of it, and returns what was there.
+// Replaces the value by `change(value)`, and returns the old value.
 std::uint64_t modify(std::uint32_t location, const std::function<std::uint64_t(std::uint64_t)>& change, Order order,
                      const Where& where);
 
-// Data without atomics: an access that another thread's is not ordered with is a race.
+// Data without atomics: an access that is not ordered with another thread's access is a race.
 class PlainBase {
  protected:
   PlainBase();

@@ -1,4 +1,4 @@
-// The machine itself, by programs of which it is known what may come of them.
+// The machine itself, tested by programs with known outcomes.
 #include <cstdio>
 #include <set>
 #include <string>
@@ -15,7 +15,7 @@ constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 constexpr auto kSequential = std::memory_order_seq_cst;
 
-// A program of lambdas, whose threads write down what they saw.
+// A program of lambdas, whose threads record the values they saw.
 struct Shared {
   std::atomic<int> x{0}, y{0};
   int seen[4] = {-1, -1, -1, -1};
@@ -95,7 +95,7 @@ std::string reads_of_one_location() {
                    }});
 }
 
-// Of two stores by different threads that the first knew nothing of, either is the later.
+// Of two stores by different threads without knowledge of each other, either may be the later.
 std::string two_stores_each() {
   return outcomes({[](Shared& s) {
                      s.x.store(1, kRelaxed);
@@ -109,7 +109,7 @@ std::string two_stores_each() {
                    }});
 }
 
-// The order of sequentially consistent operations is not that in which others see what stands beside them.
+// The order of sequentially consistent operations does not order the relaxed operations near them for others.
 std::string sequential_beside_relaxed() {
   return outcomes({[](Shared& s) {
                      s.x.store(1, kSequential);
@@ -174,7 +174,7 @@ std::string asleep(bool woken) {
 }  // namespace
 
 int main() {
-  // What the second letter of each pair says was read. Both stores may be missed, but for sequential consistency.
+  // The second letter of each pair is the value read. Both stores may be missed, except with sequential consistency.
   CHECK_EQ((store_buffering<kRelaxed, kRelaxed>()), "00 01 10 11 ");
   CHECK_EQ((store_buffering<kRelease, kAcquire>()), "00 01 10 11 ");
   CHECK_EQ((store_buffering<kRelease, kSequential>()), "00 01 10 11 ");
@@ -182,7 +182,7 @@ int main() {
   CHECK_EQ((message_passing<kRelaxed, kAcquire>()), "00 01 10 11 ");
   CHECK_EQ((message_passing<kRelease, kRelaxed>()), "00 01 10 11 ");
   CHECK_EQ((message_passing<kRelease, kAcquire>()), "00 01 11 ");
-  // Two readers may disagree on which of two stores came first, but for sequential consistency.
+  // Two readers may disagree on which of two stores came first, except with sequential consistency.
   CHECK((independent_reads<kRelease, kAcquire>().find("1010 ") != std::string::npos));
   CHECK((independent_reads<kSequential, kSequential>().find("1010 ") == std::string::npos));
   CHECK_EQ(reads_of_one_location(), "00 01 11 ");

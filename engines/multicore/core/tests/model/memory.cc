@@ -57,7 +57,7 @@ bool Memory::touch(std::size_t thread, std::uint32_t plain, bool writes) {
   bool after_reads = true;
   for (std::size_t t = 0; t < kThreads; ++t) after_reads = after_reads && knows(t, data.read[t]);
   if (!after_write || (writes && !after_reads)) return false;
-  // What follows an operation happens after it and before the next: it counts for the next one's number.
+  // A plain access follows one operation and precedes the next: it gets the number of the next one.
   const auto now = static_cast<std::uint16_t>(view.clock[thread] + 1);
   if (writes) {
     data.writer = thread;
@@ -119,10 +119,11 @@ void Memory::join(View& into, const View& other) const {
   into.events.add(other.events);
 }
 
-// Whether a sequentially consistent event with this key on a location fits behind what the thread knows.
+// Returns whether a sequentially consistent event with this key on a location is consistent with the thread's
+// knowledge.
 bool Memory::fits(const Location& at, int key) const {
   const Events before = earlier(at, key);
-  // A circle: something that must follow the event must also come before it.
+  // A cycle: an event that must follow this event must also precede it.
   for (const auto& [event, other] : at.events) {
     if (other > key && (before.has(event) || reach_[event].meets(before))) return false;
   }
@@ -209,12 +210,12 @@ std::uint64_t Memory::read_and_write(std::uint32_t location, const std::function
   return message.value;
 }
 
-// Puts a message at a place; `after`: the one that it modifies, whose releases it carries on.
+// Inserts a message at a place. `after`: the message that it modifies, whose release sequence it continues.
 void Memory::put(std::uint32_t location, std::size_t place, std::uint64_t value, Order order, const Sent* after) {
   Location& at = locations_[location];
   Knowledge& thread = knowledge[current_];
   for (auto& [event, key] : at.events) {
-    if (key >= kWrite(place)) key += kWrite(1);  // what lies behind moves on
+    if (key >= kWrite(place)) key += kWrite(1);  // later events move up
   }
   Sent message;
   message.id = static_cast<Message>((current_ + 1) << 16 | thread.operations);

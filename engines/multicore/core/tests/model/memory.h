@@ -1,5 +1,5 @@
-// The machine's memory: messages of each location in modification order, what each thread knows of them, and the
-// graph of sequentially consistent operations. See machine.h.
+// Memory: the memory of Machine: messages of each location in modification order, each thread's knowledge of them, and
+// the graph of sequentially consistent operations. See machine.h.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace lab::model {
 
 inline constexpr Message kInitial = 0xffffU << 16;
-inline constexpr std::size_t kSetUp = kThreads;  // the "thread" that makes the program and looks at it afterwards
+inline constexpr std::size_t kSetUp = kThreads;  // the "thread" that makes the program and checks it afterwards
 
 struct Sent {
   Message id = 0;
   std::uint64_t value = 0;
-  bool modifies = false;  // it follows at once on the message that it read
-  View view;              // what an acquire that reads it gets
+  bool modifies = false;  // it directly follows the message that it read
+  View view;              // knowledge that an acquire of it gets
 };
 
 struct Location {
   std::vector<Sent> sent;  // in modification order
-  // Sequentially consistent ones: (event, key). A write's key is 4 x its message's place, a read's of the message 2
-  // more, so that keys are in coherence order.
+  // Sequentially consistent ones: (event, key). A write's key is 4 x its message's place; a read's is 2 more than that
+  // of its message. Keys are thus in coherence order.
   std::vector<std::pair<std::size_t, int>> events;
 };
 
@@ -34,14 +34,14 @@ struct Plainly {
   std::array<std::uint16_t, kThreads> read{};
 };
 
-// What a thread knows, and how far it is.
+// A thread's knowledge and progress.
 struct Knowledge {
   View view;
   std::uint16_t operations = 0;
   std::size_t events = 0;
 };
 
-// Two hashes at once: together too long for two states to have the same by chance.
+// Two hashes at once: together too long for an accidental collision of two states.
 class Hash {
  public:
   void add(std::uint64_t value) {
@@ -66,17 +66,17 @@ class Hash {
 
 class Memory {
  public:
-  // `choose`: returns one of so many choices.
+  // `choose`: returns one of n choices.
   explicit Memory(std::function<std::size_t(std::size_t)> choose) : choose_(std::move(choose)) {}
 
   void clear();
   std::uint32_t add_location(std::uint64_t value);
   std::uint32_t add_plain();
 
-  // The value that is last in modification order: there is one thread only.
+  // The last value in modification order: only one thread exists during set-up.
   std::uint64_t& last(std::uint32_t location) { return locations_[location].sent.back().value; }
 
-  // A thread begins an operation; the others are that operation. Its value, or the one that was there.
+  // `begin` starts an operation of a thread; the functions below perform it. They return its value, or the old one.
   void begin(std::size_t thread);
   std::uint64_t read(std::uint32_t location, Order order);
   void write(std::uint32_t location, std::uint64_t value, Order order);
@@ -86,7 +86,7 @@ class Memory {
   // Returns false for a race.
   bool touch(std::size_t thread, std::uint32_t plain, bool writes);
 
-  // A lock that is no location: the thread sees what its last holder saw, and hands on what it sees.
+  // A lock that is not a location: the thread gets its last holder's knowledge, and passes its own on.
   void lock(std::size_t thread) { join(knowledge[thread].view, lock_); }
   void unlock(std::size_t thread) { lock_ = knowledge[thread].view; }
   void follow(std::size_t thread, std::size_t other) { join(knowledge[thread].view, knowledge[other].view); }
@@ -98,7 +98,7 @@ class Memory {
  private:
   static constexpr int kWrite(std::size_t place) { return 4 * static_cast<int>(place); }
   static constexpr int kRead(std::size_t place) { return kWrite(place) + 2; }
-  static constexpr int kNew(std::size_t place) { return kWrite(place) - 1; }  // a write that comes to be there
+  static constexpr int kNew(std::size_t place) { return kWrite(place) - 1; }  // a write inserted there
 
   std::size_t place_of(std::size_t location, Message message) const;
   void join(View& into, const View& other) const;
@@ -112,11 +112,11 @@ class Memory {
   std::size_t current_ = kSetUp;
   std::vector<Location> locations_;
   std::vector<Plainly> plain_;
-  std::array<Events, Events::kMost> reach_{};  // by event: all that must come after it
+  std::array<Events, Events::kMost> reach_{};  // by event: all events that must follow it
   View lock_;
-  Events known_;  // what strongly happened before the current operation: not what it acquires itself
+  Events known_;  // events that strongly happened before the current operation, without its own acquisitions
 };
 
-[[noreturn]] void die(const char* why);  // the checker cannot go on
+[[noreturn]] void die(const char* why);  // the checker cannot continue
 
 }  // namespace lab::model

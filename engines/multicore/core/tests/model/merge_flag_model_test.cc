@@ -1,4 +1,4 @@
-// The merge flag in every run of some threads: what each has published is merged, by one thread at a time.
+// The merge flag in every run of some threads: all published items are merged, by one thread at a time.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -11,10 +11,11 @@
 
 namespace {
 
-// Each thread publishes some items, and after each merges what there is, unless another does: as OrderLog::merge.
+// Each thread publishes some items, and after each merges the available ones, unless another does: like
+// OrderLog::merge.
 class Merging final : public lab::model::Program {
  public:
-  // `items`: by thread, how many. `publishing`, `looking`: the orders of the store and of the load in a pass.
+  // `items`: by thread, their number. `publishing`, `looking`: the orders of the store and of the load in a pass.
   explicit Merging(std::vector<int> items, std::memory_order publishing = std::memory_order_seq_cst,
                    std::memory_order looking = std::memory_order_seq_cst)
       : items_(std::move(items)), publishing_(publishing), looking_(looking) {}
@@ -22,7 +23,7 @@ class Merging final : public lab::model::Program {
   void run(std::size_t thread) override {
     for (int item = 1; item <= items_[thread]; ++item) {
       published_[thread].store(item, publishing_);
-      // Two threads can hand each other notes for as long as each comes just as the other has let go.
+      // Two threads can exchange notes without end, if each comes just as the other has released the flag.
       for (int passes = 0; flag_.enter(); ++passes) {
         if (passes == kMostPasses) lab::model::leave();
         flag_.begin_pass();
@@ -64,13 +65,13 @@ int main() {
                                                     [] { return std::make_unique<Merging>(std::vector{1, 1}); },
                                                     [] { return std::make_unique<Merging>(std::vector{2, 1}); },
                                                 });
-  // An exchange needs acquire and release only: what orders it are the loads and stores around it. A note that is never
-  // taken down costs passes without end, which the programs leave.
+  // An exchange needs acquire and release only: the loads and stores around it order it. A note that is never removed
+  // costs endless passes, and the programs leave those.
   CHECK_EQ(left,
            "MergeFlag::enter exchange 1 acquire-release\n"
            "MergeFlag::enter exchange 2 acquire-release\n"
            "MergeFlag::begin_pass store 1 dropped\n");
-  // The law of who uses the flag: the items themselves need sequential consistency, on both sides.
+  // The law for users of the flag: the items themselves need sequential consistency, on both sides.
   const std::string lost = "an item was published and is not merged";
   const auto with = [](std::memory_order publishing, std::memory_order looking) {
     const auto make = [=] { return std::make_unique<Merging>(std::vector{2, 1}, publishing, looking); };

@@ -1,4 +1,4 @@
-// Tries every change of a product's atomic operations, and tells which are not found.
+// not_found: tries every change of a product's atomic operations, and reports the changes that no program detects.
 #pragma once
 #include <cstdio>
 #include <functional>
@@ -13,7 +13,7 @@ namespace lab::model {
 
 using Make = std::function<std::unique_ptr<Program>()>;
 
-// `Parker::prepare` of `unsigned int lab::Parker::prepare()`.
+// Shortens `unsigned int lab::Parker::prepare()` to `Parker::prepare`.
 inline std::string short_name(const std::string& function) {
   const std::size_t end = function.find('(');
   const std::size_t begin = function.rfind(' ', end);
@@ -21,7 +21,7 @@ inline std::string short_name(const std::string& function) {
   return name.starts_with("lab::") ? name.substr(5) : name;
 }
 
-// Checks that all runs of a program are right; returns the operations that were met.
+// Checks that all runs of a program are right; returns the operations found.
 inline std::vector<Site> right(const Make& make) {
   const Found found = explore(make);
   std::printf("%lld runs, %lld states\n", static_cast<long long>(found.runs), static_cast<long long>(found.states));
@@ -30,8 +30,8 @@ inline std::vector<Site> right(const Make& make) {
   return found.sites;
 }
 
-// Checks that all runs of all programs are right, and returns the mutants that none of them tells from the product, a
-// line each: function, operation with its number there, change. `file`: part of the product's file's name.
+// Checks that all runs of all programs are right, and returns the mutants that no program detects, one a line:
+// function, operation with its number there, change. `file`: part of the product's file name.
 inline std::string not_found(const std::string& file, const std::vector<Make>& programs) {
   std::vector<Site> sites;
   for (const Make& make : programs) {

@@ -1,4 +1,4 @@
-// The parker in every run of a sleeper and its wakers: nobody sleeps for ever, and what was made ready is seen.
+// The parker in every run of a sleeper and its wakers: no thread sleeps forever, and the sleeper sees ready items.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace {
 
-// A sleeper waits, in turn, for what each of `wakers` makes ready.
+// A sleeper waits, in turn, for an item from each of `wakers`.
 class Sleeper final : public lab::model::Program {
  public:
   explicit Sleeper(std::size_t wakers) : wakers_(wakers) {}
@@ -69,8 +69,8 @@ int main() {
                                                                     [] { return std::make_unique<Sleeper>(1); },
                                                                     [] { return std::make_unique<Sleeper>(2); },
                                                                 });
-  // The flag is cleared to spare a call of `wake`; that it stays, or is cleared later, costs one and no more. Of the
-  // epoch acquire and release would do: sequential consistency is needed of the flag and of the condition.
+  // Clearing the flag saves a call of `wake`; if it stays, or is cleared later, that costs one call and no more.
+  // Acquire and release would suffice for the epoch; the flag and the condition need sequential consistency.
   CHECK_EQ(left,
            "Parker::commit store 1 dropped\n"
            "Parker::commit store 1 late\n"

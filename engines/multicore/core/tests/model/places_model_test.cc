@@ -1,5 +1,5 @@
-// Who works where, in every run of the first worker and another: a place is worked at by one of them at a time, nobody
-// sleeps for ever for one, and who takes a place sees what was done there.
+// The places of workers, in every run of the first worker and another. One of them at a time works at a place, neither
+// sleeps forever for one, and a worker that takes a place sees the work done there.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -25,7 +25,7 @@
 
 namespace {
 
-// The first worker gathers the places, works at the other's, and gives it back; meanwhile the other takes its turns.
+// The first worker gathers the places, works at the other's, and returns it; meanwhile the other takes its turns.
 class Gathering final : public lab::model::Program {
  public:
   Gathering(int turns, int gatherings) : turns_(turns), gatherings_(gatherings), places_(2, parkers_) {}
@@ -70,7 +70,7 @@ class Gathering final : public lab::model::Program {
   const int gatherings_;
   lab::Parker parkers_[2];
   lab::Places places_;
-  lab::model::Plain<int> done_;  // at the place
+  lab::model::Plain<int> done_;  // work at the place
 };
 
 }  // namespace
@@ -80,7 +80,7 @@ int main() {
                                                                      [] { return std::make_unique<Gathering>(1, 1); },
                                                                      [] { return std::make_unique<Gathering>(2, 1); },
                                                                  });
-  // The first notify that it comes after is that of the first worker itself.
+  // The first notify after it is that of the first worker itself.
   CHECK_EQ(left, "Places::next_epoch store 1 late\n");
   return 0;
 }

@@ -35,7 +35,7 @@ namespace {
 constexpr std::size_t kMostUnits = 4;
 constexpr std::size_t kMostThreads = 3;
 
-// Units lie where they always do: a slot holds an address, and a state is to be the same whenever it is met.
+// Units have fixed addresses: a slot holds an address, and equal states must hash alike.
 alignas(lab::Unit) std::byte unit_memory[kMostUnits * sizeof(lab::Unit)];
 lab::Unit* const units = reinterpret_cast<lab::Unit*>(unit_memory);
 
@@ -45,7 +45,7 @@ lab::OrderedWorker& worker_of(std::size_t thread) {
   return workers[thread];
 }
 
-// Each thread adds its units, one by one, and takes the turns that are offered, as a worker does before it sleeps.
+// Each thread adds its units, one by one, and takes the offered turns, like a worker before it sleeps.
 class Adding final : public lab::model::Program, public lab::OrderedExit {
  public:
   // `adds`: by thread, the serial numbers of its units. `window`, `most_sends`: of the buffer.
@@ -107,9 +107,10 @@ int main() {
                                                                            adding({{0, 2}, {1}}, 4, 1),
                                                                        });
   // `resume` looks for an offer after its thread has announced its sleep: that pair is the parker's, and not in these
-  // programs. One operation later a slot is still emptied before its unit goes. Who takes an offer relaxed would have to
-  // come to the flag before the exchange that the offer follows: a circle of reads and program order, which the checker
-  // does not draw (nor does a processor that is known); so the offer's release, its partner, is not missed either.
+  // programs. One operation later, a slot is still emptied before its unit is sent. A thread that takes an offer
+  // relaxed would have to come to the flag before the exchange that precedes the offer. That is a cycle of reads and
+  // program order, which the checker does not draw (nor does any known processor). So the offer's release, its partner,
+  // is not missed either.
   CHECK_EQ(left,
            "NonBlockingReordering::resume load 1 relaxed\n"
            "NonBlockingReordering::resume load 1 acquire-release\n"
