@@ -1,9 +1,10 @@
-// A bounded ring of blocks with one producer and a fixed number of readers that each see every block.
+// A bounded ring of blocks with one producer and a fixed number of readers; each reader sees every block. A source
+// publishes through it.
 //
-// Layout: `slots_` is written by the producer only. `published_` counts blocks ever published, `Cursor::next`
-// counts blocks a reader is done with; slot of block i is i mod capacity.
-// Validity: a reader may read block i iff i < published_; the producer may overwrite the slot of block i iff
-// every reader's next > i. Hence published_ - min(next) <= capacity: that bound is the back-pressure.
+// Layout: only the producer writes `slots_`. `published_` counts all blocks published so far. `Cursor::next` counts the
+// blocks that a reader has released. The slot of block i is i mod capacity.
+// Validity: a reader may read block i iff i < published_. The producer may overwrite the slot of block i iff every
+// reader's next > i. Hence published_ - min(next) <= capacity. This bound is the back-pressure.
 #pragma once
 #include <atomic>
 #include <cassert>
@@ -16,12 +17,12 @@
 
 namespace lab {
 
-// A run of consecutive events of one stream, handed over at once.
+// Consecutive events of one stream, published together.
 struct Block {
   std::int64_t begin;     // first event
   std::int64_t end;       // one past the last event; begin == end is a heartbeat
-  std::int64_t bound_ts;  // every later event of the stream has ts >= bound_ts; kEndOfTime: there is none
-  std::int64_t stamp_ns;  // when it was published, or shortly before; past when it is read
+  std::int64_t bound_ts;  // every later event of the stream has ts >= bound_ts; kEndOfTime: no event follows
+  std::int64_t stamp_ns;  // time of publication, or shortly before; past for every reader
 };
 static_assert(sizeof(Block) == 32);
 
@@ -35,18 +36,18 @@ class BlockRing {
     mask_ = size - 1;
   }
 
-  // Adds a reader and returns its index. Before the first publish only, or that after `reset`.
+  // Adds a reader and returns its index. Only before the first publish, or the first after `reset`.
   std::size_t add_reader() {
     assert(published_.load(std::memory_order_relaxed) == 0);  // relaxed: set-up is single-threaded
     cursors_.push_back(std::make_unique<Cursor>());
     return cursors_.size() - 1;
   }
 
-  // Empties the ring and takes its readers away. Only while nobody else uses it.
+  // Empties the ring and removes its readers. Only while no other thread uses the ring.
   void reset() noexcept {
     cursors_.clear();
     slowest_ = 0;
-    published_.store(0, std::memory_order_relaxed);  // relaxed: whoever lets the others go on orders it
+    published_.store(0, std::memory_order_relaxed);  // relaxed: the thread that lets the others resume orders it
   }
 
   std::size_t readers() const noexcept { return cursors_.size(); }
@@ -63,8 +64,8 @@ class BlockRing {
     if (head - slowest_ <= mask_) return true;
     std::uint64_t slowest = head;
     for (const auto& cursor : cursors_) {
-      // seq_cst: a full producer that goes to sleep must see an advance whose notify did not see it asleep
-      // (run/parker.h); also acquire: the reader is done with the slot. Pairs with the store in `advance`.
+      // seq_cst: a producer that is about to sleep at a full ring must see every advance whose notify did not see it
+      // asleep (run/parker.h). Also acquire: the reader has released the slot. Pairs with the store in `advance`.
       const std::uint64_t next = cursor->next.load(std::memory_order_seq_cst);
       if (next < slowest) slowest = next;
     }
@@ -77,21 +78,23 @@ class BlockRing {
     const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
     assert(head - slowest_ <= mask_);
     slots_[head & mask_] = block;
-    // release: publishes the slot; pairs with the load in `published`. seq_cst for the sleeping reader.
+    // release: publishes the slot; pairs with the load in `published`. seq_cst for a sleeping reader.
     published_.store(head + 1, std::memory_order_seq_cst);
   }
 
-  // Blocks published, as a reader sees it. Any reader.
+  // Blocks published so far, as a reader sees them. Any reader.
   std::uint64_t published() const noexcept {
     return published_.load(std::memory_order_seq_cst);  // pairs with the store in `publish`
   }
 
-  // Block `index`, which must be below a value that `published` returned to this reader, and not advanced past.
+  // Block `index`. It must be below a value that `published` returned to this reader, and this reader must not have
+  // released it.
   const Block& at(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
 
-  // Declares all blocks below `next` done with. The reader's own thread only.
+  // Releases all blocks below `next`. Only the thread of the reader.
   void advance(std::size_t reader, std::uint64_t next) noexcept {
-    // release: the slot reads are over; pairs with the load in `has_room`. seq_cst for the sleeping producer.
+    // release: orders the reads of the slots before; pairs with the load in `has_room`. seq_cst for a sleeping
+    // producer.
     cursors_[reader]->next.store(next, std::memory_order_seq_cst);
   }
 
@@ -103,9 +106,9 @@ class BlockRing {
   std::vector<Block> slots_;
   std::uint64_t mask_ = 0;
   std::vector<std::unique_ptr<Cursor>> cursors_;
-  // Producer's own line: a lower bound of min(next), refreshed only when the ring looks full.
+  // Cache line of the producer: a lower bound of min(next). The producer updates it only if the ring looks full.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;
-  // Written by the producer, read by all readers; never decreases but in `reset`.
+  // Written by the producer, read by all readers; never decreases, except in `reset`.
   alignas(kCacheLine) std::atomic<std::uint64_t> published_{0};
 };
 

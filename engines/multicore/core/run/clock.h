@@ -1,4 +1,4 @@
-// The core's only clock.
+// The clock of the core; all measured times come from it.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The total order of all events of an input: (timestamp, stream, position in the stream).
 //
-// Positions never need to be compared here, because events of one stream keep their order by
-// construction; between streams (timestamp, stream) decides.
+// An EventKey leaves out the position: events of one stream keep their order by construction. Between streams,
+// (timestamp, stream) decides. Mailboxes and links compare these keys.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct EventKey {
 
 inline constexpr std::int64_t kEndOfTime = std::numeric_limits<std::int64_t>::max();
 
-// After every event: what a finished stream promises.
+// The key after every event. A finished stream promises it.
 inline constexpr EventKey kEndOfStream{kEndOfTime, std::numeric_limits<std::int32_t>::max()};
 
 }  // namespace lab

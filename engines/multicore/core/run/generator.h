@@ -1,10 +1,9 @@
-// The generator: a thread that hands events over when they are due, whatever the engine does (open loop).
+// The generator: a thread of a run that publishes events at their due times, independently of the engine (open loop).
 //
-// An event is stamped with the time at which it was due, never with the time at which it was sent, so that
-// latencies contain every wait (no coordinated omission). What the generator itself is late by, its send lag,
-// is recorded apart: from due until the readers have been told. Events that are handed over together count each
-// with the lag of the first of them, so the lag errs on the high side. An event that finds the ring full has
-// been handed over then: it waits for a reader, not for the generator.
+// The stamp of an event is its due time, never its send time, so latencies contain every wait (no coordinated
+// omission). The generator records its own delay, the send lag, separately: from the due time until it has notified the
+// readers. All events published together count the lag of their first event, so the lag errs on the high side. An event
+// that finds the ring full counts as published at that time: it waits for a reader, not for the generator.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,40 +20,40 @@
 
 namespace lab {
 
-// The latest time after the start that a load may name, 146 years: the sum with a clock reading fits.
+// The latest due time after the start, 146 years: its sum with a clock reading fits.
 inline constexpr std::int64_t kLatestDueNs = kEndOfTime / 2;
 
 struct LoadOptions {
-  std::int64_t warm_up_ns = 0;  // outputs due before this, after the start, count as warm-up
-  std::int64_t end_ns = 0;      // when the offered load ends
+  std::int64_t warm_up_ns = 0;  // outputs due earlier than this after the start count as warm-up
+  std::int64_t end_ns = 0;      // end of the offered load
   bool whole_blocks = false;    // publish full batches only
 };
 
 class alignas(kCacheLine) Generator {
  public:
-  // `spin`: there is a core to spare, so that the last moments before a due time are spun away.
+  // `spin`: a core is free for the generator, so it spins during the last moments before a due time.
   Generator(const LoadOptions& options, bool spin, bool on = true, std::int64_t steps = Recorder::kSteps)
       : recorder(on, steps), options_(options), spin_(spin) {}
 
-  // Adds a source that `readers`, indices into the parkers, wait for. Before `run`.
+  // Adds a source. `readers` are the indices of the parkers of the threads that wait for it. Before `run`.
   void add(Source* source, std::vector<std::int32_t> readers) { fed_.push_back({source, std::move(readers)}); }
 
-  // Hands over everything on schedule, from `start_ns` on, and returns when all sources are exhausted or
-  // `stop` is set. One thread.
+  // Publishes all events on schedule, from `start_ns` on. Returns when all sources are exhausted or `stop` is set. One
+  // thread.
   void run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept;
 
-  // For a run that changes what it does with sources while it runs. Before `run`.
+  // For a run that changes its use of the sources while it runs. Before `run`.
   void make_holdable() noexcept { holdable_ = true; }
-  // Nobody but the caller touches the sources until it gives the lock back. Any thread, of one that is holdable.
+  // Only the caller touches the sources until it releases the lock. Any thread; only after `make_holdable`.
   std::unique_lock<std::mutex> hold() {
-    wanted_.store(true, std::memory_order_relaxed);  // relaxed: advice, for a generator that hardly lets go
+    wanted_.store(true, std::memory_order_relaxed);  // relaxed: a hint for a generator that rarely releases the lock
     std::unique_lock held(sources_);
     wanted_.store(false, std::memory_order_relaxed);  // relaxed: likewise
     return held;
   }
 
   // Read after `run`.
-  std::int64_t emitted() const noexcept { return emitted_; }  // events handed over by the end of the load
+  std::int64_t emitted() const noexcept { return emitted_; }  // events published by the end of the load
   const Histogram& lag() const noexcept { return lag_; }
   bool real_time() const noexcept { return real_time_; }  // whether it ran with real-time priority
 
@@ -74,23 +73,23 @@ class alignas(kCacheLine) Generator {
   bool spin_;
   std::vector<Fed> fed_;
   bool holdable_ = false;
-  std::atomic<bool> wanted_{false};  // written by who holds, read by the generator
-  std::mutex sources_;  // guards what `fed_` points to, where that is holdable; held from one sleep to the next
+  std::atomic<bool> wanted_{false};  // written by the caller of `hold`, read by the generator
+  std::mutex sources_;  // guards the sources of `fed_` after `make_holdable`; the generator holds it between two sleeps
   Histogram lag_;
   std::int64_t emitted_ = 0;
-  std::int64_t late_ns_ = 0;  // how long after its time a sleep ends, as a mean of late ones
+  std::int64_t late_ns_ = 0;  // mean delay of the late ends of sleeps
   bool real_time_ = false;
 };
 
-// What a generator did with nobody to wait for.
+// The result of a generator that waits for no reader.
 struct GeneratorTrial {
   std::int64_t events = 0;
   std::int64_t duration_ns = 0;
   std::vector<std::int64_t> lag_counts;  // by histogram bucket
 };
 
-// Runs a generator into a reader that only gives blocks back, on a thread of its own: the ceiling of any rate
-// that may be claimed on this machine. `rate_eps` 0: everything is due at once.
+// Runs a generator with a reader, in its own thread, that only releases blocks. The result is the upper limit of the
+// rates that this machine can offer. `rate_eps` 0: all events are due at once.
 GeneratorTrial try_generator(std::int64_t events, std::int64_t batch, double rate_eps);
 
 }  // namespace lab

@@ -1,6 +1,7 @@
-// A log-linear latency histogram: exact below 2,048 ns, then buckets of 1,024 steps per power of two, so that
-// every value is kept to within 0.1 %. The bucket layout is that of HdrHistogram with 3 significant digits
-// and a lowest value of 1 ns.
+// A log-linear latency histogram. Recorders and the generator count latencies in it.
+//
+// It is exact below 2,048 ns. Above, each power of two has 1,024 buckets, so a value is exact to within 0.1 %. The
+// layout is that of HdrHistogram with 3 significant digits and a lowest value of 1 ns.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -23,7 +24,7 @@ class Histogram {
     if (counts_ == nullptr) throw std::bad_alloc();
   }
 
-  // Adds `n` samples of `value_ns`; values outside [0, 1 h] count as the nearest end. One thread.
+  // Adds `n` samples of `value_ns`. A value outside [0, 1 h] counts as the nearest end. One thread.
   void record(std::int64_t value_ns, std::int64_t n) noexcept {
     const std::int64_t value = value_ns < 0 ? 0 : (value_ns > kHighest ? kHighest : value_ns);
     const std::int64_t index = index_of(value);
@@ -34,7 +35,7 @@ class Histogram {
 
   std::span<const std::int64_t> counts() const noexcept { return {counts_.get(), buckets()}; }
 
-  // All used buckets lie in [lowest(), highest()], which is empty when there are none.
+  // All used buckets lie in [lowest(), highest()]. The interval is empty if no bucket is used.
   std::int64_t lowest() const noexcept { return lowest_; }
   std::int64_t highest() const noexcept { return highest_; }
 
@@ -44,7 +45,7 @@ class Histogram {
     return (static_cast<std::int64_t>(shift) + 1) * kHalf + ((value >> shift) - kHalf);
   }
 
-  // The highest value that falls into bucket `index`.
+  // The highest value in bucket `index`.
   static constexpr std::int64_t highest_in(std::int64_t index) noexcept {
     std::int64_t shift = index / kHalf - 1;
     std::int64_t sub = index % kHalf + kHalf;
@@ -61,7 +62,7 @@ class Histogram {
   };
   static constexpr std::size_t buckets() noexcept { return static_cast<std::size_t>(index_of(kHighest)) + 1; }
 
-  // calloc: pages that no value falls into cost nothing. A graph of 30 threads has 25 MB of these.
+  // calloc: pages without values cost nothing. A graph of 30 threads has 25 MB of histograms.
   std::unique_ptr<std::int64_t[], Free> counts_{
       static_cast<std::int64_t*>(std::calloc(buckets(), sizeof(std::int64_t)))};
   std::int64_t lowest_ = index_of(kHighest) + 1;

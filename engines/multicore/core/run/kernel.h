@@ -1,12 +1,12 @@
-// The C interface of compiled user functions. kernels/ on the Python side produces them.
+// The C interface of compiled user functions. kernels/ on the Python side compiles them; workers call them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace lab {
 
-// Where a kernel appends output records, one array per output field.
-// Offsets are read by the compiled code (kernels/emitter.py), so they are law.
+// The place where a kernel appends output records: one array an output field.
+// The compiled code (kernels/emitter.py) reads the offsets, so they are law.
 struct Emit {
   void* const* columns;
   std::int64_t count;
@@ -16,29 +16,30 @@ struct Emit {
 static_assert(offsetof(Emit, columns) == 0 && offsetof(Emit, count) == 8);
 static_assert(offsetof(Emit, capacity) == 16 && offsetof(Emit, refused) == 24);
 
-// Updates states with the events [begin, end) of one stream, in order. `columns` are the stream's: ts, tag
-// (null when all events have one tag), payload. With `slots`, event i belongs to the state at
-// `states + 8 * slots[tag[i]]`, or to nobody here when that slot is negative; without, all belong to `states`.
-// Returns the first event not processed: below `end` only when the output chunk may not have room for more,
-// and above `begin`. Compiled code that raises returns 0, which the caller takes for a failure.
+// Updates states with the events [begin, end) of one stream, in order. `columns` are the columns of the stream: ts,
+// tag (null if all events have one tag), payload. With `slots`, event i belongs to the state at
+// `states + 8 * slots[tag[i]]`; a negative slot means that no state here owns the event. Without `slots`, all events
+// belong to `states`. Returns the first event that it did not process. That is below `end` only if the output chunk
+// may lack room for more, and always above `begin`. Compiled code that raises returns 0; the caller treats it as an
+// error.
 using RunKernel = std::int64_t (*)(void* states, const std::int32_t* slots, const void* const* columns,
                                    std::int64_t begin, std::int64_t end, Emit* out);
 
-// What a fork or join returns when it ran to its end; compiled code that raises returns 0.
+// The result of a fork or join that ran to its end. Compiled code that raises returns 0.
 inline constexpr std::int64_t kDone = 1;
 
-// Fills both parts from the state. `pred1[kind]` tells whether the first part may be given that kind.
+// Fills both parts from the state. `pred1[kind]`: whether the first part may receive events of that kind.
 using ForkKernel = std::int64_t (*)(const void* state, const std::uint8_t* pred1, const std::uint8_t* pred2,
                                     void* first, void* second);
 
 // Fills the state from both parts.
 using JoinKernel = std::int64_t (*)(const void* first, const void* second, void* state);
 
-// Processes one event on many states: `states[i]` is that of key `keys[i]`, `own` that of their group.
+// Processes one event on many states: `states[i]` is the state of key `keys[i]`, `own` the state of their group.
 using AcrossKernel = std::int64_t (*)(void* own, void* const* states, const std::int32_t* keys, std::int64_t count,
                                       const void* const* columns, std::int64_t event, Emit* out);
 
-// States are laid out in units of 8 bytes, so that a slot index reaches 16 GiB.
+// States occupy units of 8 bytes, so a slot index reaches 16 GiB.
 inline constexpr std::int64_t kStateUnit = 8;
 
 }  // namespace lab

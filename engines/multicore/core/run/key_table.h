@@ -1,15 +1,17 @@
-// The window instances of one bucket of keys: key -> those of all windows that the key is in, side by side, so that one
-// look-up finds them all.
+// The table of window instances of one bucket of keys. Instances of windowed operators use it.
 //
-// Entries lie densely, in the order in which they were created, so that expiry is a walk over them; an index
-// of open addressing finds them by key. A table has one user at a time: the instance that its bucket is mapped
-// to. What hands it on (the barrier of a reconfiguration) orders the accesses. Neighbouring buckets are different
-// instances', so no two tables' entries share a cache line.
+// It maps a key to the instances of all windows that contain the key. They are adjacent, so one look-up finds them all.
 //
-// Layouts of an entry and of `WindowTable` are read by compiled code (oplus/window_tables.py), so they are law. Of an
-// entry: int64 stamp, then for each window that may be alive (WindowShape::place), and in it for each input, int64 key,
-// int64 left, and the state, padded to 8 bytes. A place whose `left` is another window's than is asked for holds nothing:
-// who comes first sets `left` and zeroes the states. Keys are those of the entry throughout.
+// Entries are dense and in order of creation, so expiry walks over them. An index of open addressing finds them by key.
+// A table has one user at a time: the instance that owns its bucket. The barrier of a reconfiguration passes the table
+// to another instance and orders the accesses. Neighbouring buckets belong to different instances, so the entries of
+// two tables never share a cache line.
+//
+// Compiled code (oplus/window_tables.py) reads the layouts of an entry and of `WindowTable`, so they are law. An entry
+// starts with an int64 stamp. A place for each window that may be alive follows (WindowShape::place). A place holds,
+// for each input: int64 key, int64 left, and the state, padded to 8 bytes. A place whose `left` belongs to another
+// window is empty: the first access for the new window sets `left` and zeroes the states. All keys of an entry are
+// equal.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -27,7 +29,7 @@
 namespace lab {
 
 // The mixing step of splitmix64 (Steele, Lea, Flood 2014): every bit of the key changes half of the result's.
-// oplus/keyset.py has it too: the bucket of a key is `mix_key(key) % buckets`.
+// oplus/keyset.py repeats it: the bucket of a key is `mix_key(key) % buckets`.
 inline std::uint64_t mix_key(std::int64_t key) noexcept {
   auto x = static_cast<std::uint64_t>(key) + 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -35,15 +37,15 @@ inline std::uint64_t mix_key(std::int64_t key) noexcept {
   return x ^ (x >> 31);
 }
 
-// Where the entry of a key is: number n of `slots[at]` stands for entry n - 1, 0 for none; `at` begins at
-// `mix_key(key) >> shift` and goes on with `(at + 1) & mask`. There is always an empty slot.
+// The index from a key to its entry. `slots[at]` holds n for entry n - 1, and 0 if it is empty. A search begins at
+// `mix_key(key) >> shift` and continues at `(at + 1) & mask`. At least one slot is always empty.
 struct WindowIndex {
-  const std::uint32_t* slots;  // written only where there is memory for entries
+  const std::uint32_t* slots;  // writable only if the table has memory for entries
   std::byte* entries;
   std::int64_t mask;
-  std::int64_t shift;  // the index uses the hash's high bits: buckets use the low ones
+  std::int64_t shift;  // the index uses the high bits of the hash; buckets use the low ones
   std::size_t count;   // entries
-  std::size_t limit;   // those that there is room for; whoever makes one fills its slot and counts it
+  std::size_t limit;   // entries that fit; the code that creates an entry fills its slot and counts it
 };
 static_assert(offsetof(WindowIndex, entries) == 8 && offsetof(WindowIndex, mask) == 16);
 static_assert(offsetof(WindowIndex, shift) == 24 && offsetof(WindowIndex, count) == 32);
@@ -53,12 +55,12 @@ class alignas(64) WindowTable {
  public:
   static constexpr std::int64_t kNoStamp = -1;
   static constexpr std::size_t kKeyOffset = 8;
-  // No window begins there: it is no window's place yet.
+  // No window begins at this time: it marks a place that no window uses yet.
   static constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::min();
 
   struct Found {
     std::byte* entry;
-    bool created;  // zeroed but for the stamp, which is `kNoStamp`
+    bool created;  // new: zero except for the key and the stamp `kNoStamp`
   };
 
   WindowTable() = default;
@@ -68,8 +70,8 @@ class alignas(64) WindowTable {
     return *this;
   }
 
-  // The entry of a key, created when there is none. Invalidates earlier results. `stride`: bytes of an entry. Throws
-  // std::bad_alloc, and is as before then.
+  // Returns the entry of a key; creates it if it is missing. Invalidates earlier results. `stride`: bytes of an entry.
+  // Throws std::bad_alloc and leaves the table unchanged.
   Found find(std::int64_t key, std::size_t stride) {
     if (index_.count == index_.limit) grow(stride);
     std::size_t at = first_slot(key);
@@ -87,11 +89,11 @@ class alignas(64) WindowTable {
 
   std::size_t count() const noexcept { return index_.count; }
   std::size_t allocated(std::size_t stride) const noexcept { return index_.limit == 0 ? 0 : bytes_of(size(), stride); }
-  std::size_t wanted(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // to grow
+  std::size_t wanted(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // after growth
   std::byte* entries() noexcept { return index_.entries; }
   std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, index_.count * stride}; }
 
-  // Forgets all entries; keeps the memory when it was well used, gives it back when it was not.
+  // Removes all entries. Frees the memory if less than a sixteenth of it was in use (kSparse).
   void clear() noexcept {
     if (index_.count * kSparse < size() && size() > kLeastSlots) {
       memory_.reset();
@@ -102,13 +104,13 @@ class alignas(64) WindowTable {
     index_.count = 0;
   }
 
-  // Removes the entries whose states, those behind each input's key and left, are all zero.
+  // Removes the entries whose states are all zero. A state follows each input's key and left.
   void remove_zero(std::size_t stride, std::size_t inputs) {
     const std::size_t width = (stride - kKeyOffset) / inputs;
     remove(stride, [=](const std::byte* entry) { return all_zero(entry, width, inputs); });
   }
 
-  // Removes the entries for which `gone` holds; the others keep their order. Gives memory back as `clear` does.
+  // Removes the entries for which `gone` holds; the others keep their order. Frees memory under the rule of `clear`.
   template <typename Gone>
   void remove(std::size_t stride, Gone gone) {
     std::size_t kept = 0;
@@ -124,17 +126,17 @@ class alignas(64) WindowTable {
     index_.count = kept;
     try {
       if (sparse) return resize(size() / 2, stride);
-    } catch (const std::bad_alloc&) {  // then it stays as large as it is
+    } catch (const std::bad_alloc&) {  // then the table keeps its size
     }
     reindex(stride);
   }
 
-  // All entries, to be moved elsewhere.
+  // Returns all entries, for a move to another table.
   std::span<const std::byte> bytes(std::size_t stride) const noexcept {
     return {index_.entries, index_.count * stride};
   }
 
-  // Replaces all entries by those of `bytes` on another table.
+  // Replaces all entries by the `bytes` of another table.
   void assign(std::span<const std::byte> bytes, std::size_t stride) {
     clear();
     const std::size_t wanted = bytes.size() / stride;
@@ -152,8 +154,8 @@ class alignas(64) WindowTable {
 
  private:
   static constexpr std::size_t kLeastSlots = 8;
-  static constexpr std::size_t kSparse = 16;                  // below a sixteenth full when it is cleared: given back
-  static constexpr std::uint32_t kNoSlots[kLeastSlots] = {};  // of a table without memory
+  static constexpr std::size_t kSparse = 16;                  // less than a sixteenth full at `clear`: frees the memory
+  static constexpr std::uint32_t kNoSlots[kLeastSlots] = {};  // the slots of a table without memory
 
   void swap(WindowTable& other) noexcept {
     std::swap(index_, other.index_);
@@ -189,7 +191,7 @@ class alignas(64) WindowTable {
 
   void grow(std::size_t stride) { resize(grown(), stride); }
 
-  // For at least twice as many slots as there are entries. Throws std::bad_alloc, and is as before then.
+  // `slots`: at least twice the entries. Throws std::bad_alloc and leaves the table unchanged.
   void resize(std::size_t slots, std::size_t stride) {
     std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, bytes_of(slots, stride)));
     if (memory == nullptr) throw std::bad_alloc();
@@ -213,9 +215,9 @@ class alignas(64) WindowTable {
 
   static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61, 0, 0};  // 64 - log2
 
-  WindowIndex index_ = kNoIndex;        // first
+  WindowIndex index_ = kNoIndex;        // first member: compiled code reads it
   std::unique_ptr<void, Free> memory_;  // the slots, then the entries
 };
-static_assert(sizeof(WindowTable) == 64);  // law, too
+static_assert(sizeof(WindowTable) == 64);  // also law
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// Running out of memory, told without asking for any: the message has a place of its own.
+// The error that a run throws when memory runs out. Its message lives in the object, so reporting allocates nothing.
 #pragma once
 #include <cstdarg>
 #include <cstdio>
@@ -8,7 +8,7 @@ namespace lab {
 
 class NoMemory final : public std::bad_alloc {
  public:
-  // As printf; cut off where it is too long.
+  // Formats as printf does; cuts off a message that is too long.
   [[gnu::format(printf, 2, 3)]] explicit NoMemory(const char* format, ...) noexcept {
     std::va_list values;
     va_start(values, format);

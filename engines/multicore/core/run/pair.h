@@ -1,10 +1,10 @@
-// What a join of all pairs finds.
+// A result of a join of all pairs.
 #pragma once
 #include <cstdint>
 
 namespace lab {
 
-// Pairs of a join: rows of its first and of its second input.
+// A row of the join's first input and a row of its second input.
 struct Pair {
   std::int64_t left;
   std::int64_t right;

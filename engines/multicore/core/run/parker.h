@@ -1,10 +1,10 @@
-// Puts an idle worker to sleep and wakes it: an event count over a futex.
+// Puts an idle worker to sleep and wakes it: an event count over a futex. Every thread that waits has one.
 //
-// Law: a sleeper first announces itself (prepare), then looks once more at everything it waits for, then
-// sleeps (commit). A waker first makes the condition true with a sequentially consistent store, then calls
-// notify. Announce-then-look against store-then-check is a store/load pair on both sides, so all four
-// operations are sequentially consistent: either the sleeper sees the condition or the waker sees the
-// sleeper. With acquire/release alone both can miss (measured elsewhere: 6 % of adversarial rounds).
+// Law: a sleeper first announces itself (prepare), then checks once more everything that it waits for, then sleeps
+// (commit). A waker first makes the condition true with a sequentially consistent store, then calls notify.
+// Announce-then-look against store-then-check is a store/load pair on both sides, so all four operations are
+// sequentially consistent: either the sleeper sees the condition or the waker sees the sleeper. With acquire/release
+// alone both can miss (another project measured 6 % of adversarial rounds).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,19 +23,19 @@ class alignas(kCacheLine) Parker {
     return ticket;
   }
 
-  // Takes the announcement back: the owner found work. Owner only.
+  // Withdraws the announcement: the owner found work. Owner only.
   void cancel() noexcept { sleeping_.store(0, std::memory_order_relaxed); }  // a spurious notify is harmless
 
   // Sleeps until notified after `prepare` returned `ticket`; may return early. Owner only.
   void commit(std::uint32_t ticket) noexcept;
 
-  // Wakes the owner if it sleeps or is about to. The caller's condition must have been stored with
-  // sequential consistency before. Any thread.
+  // Wakes the owner if it sleeps or is about to. The caller must have stored its condition with sequential consistency
+  // before. Any thread.
   void notify() noexcept {
     if (asleep()) wake();
   }
 
-  // Whether `notify` would wake the owner. As for `notify`, the caller's condition must have been stored before.
+  // Whether `notify` would wake the owner. As for `notify`, the caller must have stored its condition before.
   bool asleep() const noexcept {
     return sleeping_.load(std::memory_order_seq_cst) != 0;  // pairs with the store in prepare
   }
@@ -43,15 +43,15 @@ class alignas(kCacheLine) Parker {
  private:
   void wake() noexcept;
 
-  // Written by wakers, read by the owner: a change means "look again".
+  // Written by wakers, read by the owner, which looks again after a change.
   std::atomic<std::uint32_t> epoch_{0};
-  // Written by the owner (1: asleep or about to be) and cleared by wakers.
+  // The owner sets it (1: asleep or about to be); the owner and wakers clear it.
   std::atomic<std::uint32_t> sleeping_{0};
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
               "a futex word is a plain 32-bit integer");
 
-// What an idle worker does next: spin, then yield for a while, then sleep.
+// Selects the next step of an idle worker: spin, then yield for some time, then sleep.
 class Backoff {
  public:
   enum class Step { kSpin, kYield, kSleep };
@@ -60,8 +60,8 @@ class Backoff {
   Backoff(std::int32_t spins, std::int32_t yields, std::int64_t patience_ns = 0) noexcept
       : spins_(spins), yields_(yields), patience_ns_(patience_ns) {}
 
-  // Of the threads of a run. No spins when there are more threads than cores: these only delay the thread waited for.
-  // `waits_for_work`: under a load a thread is often idle for long, and should not burn a core for it.
+  // The policy of the threads of a run. With more threads than cores they do not spin: spins delay the awaited thread.
+  // `waits_for_work`: under a load a thread is often idle for a long time and should not occupy a core.
   static Backoff of_threads(bool oversubscribed, bool waits_for_work) noexcept {
     if (oversubscribed || waits_for_work) return Backoff(oversubscribed ? 0 : kSpins, kYields);
     return Backoff(kSpins, 1, kPatienceNs);
@@ -83,18 +83,18 @@ class Backoff {
   }
 
  private:
-  // Little spinning, then yields: an undisturbed synchronization takes well under a microsecond, and when the
-  // other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
-  // machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
+  // Few spins, then yields. An undisturbed synchronization takes well under a microsecond. A partner that does not run
+  // may wait for the very core that would spin here. On a loaded 2-core machine 4,000 spins cost up to 10 x the CPU
+  // time and 20 x the wall time of this setting (docs/performance.md).
   static constexpr std::int32_t kSpins = 50;
 #ifdef __SANITIZE_THREAD__
-  static constexpr std::int32_t kYields = 1;  // each may cost a time slice; what is searched for is in the sleeping
+  static constexpr std::int32_t kYields = 1;  // each may cost a time slice, and the tests target the sleeps
   static constexpr std::int64_t kPatienceNs = 0;
 #else
   static constexpr std::int32_t kYields = 20;
-  // Longer than what two workers wait for each other where both are at work: a sleep and a wake-up cost 50 us and
-  // more, and a pair that sleeps once a synchronization is slower than one worker. Where the other is not running, the
-  // first yield takes longer than this, and the thread sleeps.
+  // Longer than the wait of two running workers for each other. A sleep and a wake-up cost 50 us and more, and a pair
+  // that sleeps once a synchronization is slower than one worker. If the partner does not run, the first yield takes
+  // longer than this, and the thread sleeps.
   static constexpr std::int64_t kPatienceNs = 100'000;
 #endif
 
@@ -106,7 +106,7 @@ class Backoff {
   FastClock clock_;
 };
 
-// One polite turn of a spin loop.
+// One turn of a spin loop, with the pause hint of the processor.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -1,11 +1,11 @@
-// A run of any family: its streams and their sources, the generator, the threads, what they measured, the answer.
-// A family adds what a thread does (`work`) and what that needs.
+// The base class of the runs of all families: streams, sources, generator, threads, measurements and results.
+// A family adds the work of a thread (`work`) and the data that it needs.
 //
-// Law of ends: threads call a family within `run` only, which joins them. A run that was started and never let go ends
-// without them, so a family needs no destructor for its threads' sake.
-// Law of borrowing: what `keep` was given outlives all else of a run, a family's own members included.
+// Law of ends: threads call a family only within `run`, which joins them. If a run starts but never calls `run`, its
+// threads end without a call of the family. So a family needs no destructor that stops threads.
+// Law of borrowing: the objects passed to `keep` outlive all other members of a run, including those of a family.
 //
-// Set-up and results are for one thread.
+// One thread sets up a run and reads its results.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -37,24 +37,24 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Holds on to what streams, kernels or states borrow, until everything else of the run has gone.
+  // Keeps an object that streams, kernels or states borrow until all other members of the run are destroyed.
   void keep(std::shared_ptr<const void> borrowed) { kept_.push_back(std::move(borrowed)); }
 
-  // Sets up what the family needs and creates the threads, which wait for `run`. Once. Throws std::system_error when a
-  // thread cannot be had; the others have ended then, and there is no run.
+  // Prepares the family and creates the threads, which wait for `run`. Once. Throws std::system_error if the system
+  // cannot create a thread; the other threads have ended then, and `run` is impossible.
   void start();
 
   // Runs to the end of all streams and joins the threads. Returns the duration in ns, from the release of the threads
-  // to the end of the last. Throws std::runtime_error when a thread failed, NoMemory when it found none. `look`, unless it is empty, is called now and
-  // then meanwhile, by this thread; what it throws calls the run off: the threads end, and that is passed on.
+  // to the end of the last. Throws std::runtime_error if a thread failed, NoMemory if memory ran out. This thread calls
+  // `look`, unless it is empty, every `RunThreads::kLookEvery`. If `look` throws, the threads end, and `run` rethrows.
   std::int64_t run(const std::function<void()>& look = {});
 
   std::int64_t rows() const;                           // output records
   std::int64_t outputs_grown() const;                  // see OutputPool
   void collect(std::span<void* const> columns) const;  // merges them; see run/sink.h
-  virtual std::int64_t events() const noexcept = 0;    // that are done with
+  virtual std::int64_t events() const noexcept = 0;    // processed events
 
-  // Histograms by bucket, over all threads; they end with the last bucket that is used.
+  // Histograms by bucket, summed over all threads. They end with the last used bucket.
   std::vector<std::int64_t> latency_counts() const { return sum(&Recorder::steady); }  // with a load: after the warm-up
   std::vector<std::int64_t> warm_up_counts() const { return sum(&Recorder::warm_up); }
   std::vector<std::int64_t> service_counts() const { return sum(&Recorder::service); }
@@ -63,32 +63,33 @@ class Run {
   std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
   bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
 
-  // The family's, then sleeps, yields, outputs_grown, real_time_generator.
+  // Returns the counters of the family, then sleeps, yields, outputs_grown, real_time_generator.
   Counts counters() const;
   std::int32_t thread_count() const noexcept { return static_cast<std::int32_t>(meters().size()); }
 
  protected:
   Run() = default;
 
-  // The options that a family keeps, checked. Called once they are there.
+  // Returns the options that the family stores, after their check. The base calls it once they exist.
   virtual const RunSettings& settings() const noexcept = 0;
-  // Sets up what threads work on, once, when there will be no more streams.
+  // Sets up the data of the threads, once, after the last stream.
   virtual void prepare() = 0;
-  // Has thread `index` work until everything is done, or `threads().failed()`. A std::exception fails the run.
+  // The work of thread `index`: returns at the end of the run or at `threads().failed()`. A std::exception fails the
+  // run.
   virtual void work(std::int32_t index) = 0;
-  // Whom to wake, beside the threads, when one has failed. Any thread.
+  // After a failure, wakes the sleepers other than the threads. Any thread.
   virtual void wake_others() noexcept {}
-  // Looks at what the threads left. Throws std::runtime_error.
+  // Checks the state after the end of the threads. Throws std::runtime_error.
   virtual void check_end() const {}
-  virtual std::vector<const OutputBuffer*> outputs() const = 0;  // they share a pool
+  virtual std::vector<const OutputBuffer*> outputs() const = 0;  // all of one pool
   virtual void count(Counts&) const {}
-  // Threads that wait for what the generator hands over of a stream: all, unless a family knows better.
+  // Threads that wait for the generator to publish events of a stream: all, unless a family overrides it.
   virtual std::vector<std::int32_t> readers_of(std::size_t stream) const;
 
-  // Threads begin on the cores by their turns; -1 and what is below count from the last core back.
+  // Threads start on the cores in order of their turns. Negative turns count back from the last core.
   virtual std::int32_t turn_of(std::int32_t thread) const noexcept { return thread; }
 
-  // Once, before `threads()` is used and at the latest in `prepare`; `called`: what errors call a thread.
+  // Once, before the first use of `threads()` and at the latest in `prepare`. `called`: the name of a thread in errors.
   void make_threads(std::int32_t count, const char* called);
   InstanceThreads& threads() noexcept { return *threads_; }
   const InstanceThreads& threads() const noexcept { return *threads_; }
@@ -97,15 +98,15 @@ class Run {
   }
   Counters sum_counters() const noexcept;
 
-  // Keeps a stream; its index, which breaks ties in time, is the number of streams before. Throws std::logic_error
-  // after `start`; std::invalid_argument when timestamps or heartbeats decrease or reach the end of time, or due times
-  // are not as a load wants them: ascending from 0 to `kLatestDueNs`, one for each.
+  // Adds a stream. Its index, which breaks ties in time, is the number of earlier streams. Throws std::logic_error
+  // after `start`, and std::invalid_argument if timestamps or heartbeats decrease or reach the end of time. A load
+  // needs a due time for each of them, ascending from 0 to `kLatestDueNs`; other due times are invalid, too.
   StreamView& add_view(StreamView stream);
-  // What replays a stream, and a reader of it. `stamped`: see Source.
+  // Creates the source that replays a stream, or a feed that reads it. `stamped`: see Source.
   Source& add_source(const StreamView& view, bool stamped);
   Feed& add_feed(const StreamView& view, bool stamped);
 
-  // With a load, after `make_threads`: see Generator. Without one there is nothing to hold.
+  // With a load, after `make_threads`: see Generator. Without a load, both functions do nothing.
   void make_generator_holdable() noexcept {
     if (generator_) generator_->make_holdable();
   }
@@ -121,8 +122,8 @@ class Run {
  private:
   std::vector<std::int64_t> sum(Histogram Recorder::* of) const;
 
-  std::vector<std::shared_ptr<const void>> kept_;  // first: goes last
-  std::deque<StreamView> views_;                   // deques: others hold references
+  std::vector<std::shared_ptr<const void>> kept_;  // first member: destroyed last
+  std::deque<StreamView> views_;                   // deques: sources and feeds hold references
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
   std::optional<InstanceThreads> threads_;

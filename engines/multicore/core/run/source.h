@@ -1,10 +1,9 @@
-// A stream and the source that replays it: cuts it into blocks and publishes them, never past the slowest
-// reader by more than the ring's capacity. Blocks are views: the columns stay where they are.
+// The source of a stream. It cuts the stream into blocks and publishes them to the readers of a run, at most the
+// capacity of the ring ahead of the slowest reader. Blocks are views: the columns stay in place.
 //
-// A source is driven in one of two ways. At full speed (`pump`) its owner publishes whenever there is room.
-// On a schedule (`notice`, `publish`) an event is the source's business from its due time on, whether or not
-// the ring has room: what the ring cannot take yet waits in the columns, so the schedule never waits for a
-// reader, however slow it is.
+// The owner of a source uses one of two modes. At full speed (`pump`) the owner publishes whenever the ring has room.
+// On a schedule (`notice`, `publish`) the source accepts an event at its due time, even if the ring is full. Accepted
+// events wait in the columns for room, so the schedule never waits for a slow reader.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +23,7 @@ struct StreamView {
   std::span<const std::int64_t> ts;
   const std::int32_t* tag = nullptr;  // null: every event has `tag0`
   std::int32_t tag0 = 0;
-  std::vector<const void*> columns;             // ts, tag, payload: what kernels get
+  std::vector<const void*> columns;             // ts, tag, payload: the arguments of kernels
   std::span<const std::int64_t> heartbeats;     // ascending; h promises that later events have ts > h
   std::span<const std::int64_t> due;            // per event, ns after the start, never decreasing; empty: no schedule
   std::span<const std::int64_t> heartbeat_due;  // per heartbeat, likewise
@@ -35,8 +34,8 @@ struct StreamView {
 
 class Source {
  public:
-  // `whole_blocks`: on a schedule, publish only blocks of `batch` events, and what is left at the end.
-  // `stamped`: blocks say when they were published; costs a reading of the clock each.
+  // `whole_blocks`: on a schedule, publish only blocks of `batch` events, and a last block with the rest.
+  // `stamped`: each block carries its time of publication; this costs one reading of the clock a block.
   Source(const StreamView& stream, std::int64_t batch, std::uint64_t ring_blocks, bool whole_blocks = false,
          bool stamped = true)
       : ring(ring_blocks),
@@ -57,14 +56,14 @@ class Source {
       block.bound_ts = kEndOfTime;
     } else {
       block.bound_ts = stream_.ts[static_cast<std::size_t>(block.end) - 1];
-      // A heartbeat between this block and the next event says more than the block's last timestamp does.
+      // A heartbeat between this block and the next event gives a higher bound than the last timestamp of the block.
       const std::int64_t following = stream_.ts[static_cast<std::size_t>(block.end)];
       while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeats[heartbeat_] < following) {
         if (stream_.heartbeats[heartbeat_] >= block.bound_ts) block.bound_ts = stream_.heartbeats[heartbeat_] + 1;
         ++heartbeat_;
       }
       const std::int64_t ahead = n - block.end < batch_ ? n : block.end + batch_;
-      __builtin_prefetch(stream_.ts.data() + ahead - 1);  // what the next pump reads
+      __builtin_prefetch(stream_.ts.data() + ahead - 1);  // the next pump reads it
     }
     next_ = block.end;
     block.stamp_ns = stamped_ ? clock_.now() : 0;
@@ -74,15 +73,15 @@ class Source {
 
   struct Noticed {
     std::int64_t events;        // since the last call
-    std::int64_t first_due_ns;  // when the first of them was to be handed over
+    std::int64_t first_due_ns;  // due time of the first of them
   };
 
-  // Takes note of what is due `elapsed_ns` after the start. Returns what was not due before. Owner only.
+  // Accepts all events due `elapsed_ns` after the start. Returns the newly due ones. Owner only.
   Noticed notice(std::int64_t elapsed_ns) noexcept {
     const std::int64_t n = stream_.size();
     const std::int64_t before = noticed_;
     while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeat_due[heartbeat_] <= elapsed_ns) {
-      // Never the end of time: that is the last block's to say.
+      // Never the end of time: only the last block may promise it.
       promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
       ++heartbeat_;
     }
@@ -93,7 +92,7 @@ class Source {
       return {noticed_ - before, planned};
     }
     if (before == n || due(before) > elapsed_ns) return {0, 0};
-    // Gallops: the events that become due between two calls are mostly few.
+    // Galloping search: few events become due between two calls.
     std::int64_t low = before;  // due
     std::int64_t width = 1;
     while (low + width < n && due(low + width) <= elapsed_ns) {
@@ -109,9 +108,9 @@ class Source {
     return {noticed_ - before, due(before)};
   }
 
-  // Publishes one block of what has been noticed, or a promise that says something new, if the ring has room.
-  // Returns whether it did. That nothing follows is known with the last event and the last heartbeat, no sooner.
-  // `stamp_ns`: what the clock says. Owner only.
+  // If the ring has room, publishes one block of noticed events, or a higher bound on later timestamps. Returns whether
+  // it did. It declares the end of the stream only after the last event and the last heartbeat. `stamp_ns`: the time of
+  // the clock. Owner only.
   bool publish(std::int64_t stamp_ns) noexcept {
     if (!waits()) return false;
     full_ = !ring.has_room();
@@ -133,9 +132,9 @@ class Source {
     return true;
   }
 
-  // Returns what the source has done its part for: what is published, what has found the ring full, and what
-  // has become due behind that and before it drained. The rest of what is due waits for the owner. Owner only,
-  // after `publish`.
+  // Returns the events that no longer wait for the owner: published ones, those that found the ring full, and those
+  // that became due after these before the ring drained. The other due events wait for the owner. Owner only, after
+  // `publish`.
   Noticed handed() noexcept {
     if (full_) owed_ = noticed_;
     const std::int64_t before = handed_;
@@ -144,7 +143,7 @@ class Source {
     return {handed_ - before, due((whole_blocks_ ? unit_end(before) : before + 1) - 1)};
   }
 
-  // When there will be something to notice, in ns after the start; `kEndOfTime`: never.
+  // The time of the next event or heartbeat to notice, in ns after the start; `kEndOfTime`: never.
   std::int64_t next_due() const noexcept {
     std::int64_t result = kEndOfTime;
     if (noticed_ < stream_.size()) result = due((whole_blocks_ ? unit_end(noticed_) : noticed_ + 1) - 1);
@@ -152,19 +151,20 @@ class Source {
     return result;
   }
 
-  // Whether there is something to publish: events that are due, or a promise.
+  // Whether due events or a new promise wait for publication.
   bool waits() const noexcept {
     return next_ < noticed_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
   }
 
-  // Publishes from event `first` on, whatever it has published, into an empty ring with new readers. What it knows of its
-  // schedule stays. Only while nobody else uses it.
+  // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. It keeps its
+  // state of the schedule. Only while no other thread uses the source.
   void restart(std::int64_t first) noexcept {
     ring.reset();
     next_ = first;
     exhausted_ = full_ = false;
-    bound_ts_ = std::numeric_limits<std::int64_t>::min();  // what was promised of events behind `first`
-    // Without a schedule `pump` passes those that say nothing new. A stream without events has one of heartbeats alone.
+    bound_ts_ = std::numeric_limits<std::int64_t>::min();  // earlier promises concerned events after `first`
+    // Without a schedule, `pump` skips heartbeats that promise nothing new. A stream without events may have a schedule
+    // of heartbeats only.
     if (stream_.due.empty() && stream_.heartbeat_due.empty()) heartbeat_ = 0;
   }
 
@@ -176,11 +176,11 @@ class Source {
 
  private:
   std::int64_t due(std::int64_t i) const noexcept { return stream_.due[static_cast<std::size_t>(i)]; }
-  // What the latest heartbeat promises of the events from `next` on: it may not pass those that wait.
+  // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event.
   std::int64_t promise(std::int64_t next) const noexcept {
     return next == stream_.size() ? promised_ts_ : std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
   }
-  // On a schedule: whether nothing follows once the events before `next` are published.
+  // On a schedule: whether the stream ends once the events before `next` are published.
   bool ends_at(std::int64_t next) const noexcept {
     return next == stream_.size() && heartbeat_ == stream_.heartbeats.size();
   }
@@ -192,12 +192,12 @@ class Source {
   const bool whole_blocks_;
   const bool stamped_;
 
-  // Written and read by the owner only, at every block: not on the line above.
+  // Written and read only by the owner, at every block, so not on the cache line above.
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   FastClock clock_;
   std::int64_t noticed_ = 0;   // on a schedule: first event not known to be due
   std::int64_t handed_ = 0;    // first event that `handed` has not returned; next_ <= handed_ after it
-  std::int64_t owed_ = 0;      // what was noticed when the ring was last found full
+  std::int64_t owed_ = 0;      // value of `noticed_` when `publish` last found the ring full
   std::size_t heartbeat_ = 0;  // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block

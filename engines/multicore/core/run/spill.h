@@ -1,4 +1,4 @@
-// Rows that wait in memory that grows, since the channel behind has no room for them: how many, and how many may.
+// Counts and limits the rows that a producer stores in growing memory while its full channel has no room.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace lab {
 
-// Of one producer on one channel. One thread, and who reads the counts behind it.
+// One producer on one channel. One thread writes it; readers of the counts come after that thread.
 class Spill {
  public:
-  // Memory for 1.6 GB of rows of 24 bytes: a mistake, as events that all have one time, ends with an error before the
-  // machine does.
+  // 1.6 GB of rows of 24 bytes. A user mistake, such as one time for all events, ends with an error before the machine
+  // runs out of memory.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << 26;
 
-  // `most`: rows that may wait; `called`: how the error begins.
+  // `most`: rows that may wait; `called`: the first words of the error.
   explicit Spill(std::int64_t most = kMostRows, std::string called = "") : most_(most), called_(std::move(called)) {}
 
-  // So many more wait, `waiting` with those before. Throws std::runtime_error where these are more than may.
+  // Adds `rows` rows; `waiting` is the total that waits now. Throws std::runtime_error if it exceeds the limit.
   void add(std::int64_t rows, std::int64_t waiting) {
     rows_ += rows;
     peak_ = std::max(peak_, waiting);
@@ -32,8 +32,8 @@ class Spill {
                              "of their own, or windows fewer outputs");
   }
 
-  std::int64_t rows() const noexcept { return rows_; }  // ever
-  std::int64_t peak() const noexcept { return peak_; }  // at a time
+  std::int64_t rows() const noexcept { return rows_; }  // in total
+  std::int64_t peak() const noexcept { return peak_; }  // most at a time
 
  private:
   std::int64_t most_;

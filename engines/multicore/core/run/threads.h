@@ -1,4 +1,4 @@
-// The threads of a run: made before it, let go together, joined at its end; and how one of them idles.
+// The threads of a run, created before it, released together and joined at its end; and the idle loop of a thread.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -15,21 +15,21 @@
 
 namespace lab {
 
-// Set-up, `run` and destruction are for one thread.
+// `Run` owns one. One thread calls set-up, `run` and the destructor.
 //
-// Law: a plan's functions are called by `start` and `run` only, and no thread is left when `run` returns. Threads that
-// were never let go end with this object, and have called nothing.
+// Law: only `start` and `run` call the functions of a plan, and all threads have ended when `run` returns. If `run` is
+// never called, the threads end with this object and call no function of the plan.
 class RunThreads {
  public:
   struct Plan {
     std::int32_t count = 0;
-    std::vector<std::int32_t> cores;         // thread i begins on cores[i]; empty: wherever
+    std::vector<std::int32_t> cores;         // thread i starts on cores[i]; empty: anywhere
     bool pinned = false;                     // and stays there
     const char* called = "thread";           // in errors: "thread 3: ..."
     std::function<void(std::int32_t)> body;  // of thread i
-    std::function<void()> fail;              // has all bodies, and `beside`, return; any thread; without threads: there
-                                             // will be no run
-    std::function<void()> beside;            // of one more thread, as the generator's; may be empty
+    std::function<void()> fail;              // makes all bodies and `beside` return; any thread. If no thread
+                                             // exists, no run follows
+    std::function<void()> beside;            // of one more thread, such as the generator; may be empty
   };
 
   RunThreads() = default;
@@ -37,26 +37,26 @@ class RunThreads {
   RunThreads(const RunThreads&) = delete;
   RunThreads& operator=(const RunThreads&) = delete;
 
-  // There is one start, whatever becomes of it. Throws std::logic_error the second time.
+  // Reserves the only start, even if it fails later. Throws std::logic_error at the second call.
   void claim();
   bool started() const noexcept { return started_; }
 
-  // Creates the threads, once, after `claim`; they wait for `run`. Throws std::system_error when one cannot be had; the
-  // others have ended then, and there is no run.
+  // Creates the threads, once, after `claim`; they wait for `run`. Throws std::system_error if the system cannot create
+  // one; the other threads have ended then, and `run` is impossible.
   void start(Plan plan);
 
   static constexpr std::chrono::milliseconds kLookEvery{50};
 
-  // Calls `begin` with the time, lets the threads go and waits for all of them, with a call of `look` every `kLookEvery`
-  // meanwhile, unless it is empty. Returns the duration in ns, to the end of the last. When `look` throws, has the
-  // threads return, and passes that on. Throws std::runtime_error with the error of the first thread that has one, or
-  // NoMemory; std::logic_error the second time, or when the threads could not be created.
+  // Calls `begin` with the time, releases the threads and waits for all of them. Meanwhile it calls `look`, unless it
+  // is empty, every `kLookEvery`. Returns the duration in ns, to the end of the last thread. If `look` throws, it makes
+  // the threads return and rethrows. Throws std::runtime_error with the error of the first thread that has one, or
+  // NoMemory. Throws std::logic_error at the second call, or if the threads could not be created.
   std::int64_t run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look = {});
 
  private:
   void work(std::int32_t index);
   void work_beside();
-  void get_ready();  // to throw, and waits for `run`
+  void get_ready();  // prepares the thread to throw, then waits for `run`
   void ended();
   void wait(const std::function<void()>& look);
   [[noreturn]] void rethrow(std::int32_t index) const;
@@ -66,10 +66,10 @@ class RunThreads {
 
   Plan plan_;
   bool started_ = false;
-  bool abandoned_ = false;  // written before `go_` opens, read behind it
+  bool abandoned_ = false;  // written before `go_` opens, read after it
   std::latch go_{1};
-  std::optional<std::latch> ready_;  // counts threads that can throw whatever memory is left
-  // By thread, which writes it; made into a message by who joins: where there is no memory the thread has none for it.
+  std::optional<std::latch> ready_;  // counts threads that can throw even without memory
+  // One entry a thread, which writes it. The joining thread formats the message, since a thread may lack memory for it.
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
   std::thread beside_;
@@ -79,10 +79,10 @@ class RunThreads {
   std::int32_t left_ = 0;  // threads that have not ended
 };
 
-// Has a thread take turns until it is `stopped()`, asked before each turn, or `done()`, asked where it found nothing to
-// do. `turn` returns whether it did anything; a thread that did nothing spins, yields and at last sleeps at `place()`,
-// to be woken there by who makes work; the place may change from one call to the next. `turn(true)` is the last look
-// before it sleeps. `counts` has `sleeps` and `yields`.
+// Repeats turns of a thread. It checks `stopped()` before each turn, and `done()` after a turn without work. `turn`
+// returns whether it did any work. After a turn without work the thread spins, then yields, then sleeps at `place()`.
+// The thread that produces work wakes it there. The place may change between two calls. `turn(true)` is the last look
+// before the sleep. `counts` has `sleeps` and `yields`.
 template <typename Counts, typename Turn, typename Stopped, typename Done, typename Place>
 void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Done done, Place place) {
   while (!stopped()) {
@@ -102,7 +102,7 @@ void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Don
       case Backoff::Step::kSleep: {
         Parker& parker = place();
         const std::uint32_t ticket = parker.prepare();
-        // Who was moved to another place after this one was asked for is not looked for here.
+        // A thread that was moved to another place after `place()` must not sleep here: wakers look at the new place.
         const bool found = turn(true);
         if (found) backoff.reset();
         if (found || done() || stopped() || &place() != &parker) {
