@@ -1,5 +1,5 @@
-// Rings of columns with one writer: the rows between two threads; and how rows are copied between columns, few at a
-// time: what blocks of a tuple or two cost.
+// Rings of columns with one writer, for the rows between two threads; and the copy of rows between columns. Logs and
+// links use both. The copy is fast for a few rows, which is the cost of blocks of a tuple or two.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace lab {
 
-// Columns by width, so that a record is copied by as many loops as there are widths, each of loads and stores of a
-// constant size: a call of memcpy for each column, or a choice by its width, takes longer than the copy.
+// Copies records between columns, which it groups by width. Each width has a loop of loads and stores of a constant
+// size. A memcpy call for each column, or a branch on its width, takes longer than the copy.
 class RowMover {
  public:
   explicit RowMover(std::span<const std::int32_t> itemsizes) {
@@ -46,7 +46,7 @@ class RowMover {
     });
   }
 
-  // Copies the records from + list[i].
+  // Copies the records `from + list[i]`.
   void copy(void* const* target, std::int64_t to, const void* const* source, std::int64_t from,
             const std::int32_t* list, std::int64_t rows) const noexcept {
     each([=]<std::size_t kWidth>(std::size_t c, std::size_t width) {
@@ -75,7 +75,7 @@ class RowMover {
     return static_cast<const std::byte*>(column) + static_cast<std::size_t>(row) * width;
   }
 
-  // Calls f<width>(column, width) for each column; f<0> where the width is an unusual one.
+  // Calls f<width>(column, width) for each column, and f<0> for a width outside `kWidths`.
   template <typename F>
   void each(F f) const noexcept {
     for (const std::size_t c : columns_[0]) f.template operator()<1>(c, 1);
@@ -90,19 +90,18 @@ class RowMover {
   std::vector<Other> others_;
 };
 
-// Row r is item r modulo the size of every column; the first column is the int64 timestamp. Memory only: who uses it
-// keeps the positions, and says which rows may be written and read, and by whom.
+// The memory of a ring of rows: row r is item r modulo the size of every column. The first column is the int64
+// timestamp. The user of the ring stores the positions and decides which thread may write or read which rows.
 class ColumnRing {
  public:
-  // Throws std::invalid_argument, with the name that the number of rows has for a user, unless it is a power of two, at
-  // least 2.
+  // Throws std::invalid_argument unless `rows` is a power of two, at least 2. `called`: the user's name of this number.
   ColumnRing(std::span<const std::int32_t> itemsizes, std::int64_t rows, const char* called)
       : mask_(static_cast<std::uint64_t>(rows) - 1), mover_(itemsizes) {
     if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
       throw std::invalid_argument(called + (" is " + std::to_string(rows)) + ", wanted a power of two, at least 2");
     }
     for (const std::int32_t size : itemsizes) {
-      // Zeroed, so that its pages are there before the clock starts.
+      // Zeroes the memory, so its pages exist before the clock starts.
       memory_.emplace_back(static_cast<std::size_t>(rows) * static_cast<std::size_t>(size));
       columns_.push_back(memory_.back().data());
     }
@@ -115,13 +114,13 @@ class ColumnRing {
   std::int64_t item_of(std::int64_t row) const noexcept {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & mask_);
   }
-  // Of rows from `row` on: how many lie in one piece.
+  // The number of contiguous rows from `row` on.
   std::int64_t in_one_piece(std::int64_t row) const noexcept { return size() - item_of(row); }
   void* const* columns() const noexcept { return columns_.data(); }
   const std::int64_t* ts() const noexcept { return static_cast<const std::int64_t*>(columns_.front()); }
   const RowMover& mover() const noexcept { return mover_; }
 
-  // Writes rows [row, row + rows), at most as many as there are items: records from `from` on of some columns,
+  // Writes rows [row, row + rows), at most `size()`, from the records of `columns` at `from` and after it.
   void write(std::int64_t row, const void* const* columns, std::int64_t from, std::int64_t rows) noexcept {
     while (rows > 0) {
       const std::int64_t count = std::min(rows, in_one_piece(row));
@@ -131,7 +130,7 @@ class ColumnRing {
       rows -= count;
     }
   }
-  // or their records from + list[i].
+  // Writes them from the records `from + list[i]`.
   void write(std::int64_t row, const void* const* columns, std::int64_t from, const std::int32_t* list,
              std::int64_t rows) noexcept {
     while (rows > 0) {

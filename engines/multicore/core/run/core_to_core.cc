@@ -20,7 +20,7 @@ constexpr std::int64_t kRounds = 400;
 
 constexpr std::int64_t kMostLimit = 3'600'000'000'000;
 
-// How often the clock is looked at while waiting.
+// Looks at the line between two readings of the clock.
 constexpr int kLooks = 256;
 
 bool pin(std::int32_t core) noexcept {
@@ -37,12 +37,12 @@ bool pin(std::int32_t core) noexcept {
 }
 
 struct alignas(kCacheLine) Line {
-  // The next turn: even ones are the first thread's. Release when a turn ends, acquire when it is waited for: of no use
-  // but to be what shared data costs.
+  // The next turn; the first thread has the even ones. Release at the end of a turn pairs with acquire in `wait`. No
+  // data depends on this order; it adds the cost that shared data has.
   std::atomic<std::int64_t> turn{0};
 };
 
-// Waits for a turn; returns whether it came in time.
+// Waits for a turn. Returns whether it came before the deadline.
 bool wait(const Line& line, std::int64_t turn, std::int64_t deadline_ns) noexcept {
   for (int looks = 0; line.turn.load(std::memory_order_acquire) != turn; ++looks) {
     spin_pause();
@@ -69,15 +69,15 @@ double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t lim
   if (limit_ns > kMostLimit) throw std::invalid_argument("limit_ns is above an hour");
   const std::int64_t deadline_ns = now_ns() + limit_ns;
   Line line;
-  std::atomic<bool> pinned{true};  // relaxed: read when both threads have ended
+  std::atomic<bool> pinned{true};  // relaxed: read after the end of both threads
   double lowest = -1;
-  // Either thread may be late, or wait for the core of the other: both give up at the deadline.
+  // Each thread may be late, or wait for the core of the other. Both stop at the deadline.
   const auto body = [&](std::int32_t core, int side) {
     if (!pin(core)) {
       pinned.store(false, std::memory_order_relaxed);
       return;
     }
-    if (!play(line, side, deadline_ns)) return;  // they meet, and warm up
+    if (!play(line, side, deadline_ns)) return;  // both threads arrive and warm up
     for (std::int64_t t = 1; t <= kTries; ++t) {
       const std::int64_t begin_ns = now_ns();
       if (!play(line, 2 * kRounds * t + side, deadline_ns)) return;
@@ -86,7 +86,7 @@ double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t lim
       lowest = lowest < 0 ? each : std::min(lowest, each);
     }
   };
-  std::jthread other(body, second, 1);  // ends by itself, at the deadline, if there is no thread for the second
+  std::jthread other(body, second, 1);  // ends at the deadline if the second thread fails to start
   std::jthread one(body, first, 0);
   one.join();
   other.join();

@@ -1,4 +1,4 @@
-// A source, and how far its blocks have been handed over: what every family reads its input through.
+// A feed: a source and a read position in its blocks. All families read their input through feeds.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace lab {
 
-// A source, and how far its blocks have been handed over. Whoever holds the flag moves them (`move_blocks`).
+// A source and the position of its next block. The holder of the flag moves the blocks (`move_blocks`).
 struct alignas(kCacheLine) Feed {
   static constexpr std::int64_t kMostRows = 4096;
 
   Source* source = nullptr;
   std::size_t reader = 0;
-  bool pumped = false;     // at full speed: the mover makes the source publish; else a generator does
-  std::uint64_t next = 0;  // first block not yet done
-  std::int64_t row = 0;    // first row not yet done
+  bool pumped = false;     // at full speed the mover makes the source publish; otherwise a generator does
+  std::uint64_t next = 0;  // first block not yet moved
+  std::int64_t row = 0;    // first row not yet moved
   bool closed = false;
-  std::int64_t most = kMostRows;  // rows to move at once, before the other sources get their turn; `LogFeeder`
-  std::int64_t filled_ns = 0;     // when so many were moved last; 0: the last move took all that there was
+  std::int64_t most = kMostRows;  // most rows of one move before the turn of the other sources; see `LogFeeder`
+  std::int64_t filled_ns = 0;     // time of the last move of `most` rows; 0: the last move took all rows
   MergeFlag flag;
 
-  // The next block, or the one so many behind it, when there is one; those before it have been asked for.
+  // Returns the block `behind` blocks after the next, or null. The caller must have called it for the blocks before.
   const Block* block(std::uint64_t behind = 0) noexcept {
     if (source->ring.published() == next + behind && (!pumped || !source->pump())) return nullptr;
     return &source->ring.at(next + behind);
@@ -34,9 +34,9 @@ struct alignas(kCacheLine) Feed {
   }
 };
 
-// Has `move` move what a flag guards, unless another thread is at it, and again for whoever comes meanwhile: that one may
-// have made room that this pass did not see, and go to sleep (run/merge_flag.h). Returns whether anything moved, or
-// somebody may still be waiting for a pass: then the caller takes another turn before it sleeps.
+// Calls `move` under the flag, unless another thread holds it. It calls `move` again if a thread arrived meanwhile:
+// that thread may have made room that this pass did not see, and may go to sleep (run/merge_flag.h). Returns whether a
+// row moved, or a thread may still wait for a pass. Then the caller takes another turn before it sleeps.
 template <typename Move>
 bool move_under(MergeFlag& flag, Move move) {
   constexpr int kPassesInARow = 4;
@@ -45,7 +45,7 @@ bool move_under(MergeFlag& flag, Move move) {
     flag.begin_pass();
     try {
       moved = move() || moved;
-    } catch (...) {  // a kernel failed: the run ends, nobody is let down
+    } catch (...) {  // a kernel failed: the run ends, so waiting threads need no pass
       flag.leave();
       throw;
     }
@@ -55,7 +55,7 @@ bool move_under(MergeFlag& flag, Move move) {
   return moved;
 }
 
-// Likewise blocks of a feed.
+// The same for the blocks of a feed.
 template <typename Move>
 bool move_blocks(Feed& feed, Move move) {
   return move_under(feed.flag, move);

@@ -16,36 +16,37 @@
 namespace lab {
 namespace {
 
-// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler); with a core to spare the rest is
-// spun away.
+// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler). With a free core the generator spins for
+// this time.
 constexpr std::int64_t kSpinNs = 100'000;
 
-// Without one: what becomes due within this time is handed over together, so that at a million events/s the
-// generator wakes 20,000 times a second and not a million times.
+// Without a free core, the generator publishes all events due within this time together. At a million events/s it wakes
+// 20,000 times a second instead of a million times.
 constexpr std::int64_t kShortestSleepNs = 50'000;
 
-// As many sleeps say how late one ends, which the next ones are shorter by: 30 us and more on a virtual machine, where
-// events due within 110 us went together instead of 50. At least kLeastSleepNs: who does not sleep takes a worker's core.
+// The number of sleeps in the running mean of the delay, which shortens the next sleeps. The delay is 30 us and more on
+// a virtual machine; without the correction, events due within 110 us instead of 50 went together. A sleep lasts at
+// least kLeastSleepNs: a generator that does not sleep occupies the core of a worker.
 constexpr std::int64_t kSleepsToLearn = 16;
 constexpr std::int64_t kLeastSleepNs = 5'000;
 
-// The longest sleep at once: a run that has failed is noticed at the latest then.
+// The longest sleep. The generator notices a failed run at its end at the latest.
 constexpr std::int64_t kLongestSleepNs = 20'000'000;
 
-// How long a full ring is left alone before it is looked at again. What waits keeps its due times meanwhile.
+// The wait after a full ring before the next try. Waiting events keep their due times.
 constexpr std::int64_t kFullRingNs = 50'000;
 
-// An event may be this late and still count as sent by the end of the load: the bound on the send lag above
-// which a trial is invalid anyway (METHOD: p99 at most 1 ms).
+// An event up to this late still counts as sent by the end of the load. A trial with a larger send lag is invalid
+// anyway (METHOD: p99 at most 1 ms).
 constexpr std::int64_t kGraceNs = 1'000'000;
 
-// Blocks published of one source before the others get their turn and the clock is read again.
+// Most blocks of one source in a turn, before the other sources and the next reading of the clock.
 constexpr int kBlocksPerTurn = 16;
 
-// Blocks of the null engine's ring: as many as the adapter gives an engine under a load.
+// Blocks of the null engine's ring, as in the adapter's ring of an engine under a load.
 constexpr std::uint64_t kNullRing = 1 << 14;
 
-// Asks for real-time scheduling of the calling thread; needs the right to it (root, CAP_SYS_NICE, RLIMIT_RTPRIO).
+// Requests real-time scheduling of the calling thread. It needs permission (root, CAP_SYS_NICE, RLIMIT_RTPRIO).
 bool take_priority() noexcept {
 #if defined(__linux__)
   sched_param lowest{};
@@ -60,24 +61,24 @@ bool take_priority() noexcept {
 
 void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept {
 #if defined(__linux__)
-  prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would be added to every sleep
+  prctl(PR_SET_TIMERSLACK, 1UL);  // the default would add 50 us to every sleep
 #endif
-  // It shares a core with a worker: on the ordinary queue it would now and then wait for the worker's time slice,
-  // milliseconds. It sleeps most of the time, so the priority takes nothing from anybody but its own lateness.
+  // It shares a core with a worker. With ordinary priority it would sometimes wait milliseconds for the end of the
+  // worker's time slice. It sleeps most of the time, so the priority costs the workers nothing.
   if (!spin_) real_time_ = take_priority();
   recorder.begin(start_ns, options_.warm_up_ns);
-  // seq_cst: as every reader of this flag (dgs/dgs_run.h); it is rare and cheap.
+  // seq_cst, as for every reader of this flag (dgs/dgs_run.h); it is rare and cheap.
   while (!stop.load(std::memory_order_seq_cst)) {
-    // A sleep and not a yield, which a thread with real-time priority does not do for others.
-    while (holdable_ && wanted_.load(std::memory_order_relaxed)) {  // relaxed: advice
+    // A sleep, since a thread with real-time priority does not yield to others.
+    while (holdable_ && wanted_.load(std::memory_order_relaxed)) {  // relaxed: a hint
       std::this_thread::sleep_for(std::chrono::nanoseconds(kShortestSleepNs));
     }
     auto held = holdable_ ? std::unique_lock(sources_) : std::unique_lock<std::mutex>();
     const std::int64_t now = now_ns();
     recorder.saw(now);
     const bool progress = turn(start_ns, now, parkers);
-    // Without a core to spare the thread sleeps as soon as everything that was due is out: at a high rate the
-    // next event is always due already, and it would take a core from a worker to send events by twos.
+    // Without a free core the thread sleeps once all due events are published. At a high rate the next event is always
+    // due already. Without the sleep the thread would occupy the core of a worker and send events by twos.
     if (progress && (spin_ || behind())) continue;
     std::int64_t next = kEndOfTime;
     bool done = true;
@@ -106,7 +107,8 @@ bool Generator::turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> 
       now = now_ns();
       recorder.saw(now);
     }
-    const Source::Noticed handed = fed.source->handed();  // also what was published anew while this thread was held
+    const Source::Noticed handed =
+        fed.source->handed();  // includes events published again while another thread held the sources
     if (handed.events == 0) continue;
     lag_.record(now - start_ns - handed.first_due_ns, handed.events);
     if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += handed.events;
@@ -128,11 +130,11 @@ void Generator::wait(std::int64_t until_ns) noexcept {
   if (target > now) {
 #if defined(__linux__)
     const timespec at{static_cast<time_t>(target / 1'000'000'000), static_cast<long>(target % 1'000'000'000)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);  // woken early: the caller looks again
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);  // after an early wake-up the caller checks again
 #else
     std::this_thread::sleep_for(std::chrono::nanoseconds(target - now));
 #endif
-    // One that a signal ends early is not late; one whose core was taken says nothing of the next.
+    // A sleep that a signal ends early is not late. The clamp also limits the effect of a sleep whose core was busy.
     late_ns_ += (std::clamp<std::int64_t>(now_ns() - target, 0, kShortestSleepNs) - late_ns_) / kSleepsToLearn;
   }
   if (!spin_ || target < wanted) return;

@@ -1,4 +1,4 @@
-// What the threads of a run share: how they sleep and are woken, how they stop, what each measures and counts.
+// The shared state of the threads of a run: parkers, stop flags, and the measurements of each thread.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -18,25 +18,25 @@
 
 namespace lab {
 
-// What instances did in one step of the recorder's grid.
+// The work of a thread in one step of the recorder's grid.
 struct LoadStep {
   std::int64_t busy_ns;
   std::int64_t compared;
 };
 
-// What one thread measures. Written by that thread; `busy_ns` is read by others meanwhile, the rest afterwards.
+// The measurements of one thread, which writes them. Other threads read `busy_ns` at any time, the rest after the run.
 class alignas(kCacheLine) WorkMeter {
  public:
   WorkMeter(bool on, std::int64_t grid_steps) : recorder(on, grid_steps), most_(grid_steps) {
     if (!on) return;
-    // calloc: pages that no step touches cost nothing.
+    // calloc: untouched pages cost nothing.
     steps_.reset(static_cast<LoadStep*>(std::calloc(static_cast<std::size_t>(grid_steps), sizeof(LoadStep))));
     if (!steps_) throw std::bad_alloc();
   }
 
   bool on() const noexcept { return recorder.on(); }
 
-  // The thread worked from one reading of the clock to another; only where something is measured.
+  // Records the work between two readings of the clock. Only if `on()`.
   void worked(std::int64_t from_ns, std::int64_t to_ns, std::int64_t compared) noexcept {
     const std::int64_t step = std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, most_ - 1);
     LoadStep& load = steps_.get()[step];
@@ -66,7 +66,7 @@ class alignas(kCacheLine) WorkMeter {
 
 class InstanceThreads {
  public:
-  // `backoff`: how each of them waits.
+  // `backoff`: the waiting policy of each thread.
   InstanceThreads(std::int32_t count, Backoff backoff, bool measure, std::int64_t grid_steps)
       : backoff_(backoff), parkers_(static_cast<std::size_t>(count)), pool_(static_cast<std::size_t>(count)) {
     for (std::int32_t i = 0; i < count; ++i) meters_.push_back(std::make_unique<WorkMeter>(measure, grid_steps));
@@ -76,13 +76,14 @@ class InstanceThreads {
   std::span<const std::unique_ptr<WorkMeter>> meters() const noexcept { return meters_; }
   std::span<Parker> parkers() noexcept { return parkers_; }
 
-  // Where a thread sleeps: in the pool, only changes, the end and failures wake it.
+  // The place where a thread sleeps. An inactive thread sleeps in the pool: only changes, the end and failures wake it.
   Parker& place(std::int32_t thread, bool active) noexcept {
     return (active ? parkers_ : pool_)[static_cast<std::size_t>(thread)];
   }
   Backoff backoff() const noexcept { return backoff_; }
 
-  // seq_cst, each with a notify behind it: who is about to sleep must see it, or is seen asleep (run/parker.h).
+  // seq_cst, each followed by a notify: a thread about to sleep sees the flag, or the notify sees it asleep
+  // (run/parker.h).
   void fail() noexcept { set(failed_); }
   void finish() noexcept { set(over_); }
   bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }  // pairs with `fail`
@@ -93,24 +94,24 @@ class InstanceThreads {
     for (Parker& parker : parkers_) parker.notify();
     for (Parker& parker : pool_) parker.notify();
   }
-  // The first `count` threads: those that are active.
+  // Notifies the first `count` threads, which are the active ones.
   void notify(std::int32_t count) noexcept {
     for (std::int32_t i = 0; i < count; ++i) parkers_[static_cast<std::size_t>(i)].notify();
   }
 
-  // Threads [first, end).
+  // Notifies threads [first, end).
   void notify(std::int32_t first, std::int32_t end) noexcept {
     for (std::int32_t i = first; i < end; ++i) parkers_[static_cast<std::size_t>(i)].notify();
   }
 
-  // Before the threads are let go.
+  // Before the release of the threads.
   void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
-    start_ns_.store(start_ns, std::memory_order_relaxed);  // relaxed: those who wait are released after it
+    start_ns_.store(start_ns, std::memory_order_relaxed);  // relaxed: the release of the waiting threads follows
     for (const auto& meter : meters_) meter->recorder.begin(start_ns, warm_up_ns);
   }
-  // relaxed: threads of the run wait for what comes after the store; others only take differences to it.
+  // relaxed: threads of the run wait for the release after the store; other threads only compute differences to it.
   std::int64_t start_ns() const noexcept { return start_ns_.load(std::memory_order_relaxed); }
-  std::int64_t since_start() const noexcept {  // 0 before
+  std::int64_t since_start() const noexcept {  // 0 before the start
     const std::int64_t start = start_ns();
     return start == 0 ? 0 : now_ns() - start;
   }
@@ -121,12 +122,12 @@ class InstanceThreads {
     notify_all();
   }
 
-  const Backoff backoff_;  // as new
+  const Backoff backoff_;  // initial state
   std::vector<std::unique_ptr<WorkMeter>> meters_;
-  std::vector<Parker> parkers_;            // of active threads: hand-over
+  std::vector<Parker> parkers_;            // of active threads, for hand-over
   std::vector<Parker> pool_;               // of the others
-  std::atomic<std::int64_t> start_ns_{0};  // 0: not yet. Written by `run`; a controller may look before it
-  // Written by the thread that fails, or that is the last to end; read by all.
+  std::atomic<std::int64_t> start_ns_{0};  // 0: not started. Written by `run`; a controller may read it before
+  // Written by the thread that fails, or by the last thread to end; read by all.
   alignas(kCacheLine) std::atomic<bool> failed_{false};
   std::atomic<bool> over_{false};
 };

@@ -1,4 +1,4 @@
-// Options that are given by name: a list of names, which Python reads, and one check.
+// Options with named values: the list of names, which Python reads, and one check of a user's choice.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ namespace lab {
 template <std::size_t N>
 using Names = std::array<std::string_view, N>;
 
-// Returns which of `names` it is. Throws std::invalid_argument; `option` is what that calls it.
+// Returns the index of `given` in `names`. Throws std::invalid_argument, which names the `option`.
 template <std::size_t N>
 std::size_t index_of(std::string_view option, const Names<N>& names, std::string_view given) {
   const auto found = std::find(names.begin(), names.end(), given);

@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// A chunk's end may be too short for one more item of so many bytes.
+// The largest item: the end of a chunk may be too short for one more.
 constexpr std::size_t kMostItem = 64;
 
-// Of small things: more of them than this grow while the run goes on, and are counted.
+// Most reserved bytes of small data. More chunks grow during the run, and the pool counts them.
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 
-// Chunks that are kept when they are given back and none were reserved.
+// Returned chunks that a pool without reservations keeps.
 constexpr std::size_t kSpares = 2;
 
 }  // namespace
@@ -45,8 +45,9 @@ OutputPool::OutputPool(std::vector<std::int32_t> itemsizes, std::int64_t largest
 }
 
 void OutputPool::reserve(std::int64_t rows, std::int64_t unused) {
-  // Every chunk but a buffer's last has at least so many rows, and its first is there. Where that says little, as one
-  // event may fill a chunk: chunks are more than half full when every event emits all that it may.
+  // Every chunk except the last of a buffer has at least `at_least` rows, and the first of each buffer exists already.
+  // This bound is weak if one event may fill a chunk. Then the second one holds: chunks are more than half full if
+  // every event emits its maximum.
   const std::int64_t at_least = std::max<std::int64_t>(1, chunk_rows_ - unused);
   add(std::min(rows / at_least, 2 * rows / chunk_rows_ + 1));
 }
@@ -91,7 +92,7 @@ OutputPool::Memory OutputPool::fresh() const {
   void* memory = std::aligned_alloc(page_, chunk_bytes_);
   if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
-  if (page_ == kHugePage) madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
+  if (page_ == kHugePage) madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // a hint: failure only costs speed
 #endif
   return {static_cast<std::byte*>(memory), &std::free};
 }

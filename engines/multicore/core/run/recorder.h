@@ -1,8 +1,9 @@
-// What one thread measures while it works: latency histograms and counts on a 100 ms grid.
+// The measurements of one thread: latency histograms, and counts on a 100 ms grid. Each worker and the generator own
+// one.
 //
-// Every recorder has one writer, the thread that owns it, and is read after that thread has ended: no locks,
-// no atomics, no allocation after construction. The clock is read where work is handed over and where outputs
-// appear; in between, `now()` is the last reading, at most one block old.
+// Only the owning thread writes a recorder, and readers come after its end. So it needs no locks, no atomics and no
+// allocation after construction. The owner reads the clock at each hand-over of work and each output. In between,
+// `now()` is the last reading, at most one block old.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@
 
 namespace lab {
 
-// Latency buckets of a grid step: eight to a power of two, so that a value is kept to within 12.5 %.
+// Latency buckets of a grid step: eight a power of two, so a value is exact to within 12.5 %.
 class CoarseLatency {
  public:
   static constexpr int kBuckets = 336;  // up to one hour
@@ -32,7 +33,7 @@ class CoarseLatency {
     return (shift + 1) * 8 + static_cast<int>((value >> shift) - 8);
   }
 
-  // The highest value that falls into bucket `index`.
+  // The highest value in bucket `index`.
   static constexpr std::int64_t highest_in(int index) noexcept {
     if (index < 8) return index;
     const int shift = index / 8 - 1;
@@ -43,10 +44,10 @@ static_assert(CoarseLatency::index_of(7) == 7 && CoarseLatency::index_of(8) == 8
 static_assert(CoarseLatency::highest_in(16) == 17 && CoarseLatency::index_of(17) == 16);
 static_assert(CoarseLatency::index_of(Histogram::kHighest) < CoarseLatency::kBuckets);
 
-// What happened during one step of the grid.
+// The counts of one step of the grid.
 struct Step {
   double consumed;       // events; a stream with k readers counts 1/k for each of them
-  std::int64_t emitted;  // events handed over by the generator
+  std::int64_t emitted;  // events published by the generator
   std::int64_t outputs;
   std::int64_t max_ns;  // largest latency
   std::array<std::uint32_t, CoarseLatency::kBuckets> latency;
@@ -60,17 +61,17 @@ class alignas(kCacheLine) Recorder {
   static constexpr std::int64_t kStepNs = 100'000'000;
   static constexpr std::int64_t kSteps = 36'000;  // one hour
 
-  // `on` false: records nothing and never reads the clock. What comes after `steps` counts for the last of them.
+  // `on` false: records nothing and never reads the clock. Anything after the last of `steps` counts in the last one.
   explicit Recorder(bool on = true, std::int64_t steps = kSteps)
       : on_(on),
         most_(steps),
-        // calloc: pages that no step touches cost nothing.
+        // calloc: untouched pages cost nothing.
         steps_(on ? static_cast<Step*>(std::calloc(static_cast<std::size_t>(steps), sizeof(Step))) : nullptr,
                std::free) {
     if (on && !steps_) throw std::bad_alloc();
   }
 
-  // Sets the start of the run, and what part of it is warm-up. Before the owner starts.
+  // Sets the start of the run and the length of its warm-up. Before the owner starts.
   void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
     start_ = now_ = start_ns;
     steady_from_ = start_ns + warm_up_ns;
@@ -86,7 +87,7 @@ class alignas(kCacheLine) Recorder {
     return now_;
   }
 
-  // Somebody else read the clock at `time_ns`, which is past.
+  // Takes over a past reading of the clock by another thread.
   void saw(std::int64_t time_ns) noexcept { now_ = std::max(now_, time_ns); }
 
   std::int64_t now() const noexcept { return now_; }
@@ -99,7 +100,7 @@ class alignas(kCacheLine) Recorder {
     if (on_) step().emitted += events;
   }
 
-  // `n` outputs appeared at `now()`; the latest input that they depend on was due at `due_ns`.
+  // Records `n` outputs at `now()`. `due_ns`: due time of the latest input that they depend on.
   void output(std::int64_t due_ns, std::int64_t n) noexcept {
     if (!on_) return;
     const std::int64_t latency = now_ - due_ns;
@@ -110,24 +111,24 @@ class alignas(kCacheLine) Recorder {
     current.latency[static_cast<std::size_t>(CoarseLatency::index_of(latency))] += static_cast<std::uint32_t>(n);
   }
 
-  // `n` outputs appeared at `now()`, of which it is not known when their input was due.
+  // Records `n` outputs at `now()` whose inputs have no known due time.
   void made(std::int64_t n) noexcept {
     if (on_) step().outputs += n;
   }
 
-  // The same outputs came this long after the engine had taken the input.
+  // Records the service time of the same outputs: the time since the engine took the input.
   void served(std::int64_t due_ns, std::int64_t taken_ns, std::int64_t n) noexcept {
     if (on_ && due_ns >= steady_from_) service.record(now_ - taken_ns, n);
   }
 
-  // Step `index` of the grid; below `used()`, or any below the number of steps.
+  // Step `index` of the grid, below the number of steps.
   const Step& at(std::int64_t index) const noexcept { return steps_.get()[index]; }
 
-  // The step after the last in which anything was recorded.
+  // The number of steps up to the last one with a record.
   std::int64_t used() const noexcept { return used_; }
 
   Histogram steady;   // latency of outputs due after the warm-up
-  Histogram warm_up;  // and before
+  Histogram warm_up;  // latency of outputs due before its end
   Histogram service;  // see `served`
 
  private:

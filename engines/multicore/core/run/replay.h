@@ -1,5 +1,5 @@
-// The blocks of a stream for the one thread that reads it: cut from its columns at full speed, else as a generator hands
-// them over.
+// Supplies the blocks of a stream to the only thread that reads it. At full speed it cuts them from the columns; with a
+// load it takes them from a generator.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lab {
 
 class Replay {
  public:
-  // `feed`: of a generator; null: at full speed, in blocks of `batch`. Both outlive this.
+  // `feed`: the feed of a generator; null: full speed, in blocks of `batch`. `view` and `feed` outlive this object.
   Replay(const StreamView& view, std::int64_t batch, Feed* feed)
       : view_(&view),
         batch_(std::min(batch, std::max<std::int64_t>(1, view.size()))),  // so that a sum with it fits
@@ -20,7 +20,8 @@ class Replay {
 
   bool at_full_speed() const noexcept { return feed_ == nullptr; }
 
-  // The next block, whose bound is kEndOfTime when it is the last; not after that. False: there is none now.
+  // Fills `block` with the next block. The last one has the bound kEndOfTime; no call may follow it. Returns false if
+  // no block is ready.
   bool next(Block& block) {
     if (feed_ != nullptr) {
       const Block* given = feed_->block();
@@ -36,7 +37,7 @@ class Replay {
     block.bound_ts = kEndOfTime;
     if (block.end == n) return true;
     block.bound_ts = view_->ts[static_cast<std::size_t>(block.end) - 1];
-    // A heartbeat between this block and the next row says more than the block's last timestamp does.
+    // A heartbeat between this block and the next row gives a higher bound than the last timestamp of the block.
     const std::int64_t following = view_->ts[static_cast<std::size_t>(block.end)];
     while (heartbeat_ < view_->heartbeats.size() && view_->heartbeats[heartbeat_] < following) {
       block.bound_ts = std::max(block.bound_ts, std::min(view_->heartbeats[heartbeat_] + 1, kEndOfTime - 1));
@@ -49,8 +50,8 @@ class Replay {
   const StreamView* view_;
   std::int64_t batch_;
   Feed* feed_;
-  std::int64_t next_ = 0;      // at full speed: first row not handed over
-  std::size_t heartbeat_ = 0;  // likewise
+  std::int64_t next_ = 0;      // at full speed: first row not yet returned
+  std::size_t heartbeat_ = 0;  // at full speed: first heartbeat not yet used
 };
 
 }  // namespace lab

@@ -10,8 +10,7 @@
 namespace lab {
 namespace {
 
-// Places that are there from the start: a worker that makes room for them gets memory of its own from the allocator,
-// which is fresh.
+// Entries reserved at the start. If a worker made room for them later, the allocator would supply fresh memory.
 constexpr std::size_t kChunks = 64;
 
 }  // namespace
@@ -50,7 +49,7 @@ void OutputBuffer::take(std::int64_t rows) {
   if (front_ != (chunks_.size() == 1 ? emit_.count : chunks_.front().rows)) return;
   front_ = 0;
   if (chunks_.size() == 1) {
-    emit_.count = 0;  // the next outputs come to lie where these were, which is in the cache
+    emit_.count = 0;  // the next outputs reuse this memory, which is in the cache
     return;
   }
   pool_->give(std::move(chunks_.front().memory));
@@ -103,7 +102,7 @@ void OutputBuffer::since(Mark& mark, std::vector<OutputPiece>& into) const {
 
 namespace {
 
-// The sequence of one (mailbox, stream) pair while it is merged.
+// Merges the sequences of all (mailbox, stream) pairs.
 class OutputMerge {
  public:
   struct Sequence {
@@ -144,7 +143,7 @@ class OutputMerge {
       heads.pop();
       const Sequence* next = heads.empty() ? nullptr : heads.top();
       bool more = true;
-      do {  // a run of rows that precede every other sequence
+      do {  // consecutive rows that precede all other sequences
         const OutputPiece& piece = head->now();
         const std::int64_t first = head->row;
         do {

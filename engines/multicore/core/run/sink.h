@@ -1,13 +1,13 @@
-// Where a worker's outputs go, and how all workers' outputs become one sequence.
+// The output buffer of a worker, and the merge of all buffers into one sequence after the run.
 //
-// Each worker appends to its own chunks, without synchronisation. A *segment* notes which mailbox emitted the
-// rows from some row on, and which stream's events caused them. After the run `merge_outputs` merges by event
-// time the sequences of all (mailbox, stream) pairs, each kept in the order in which it was emitted: a row that
-// was emitted late has the key of the latest row before it in its sequence, so disorder stays visible instead
-// of being sorted away. Ties go by stream, then by the position of the segment's first event: no segment spans
-// an ordering event, so between dependent rows that position decides.
+// Each worker appends to its own chunks, without synchronization. A *segment* starts at some row. It records the
+// mailbox that emitted the rows and the stream whose events caused them. After the run, `merge_outputs` merges the
+// sequences of all (mailbox, stream) pairs by event time. Each sequence stays in order of emission: a late row has the
+// key of the latest row before it in its sequence. So disorder stays visible; no sort hides it. Ties go by stream, then
+// by the position of the first event of the segment. No segment spans an ordering event, so that position decides
+// between dependent rows.
 //
-// Between two operators of a query nothing is merged afterwards: outputs are taken while the run goes on
+// Between two operators of a query no merge follows: the next operator takes outputs during the run
 // (oplus/chain_log.h).
 #pragma once
 #include <cstddef>
@@ -23,8 +23,8 @@
 
 namespace lab {
 
-// Consecutive rows that one mailbox emitted because of events of one stream. They stay where they are as long as their
-// buffer, and are not written again.
+// Consecutive rows that one mailbox emitted for events of one stream. They stay in place until their buffer is
+// destroyed, and no thread writes them again.
 struct OutputPiece {
   void* const* columns;      // one array per field
   std::int64_t begin, end;   // rows of them
@@ -37,13 +37,13 @@ class alignas(kCacheLine) OutputBuffer {
  public:
   static constexpr std::size_t kChunkBytes = OutputPool::kChunkBytes;
 
-  static constexpr std::int64_t kFirstSegments = 64;  // for which there is room without a chunk
+  static constexpr std::int64_t kFirstSegments = 64;  // segments with room outside chunks
 
-  // With memory of its own. `itemsizes`: bytes of each output field; the first is the int64 timestamp. `largest`: most
-  // records that one event may emit. `chunk_bytes`: a power of two, at least 4096.
+  // Creates a private pool. `itemsizes`: bytes of each output field; the first is the int64 timestamp. `largest`: the
+  // most records that one event may emit. `chunk_bytes`: a power of two, at least 4096.
   explicit OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1,
                         std::size_t chunk_bytes = kChunkBytes);
-  // With memory of a pool, which it shares with others. The first chunk is there, and touched.
+  // Shares a pool with other buffers. Takes a touched first chunk at once.
   explicit OutputBuffer(std::shared_ptr<OutputPool> pool);
 
   // Returns the emitter for the next kernel call: room for at least `at_least` records, up to `chunk_rows`.
@@ -53,33 +53,32 @@ class alignas(kCacheLine) OutputBuffer {
     return &emit_;
   }
 
-  // Books the records that the kernel call since `open` emitted, caused by events of `stream` from position
-  // `first_event` on. Returns how many there were. `fresh`: the mailbox has passed an ordering event since it
-  // last emitted.
+  // Books the records of the kernel call since `open`. Events of `stream` from position `first_event` on caused them.
+  // Returns their number. `fresh`: the mailbox has passed an ordering event since its last record.
   std::int64_t close(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, bool fresh) {
     const std::int64_t added = emit_.count - before_;
     if (added != 0) note(mailbox, stream, first_event, added, fresh);
     return added;
   }
 
-  // Counts records that were booked beyond what the program declares, though there was room for them.
+  // Counts booked records beyond the declared maximum of the program, for which the buffer still had room.
   void refuse(std::int64_t records) noexcept { emit_.refused += records; }
 
-  // Instead of `merge_outputs`: another takes the outputs while more come, oldest first, between kernel calls. Memory
-  // of what was taken is used again.
+  // The alternative to `merge_outputs`: a consumer takes the outputs during the run, oldest first, between kernel
+  // calls. The buffer reuses the memory of taken rows.
   struct Piece {
     void* const* columns;  // one array per field
     std::int64_t row;      // rows [row, row + rows) of them
     std::int64_t rows;
   };
   std::int64_t waiting() const noexcept { return rows_ - taken_; }
-  Piece oldest() const noexcept {  // only when something waits
+  Piece oldest() const noexcept {  // only if rows wait
     const Chunk& chunk = chunks_.front();
     const std::int64_t end = chunks_.size() == 1 ? emit_.count : chunk.rows;
     return {chunk.columns.data(), front_, end - front_};
   }
   void take(std::int64_t rows);  // at most those of `oldest`
-  // From now on `open` may throw, as Spill::check: where it needs another chunk while more rows wait than may.
+  // From now on `open` may throw as Spill::check does, if it needs another chunk while too many rows wait.
   void limit_waiting(const Spill& spill) noexcept { spill_ = &spill; }
 
   std::int64_t rows() const noexcept { return rows_; }
@@ -88,15 +87,15 @@ class alignas(kCacheLine) OutputBuffer {
   std::int64_t chunk_rows() const noexcept { return pool_->chunk_rows(); }
   std::span<const std::int32_t> itemsizes() const noexcept { return pool_->itemsizes(); }
 
-  // How far somebody has looked at the rows.
+  // The position of a reader in the rows.
   struct Mark {
     std::size_t chunk = 0;
-    std::int64_t row = 0;     // of the chunk
+    std::int64_t row = 0;     // in the chunk
     std::int64_t before = 0;  // rows of the chunks before it
     std::size_t segment = 0;  // of the latest row
   };
-  // Adds the rows that were booked since the mark to `into`, and moves the mark behind them. Of the writer, between
-  // kernel calls, or of anybody when it has ended; not with `take`.
+  // Appends the rows booked since the mark to `into`, and moves the mark to their end. The writer may call it between
+  // kernel calls; any thread may call it after the end of the writer. Not together with `take`.
   void since(Mark& mark, std::vector<OutputPiece>& into) const;
 
   struct Segment {
@@ -121,26 +120,26 @@ class alignas(kCacheLine) OutputBuffer {
 
   const std::shared_ptr<OutputPool> pool_;
   std::vector<Chunk> chunks_;
-  // The first segments lie here, the others in chunks of the pool: a vector's growth would be fresh memory, too.
+  // The first segments are here, the others in chunks of the pool: a growing vector would need fresh memory.
   std::vector<Segment> first_segments_;
   std::vector<OutputPool::Memory> more_segments_;
   Segment* segment_ = nullptr;       // the last
-  Segment* segments_end_ = nullptr;  // of the room it lies in
+  Segment* segments_end_ = nullptr;  // end of the room around `segment_`
   std::size_t segment_count_ = 0;
   std::int64_t rows_ = 0;         // booked rows
-  std::int64_t taken_ = 0;        // of these
-  std::int64_t front_ = 0;        // first row of the first chunk that is not taken
-  const Spill* spill_ = nullptr;  // none: any number of rows may wait
+  std::int64_t taken_ = 0;        // rows that a consumer took
+  std::int64_t front_ = 0;        // first row of the first chunk not yet taken
+  const Spill* spill_ = nullptr;  // null: any number of rows may wait
   Emit emit_{};
   std::int64_t before_ = 0;
 };
 
-// Merges pieces, a list for each buffer in the order in which it gave them, into `columns`: one array per field, of
-// items of `itemsizes`, with room for all rows.
+// Merges pieces into `columns`: one array a field, items of `itemsizes`, with room for all rows. `buffers`: the list of
+// pieces of each buffer, in the buffer's order.
 void merge_pieces(std::span<const std::vector<OutputPiece>> buffers, std::span<void* const> columns,
                   std::span<const std::int32_t> itemsizes);
 
-// Merges all buffers, as they are, likewise.
+// Merges all rows of the buffers in the same way.
 void merge_outputs(std::span<const OutputBuffer* const> buffers, std::span<void* const> columns);
 
 }  // namespace lab

@@ -23,7 +23,7 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
   std::int64_t steps = 0;
   for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());
   std::vector<Progress> result(static_cast<std::size_t>(steps));
-  double consumed = 0;  // shares of events add up to whole ones over the run, not in each step
+  double consumed = 0;  // shares of events sum to whole events over the run, not in each step
   std::int64_t told = 0;
   for (std::int64_t i = 0; i < steps; ++i) {
     Progress& total = result[static_cast<std::size_t>(i)];
@@ -38,7 +38,7 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
       largest = std::max(largest, step.max_ns);
       for (std::size_t k = 0; k < latency.size(); ++k) latency[k] += step.latency[k];
     }
-    // Not all outputs are timed: those of a run at full speed may be counted only.
+    // Not every output has a latency: a run at full speed may only count its outputs.
     const std::int64_t timed = std::accumulate(latency.begin(), latency.end(), std::int64_t{0});
     if (timed != 0) total.max_ns = largest;
     total.consumed = std::llround(consumed) - told;
@@ -50,7 +50,7 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
       if (total.p99_ns < 0 && below != 0 && below * 100 >= timed * 99) total.p99_ns = CoarseLatency::highest_in(k);
     }
   }
-  // An event may be done a moment before who handed it over notes that it has: it counts when both are known.
+  // A worker may finish an event just before the generator records its publication. It counts once both are recorded.
   std::int64_t waiting = 0;
   std::int64_t behind = 0;
   for (Progress& step : result) {

@@ -17,10 +17,10 @@
 namespace lab {
 namespace {
 
-// Puts the calling thread on cores[index], where it stays if it is pinned; advice: failure only costs speed. Empty:
-// nothing. Linux starts new threads wherever is least to do just then, several on one core, and with more threads
-// than cores one that wakes was seen to go back to the core that it slept on, also while another was idle: threads that
-// sleep at each synchronization would stay so for the whole run.
+// Moves the calling thread to cores[index], and keeps it there if it is pinned. Without cores it does nothing. A
+// failure only costs speed. Linux starts new threads on the cores with the least load at that moment, several on one
+// core. With more threads than cores, a waking thread was seen to return to the core of its sleep while another core
+// was idle. So threads that sleep at each synchronization would share a core for the whole run.
 void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool pinned) noexcept {
 #if defined(__linux__)
   if (cores.empty()) return;
@@ -37,9 +37,9 @@ void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool 
 #endif
 }
 
-// Takes the memory that this thread needs to throw while there is some. The C library gives a thread the variables of
-// a library that was loaded later, as the C++ library is by Python, at their first use, and ends the process where it
-// cannot: a thread without memory could not say so.
+// Allocates the memory that this thread needs to throw, while some is left. Python loads the C++ library late. The C
+// library allocates the thread-local variables of such a library at their first use, and ends the process if it cannot.
+// So a thread without memory could not report that.
 void be_able_to_throw() noexcept {
   try {
     throw Stopped();
@@ -63,13 +63,13 @@ void RunThreads::start(Plan plan) {
   try {
     for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
     if (plan_.beside) beside_ = std::thread([this] { work_beside(); });
-  } catch (...) {  // fewer threads than a run needs would wait for each other for ever
+  } catch (...) {  // too few threads would wait for each other forever
     plan_.fail();
     abandon();
     throw;
   }
-  // A thread that came late, beside busy others, would find what memory they have left.
-  ready_->wait();  // acquire; pairs with the count_down of `get_ready`, though there is nothing to see
+  // Waits for all threads: a late one would find only the memory that busy threads left.
+  ready_->wait();  // acquire; pairs with the count_down of `get_ready`, but no data depends on it
 }
 
 void RunThreads::get_ready() {
@@ -125,7 +125,7 @@ void RunThreads::wait(const std::function<void()>& look) {
 }
 
 void RunThreads::abandon() {
-  if (!waiting()) return;  // all have ended, or none was made
+  if (!waiting()) return;  // all threads have ended, or none exists
   abandoned_ = true;
   go_.count_down();  // release: publishes the above; pairs with the waits
   join();
