@@ -1,9 +1,12 @@
-// A fixed set of micro-benchmarks of the core's structures, counted by callgrind (benchmarks/instructions.py)
-// and timed by pytest-benchmark (benchmarks/test_core.py).
+// A fixed set of micro-benchmarks of the core's structures. Callgrind counts them (benchmarks/instructions.py), and
+// pytest-benchmark times them (benchmarks/test_core.py).
 //
-// Laws of a benchmark: its work is a function of `n` alone (no thread, no randomness that is not seeded, no
-// decision that depends on the clock), so its instruction count repeats exactly; its work is linear in `n`; its
-// set-up is outside `measured`; and it returns a checksum that a few obvious lines (`expected`) compute as well.
+// Laws of a benchmark:
+//  - its work is a function of `n` alone (no thread, no unseeded randomness, no decision that depends on the clock), so
+//    its instruction count repeats exactly;
+//  - its work is linear in `n`;
+//  - its set-up is outside `measured`;
+//  - it returns a checksum that a few obvious lines (`expected`) compute as well.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,8 +19,8 @@ namespace lab::bench {
 
 struct Bench {
   const char* name;
-  const char* unit;  // what `n` counts
-  std::int64_t n;    // as counted: tens of millions of instructions
+  const char* unit;  // the unit of `n`
+  std::int64_t n;    // the counted size: tens of millions of instructions
   std::int64_t (*run)(std::int64_t n);
   std::int64_t (*expected)(std::int64_t n);
 };
@@ -25,11 +28,11 @@ struct Bench {
 // All benchmarks, in a fixed order.
 std::span<const Bench> all() noexcept;
 
-// Throws std::invalid_argument when no benchmark has this name.
+// Throws std::invalid_argument if no benchmark has this name.
 const Bench& find(std::string_view name);
 
 // Runs a benchmark and returns its checksum.
-// Throws std::invalid_argument when n < 1, std::logic_error when the checksum is wrong.
+// Throws std::invalid_argument if n < 1, std::logic_error if the checksum is wrong.
 std::int64_t checked(const Bench& bench, std::int64_t n);
 
 // Nanoseconds that this thread has spent inside `measured`.
@@ -38,15 +41,15 @@ inline std::int64_t& spent_ns() noexcept {
   return spent;
 }
 
-// Callgrind collects between entry and exit of this function, which it finds by name. Hence never inlined.
+// Callgrind counts between entry and exit of this function, which it finds by name. So it is never inlined.
 template <typename Body>
 [[gnu::noinline]] std::int64_t counted(Body&& body) {
   const std::int64_t result = std::forward<Body>(body)();
-  asm volatile("" ::: "memory");  // keeps the call from being treated as pure
+  asm volatile("" ::: "memory");  // prevents the compiler from treating the call as pure
   return result;
 }
 
-// The part of a benchmark that is counted and timed.
+// The measured part of a benchmark.
 template <typename Body>
 std::int64_t measured(Body&& body) {
   const std::int64_t start = now_ns();

@@ -1,4 +1,4 @@
-// Where each benchmark is defined: the file with the stem of the structure that it measures.
+// The declarations of all benchmarks. Each is defined in the file with the stem of the structure that it measures.
 #pragma once
 #include "bench.h"
 

@@ -22,7 +22,7 @@ std::size_t RecordBuffer::bytes_for(std::int64_t rows) const noexcept {
 }
 
 void RecordBuffer::allocate(std::size_t bytes) {
-  const std::size_t size = std::bit_ceil(bytes);  // a unit that is a little larger than the last needs no other
+  const std::size_t size = std::bit_ceil(bytes);  // a slightly larger unit needs no new memory
   memory_.reset(new std::byte[size + kAlign]);
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
   begin_ = memory_.get() + (kAlign - address % kAlign) % kAlign;
@@ -68,7 +68,7 @@ void copy_records(std::span<const std::int32_t> itemsizes, const void* const* so
     const auto size = static_cast<std::size_t>(itemsizes[c]);
     const auto* first = static_cast<const std::byte*>(source[c]) + static_cast<std::size_t>(from) * size;
     auto* into = static_cast<std::byte*>(target[c]) + static_cast<std::size_t>(to) * size;
-    if (rows == 1 && size == 8) {  // tuple at a time: not worth a call
+    if (rows == 1 && size == 8) {  // one tuple at a time: a call would cost more
       std::memcpy(into, first, 8);
     } else {
       std::memcpy(into, first, static_cast<std::size_t>(rows) * size);

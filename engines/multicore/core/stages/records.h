@@ -1,4 +1,4 @@
-// Records in columns of memory of their own, which is kept when it is used again, and grows.
+// A buffer of records in columns. Ordered pipelines reuse its memory, which grows on demand.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace lab {
 
 class RecordBuffer {
  public:
-  // Makes room for `rows` records of these item sizes, which must stay where they are; what was in it is lost.
+  // Makes room for `rows` records and discards the old ones. `itemsizes` is borrowed and must outlive its use here.
   void shape(std::span<const std::int32_t> itemsizes, std::int64_t rows);
 
-  // Makes room for `rows` records; keeps the first `used`.
+  // Makes room for `rows` records and keeps the first `used`.
   void grow(std::int64_t used, std::int64_t rows);
 
-  // Writes to all its memory, so that its pages are there.
+  // Writes to all its memory, so its pages exist.
   void touch() noexcept;
 
   void* const* columns() const noexcept { return columns_.data(); }
-  std::int32_t* sources() const noexcept { return sources_; }  // a number for each record
+  std::int32_t* sources() const noexcept { return sources_; }  // one number a record
   std::int64_t capacity() const noexcept { return capacity_; }
 
  private:
@@ -30,7 +30,7 @@ class RecordBuffer {
 
   std::span<const std::int32_t> itemsizes_;
   std::unique_ptr<std::byte[]> memory_;
-  std::byte* begin_ = nullptr;  // of whole cache lines
+  std::byte* begin_ = nullptr;  // aligned to a cache line
   std::size_t bytes_ = 0;
   std::int64_t capacity_ = 0;
   std::vector<void*> columns_;

@@ -9,7 +9,7 @@
 namespace lab {
 namespace {
 
-// As StageSpec::called, without asking for memory.
+// The parts of StageSpec::called, without allocation.
 const char* before_name(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : "operator "; }
 const char* behind_name(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : ": "; }
 

@@ -1,4 +1,4 @@
-// An operator of a pipeline as the runtimes are given it: its functions, its states, how it fails.
+// The specification of an operator of a pipeline: its functions, states and errors. The runtimes receive it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,26 +17,26 @@ struct StageSpec {
   enum class Kind { kStateless, kPartitioned, kStateful };
   static constexpr Names<3> kKinds = {"stateless", "partitioned", "stateful"};  // in this order
 
-  std::string name;  // what errors call it
+  std::string name;  // its name in errors
   Kind kind = Kind::kStateless;
   StageKernel process = nullptr;
   PartitionKernel partition = nullptr;  // partitioned operators
   std::int32_t partitions = 1;
-  std::int64_t state_bytes = 0;         // of the state, or of the state of a key
-  std::int64_t max_outputs = 1;         // of one record
+  std::int64_t state_bytes = 0;         // size of the state, or of the state of a key
+  std::int64_t max_outputs = 1;         // most outputs of one record
   std::vector<std::int32_t> itemsizes;  // of each output field; the first is the int64 timestamp
 
-  // How errors of the operator begin.
+  // The first words of the operator's errors.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 
   // Words of a state.
   std::size_t words() const noexcept { return (static_cast<std::size_t>(state_bytes) + 7) / 8; }
 
-  // Processes entries [begin, end) of a call; see StageKernel. Throws std::runtime_error when the user's function
-  // failed or emitted too much.
+  // Processes entries [begin, end) of a call; see StageKernel. Throws std::runtime_error if the user's function failed
+  // or emitted too many records.
   std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out) const;
 
-  // Writes the partition of each of `records` from `base` on. Throws std::runtime_error when the key function failed.
+  // Writes the partition of each of `records` from `base` on. Throws std::runtime_error if the key function failed.
   void divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const;
 
   [[noreturn]] void fail_for_memory() const;  // throws NoMemory
@@ -44,10 +44,11 @@ struct StageSpec {
   [[noreturn]] void fail_without_progress() const;
 };
 
-// Returns the specification. Throws std::invalid_argument on one that is out of range.
+// Returns the specification. Throws std::invalid_argument if a value is out of range.
 StageSpec checked(StageSpec spec);
 
-// The states of the keys of a partition. On lines of its own: neighbouring partitions are different workers'.
+// The states of the keys of a partition. It fills whole cache lines: neighbouring partitions belong to different
+// workers.
 class alignas(kCacheLine) KeyStates {
  public:
   // An entry of the table is a stamp, the key, and the state (run/key_table.h).
@@ -56,10 +57,10 @@ class alignas(kCacheLine) KeyStates {
   KeyStates() = default;
   explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}
 
-  // Throws NoMemory when one of the tables that a call of this operator was served with found none.
+  // Throws NoMemory if memory ran out for one of the tables of a call of this operator.
   static void check_memory(const StageCall& call, const StageSpec& spec);
 
-  // Has a call find its states here, in the tables of so many partitions, which lie behind each other.
+  // Makes a call find its states in the adjacent tables of `partitions` partitions, of which this is the first.
   void serve(StageCall& call, std::int64_t partitions = 1) noexcept {
     call.state = this;
     call.find = &KeyStates::find;
@@ -73,15 +74,15 @@ class alignas(kCacheLine) KeyStates {
       return of->table_.find(key, of->stride_).entry + kHeadBytes;
     } catch (const std::bad_alloc&) {
       of->lacking_ = true;
-      return nullptr;  // the kernel stops there; `StageSpec::run` fails behind it
+      return nullptr;  // the kernel stops there; `StageSpec::run` throws afterwards
     }
   }
 
-  WindowTable table_;  // first: kernels read its head, and look a key up themselves
+  WindowTable table_;  // first member: kernels read its head and look up keys themselves
   std::size_t stride_ = 0;
-  bool lacking_ = false;  // `find` had no memory: an exception cannot pass through compiled code
+  bool lacking_ = false;  // memory ran out in `find`: an exception cannot pass through compiled code
 };
-// Law, too: stages/kernels.py.
+// Also law: stages/kernels.py relies on it.
 static_assert(sizeof(KeyStates) == 128 && std::is_standard_layout_v<KeyStates>);
 
 }  // namespace lab

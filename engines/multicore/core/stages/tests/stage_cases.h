@@ -1,7 +1,7 @@
 // Native operators of pipelines for the tests, random inputs, and the answer of one thread.
 //
-// Records have fields key (int64), mark (int32) and value (int64). What an operator does with one is `apply`, for the
-// kernels and for the oracle alike; its state counts the records of a key, or all.
+// Records have fields key (int64), mark (int32) and value (int64). `apply` is the operator for the kernels and for the
+// oracle. Its state counts the records of a key, or all records.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -37,12 +37,12 @@ struct Kept {  // a state
 
 struct Behaviour {
   StageSpec::Kind kind = StageSpec::Kind::kStateless;
-  std::int64_t keys = 7;  // a record's key in this operator is its `key` modulo this
+  std::int64_t keys = 7;  // the key of a record here is its `key` modulo this
   std::int32_t partitions = 4;
-  std::int64_t tenths = 10;  // of ten records, about so many are forwarded; 0: none
-  std::int64_t copies = 1;   // so many times
+  std::int64_t tenths = 10;  // records forwarded of ten, on average
+  std::int64_t copies = 1;   // copies of each forwarded record
   std::int64_t max_outputs = 1;
-  std::int64_t spins = 0;                                             // how long it takes
+  std::int64_t spins = 0;                                             // length of its work
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // kernels fail at this value
   bool key_raises = false;
 };
@@ -68,7 +68,7 @@ inline std::int64_t wrapped(std::int64_t a, std::uint64_t factor, std::int64_t b
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * factor + static_cast<std::uint64_t>(b));
 }
 
-// Calls emit(record) for each output. `kept`: the state, null without one.
+// Calls emit(record) for each output. `kept`: the state, or null.
 template <typename Emit>
 void apply(const Behaviour& how, const Record& record, Kept* kept, Emit emit) {
   std::int64_t seen = 0;
@@ -203,7 +203,7 @@ inline std::vector<Place> total_order(const std::vector<Rows>& streams) {
   return order;
 }
 
-// Every record through the whole pipeline before the next.
+// Sends each record through the whole pipeline before the next.
 inline std::vector<Record> oracle(const std::vector<Rows>& streams, std::size_t operators) {
   std::array<std::map<std::int64_t, Kept>, kMostOperators> states;
   std::vector<Record> answer;
@@ -261,7 +261,7 @@ std::vector<Record> collected(const Run& runtime) {
   return result;
 }
 
-// A run with the first `operators` and these streams, whose columns must stay.
+// A run with the first `operators` and these streams, whose columns must outlive it.
 template <typename Run, typename Options>
 std::unique_ptr<Run> run_of(Options options, const std::vector<Rows>& streams, std::size_t operators) {
   options.input_itemsizes = kItemsizes;
