@@ -51,7 +51,7 @@ void Checkpoints::complete_parts() {
       at += units(one.bytes);
     }
   }
-  // relaxed: threads start behind it.
+  // relaxed: threads start afterwards.
   left_.store(static_cast<std::int64_t>(parts_.size()), std::memory_order_relaxed);
 }
 
@@ -65,7 +65,7 @@ void Checkpoints::forget_parts() {
 
 bool Checkpoints::taken(const Cut& cut) noexcept {
   const auto index = static_cast<std::uint64_t>(&cut - cuts_.data());
-  // acquire: with a snapshot slot that is free comes the right to write to it; pairs with the release in `free`.
+  // acquire: a free snapshot slot gives the right to write to it; pairs with the release in `free`.
   std::uint64_t word = word_.load(std::memory_order_acquire);
   while (word >> 32 <= index) {
     const std::uint64_t under_way = word & kTakenMask;
@@ -73,7 +73,7 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
     const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
     const std::uint64_t decided =
         under_way != 0 ? word_of(skipped_with(index, under_way), under_way) : word_of(index + 1, here);
-    // acq_rel: hands the slot on to those who learn of the decision by their acquire, here or above.
+    // acq_rel: passes the slot to the mailboxes that learn of the decision by their acquire, here or above.
     if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
       word = decided;
     }
@@ -81,7 +81,7 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
   return (word & kCutMask) == index + 1;
 }
 
-// How many cuts are decided when cut `index` is skipped for the one that is `under_way`.
+// Returns the number of decided cuts after cut `index` is skipped for the one `under_way`.
 std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t under_way) const noexcept {
   if (stops_) return index + 1;
   const std::uint64_t skipped = index + 1 - (under_way & kCutMask);
@@ -90,9 +90,9 @@ std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t under
 
 const Cut* Checkpoints::behind(const Cut& cut) const noexcept {
   const auto next = static_cast<std::uint64_t>(&cut - cuts_.data()) + 1;
-  // relaxed: an older word lets it come to cuts of which it hears then that they are skipped.
+  // relaxed: with an older word, the mailbox visits cuts and learns there that they are skipped.
   const std::uint64_t word = word_.load(std::memory_order_relaxed);
-  const std::uint64_t taken = word & kCutMask;  // plus 1; it stays until who asks has given its part
+  const std::uint64_t taken = word & kCutMask;  // plus 1; it stays until the caller has given its part
   return cuts_.data() + (taken > next ? taken - 1 : std::max(next, word >> 32));
 }
 
@@ -109,12 +109,12 @@ void Checkpoints::give(std::int32_t number) {
     at += units(one.bytes);
   }
   if (part.out != nullptr) part.out->since(part.mark, outputs_[index]);
-  // acq_rel: every part is seen by who gives the last, and from there by the writer, through the mutex.
+  // acq_rel: the mailbox that gives the last part sees all parts; through the mutex, the writer sees them, too.
   if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   {
     const std::scoped_lock lock(mutex_);
     ready_ = true;
-    // relaxed: stays while the snapshot is under way.
+    // relaxed: it does not change while the snapshot is under way.
     current_ = static_cast<std::int64_t>(word_.load(std::memory_order_relaxed) & kCutMask) - 1;
   }
   changed_.notify_one();
@@ -175,7 +175,7 @@ void Checkpoints::free() {
     ready_ = false;
   }
   ++taken_;
-  // release: the slot goes to who decides the next cut, whose acquire is in `taken`.
+  // release: passes the slot to the mailbox that decides the next cut; pairs with the acquire in `taken`.
   word_.fetch_and(~kTakenMask, std::memory_order_release);
 }
 

@@ -1,23 +1,25 @@
-// Consistent snapshots of a run while it runs: at cuts of the total order of all events, which everybody finds alone.
+// Consistent snapshots of a running DGS run, at cuts of the total order of all events. Mailboxes take part in them.
 //
-// Source: DGS paper, appendix D.2: the joined state at a root is a consistent snapshot of all below it.
-// Here nobody joins for it. A cut lies just before an event that all else may depend on. A mailbox that comes to it has
-// processed what is before the cut and nothing behind it, so its leaves' states are at rest: it copies them, and goes
-// on. The states that the trees would have had joined at the cut are joined later, from the copies, by who writes them.
-// It is Chandy and Lamport's snapshot without markers, as the total order tells everybody where they would be.
+// Source: DGS paper, appendix D.2: the joined state at a root is a consistent snapshot of all states below it. Here no
+// worker joins for a snapshot, and each mailbox finds the cuts alone. A cut lies just before an event on which all
+// others may depend. A mailbox that reaches the cut has processed all its events before the cut and none after it. So
+// the states of its leaves are at rest: it copies them and continues. The writer of the snapshot later joins the copies
+// to the states that the trees would have had at the cut. This is the snapshot of Chandy and Lamport without markers:
+// the total order determines their places.
 //
-// One snapshot is under way at a time. A cut to which the first mailbox comes while one is, is skipped, by all; and with it
-// some behind it where nobody will ask for a stop, a quarter of what has been skipped for this snapshot and kMostAhead at
-// most: to come to each cut only to hear that it is skipped took a program with a cut every 3 us a tenth of its rate. At a
-// snapshot that *stops* mailboxes do not go on: the plan is changed there (dgs/phases.h).
+// One snapshot is under way at a time. If the first mailbox reaches a cut while one is under way, all mailboxes skip
+// that cut. If no stop is possible, they also skip some cuts after it: a quarter of the cuts skipped for this snapshot,
+// and kMostAhead at most. Without this, a program with a cut every 3 us lost a tenth of its rate to visits of skipped
+// cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there (dgs/phases.h).
 //
 // Laws:
-//  - `word_` = (cuts decided, whether the cut that is taken stops, that cut plus 1 or 0). Cuts are decided in order, each once, by the first
-//    mailbox that comes to it or to one before it; all come to cuts in order, and leave out none but what they know to be
-//    skipped. So a mailbox that comes to a decided cut learns all that it needs from the word: a cut that was taken stays
-//    in it until every mailbox has given its part. Behind the cut that is taken, all that are decided are skipped.
-//  - `left_`: mailboxes that have not given their part; whoever gives the last hands the snapshot to the writer.
-//  - The parts belong to their mailboxes from the decision to that, and to the writer until `free`.
+//  - `word_` = (number of decided cuts, whether the taken cut stops, the taken cut plus 1 or 0). Cuts are decided in
+//    order, each once, by the first mailbox that reaches the cut or one before it. All mailboxes reach cuts in order
+//    and leave out only cuts that they know to be skipped. So a mailbox that reaches a decided cut learns everything
+//    from the word: a taken cut stays in it until every mailbox has given its part. All decided cuts after the taken
+//    one are skipped.
+//  - `left_`: mailboxes that have not given their part; the last one passes the snapshot to the writer.
+//  - The parts belong to their mailboxes from the decision until then, and afterwards to the writer until `free`.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -36,8 +38,8 @@
 
 namespace lab {
 
-// Between the events before position `position` of stream `key.stream`, with all of other streams that precede it in the
-// total order, and that event.
+// A cut just before the event at `position` of stream `key.stream`. It follows the earlier events of that stream, and
+// the events of other streams that precede that event in the total order.
 struct Cut {
   EventKey key;
   std::int64_t position;
@@ -47,64 +49,65 @@ class Checkpoints {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // `cuts`: in total order, each once. `every`: a snapshot is taken whenever none is under way; else only those that stop.
-  // `stops`: some may be asked to stop, so that no cut is decided before somebody comes to it. Throws std::invalid_argument.
+  // `cuts`: in total order, each once. `every`: take a snapshot at each cut if none is under way; otherwise only those
+  // that stop. `stops`: snapshots may stop, so no cut is decided before a mailbox reaches it. Throws
+  // std::invalid_argument.
   explicit Checkpoints(std::vector<Cut> cuts, bool every = true, bool stops = true);
 
-  // Before the run, or while all are stopped. A mailbox with its output and the states that it copies; `out` may be null:
-  // nobody asks for outputs.
+  // Adds the part of a mailbox: its output buffer and the states that it copies. `out` may be null if snapshots have no
+  // outputs. Before the run, or while all mailboxes are stopped.
   struct Leaf {
     std::int32_t tree;
     std::int32_t node;
     const void* state;
     std::int64_t bytes;
   };
-  struct Own {  // the state of a crossing that it takes part in
+  struct Own {  // the group state of a crossing of the mailbox
     std::int32_t crossing;
     const void* state;
     std::int64_t bytes;
   };
   void add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own);
-  void complete_parts();  // there will be no more
-  // While all are stopped: forgets the parts, whose copies nobody asks for any more. Cuts begin behind the snapshot's.
+  void complete_parts();  // after the last part
+  // Removes the parts and their copies, while all mailboxes are stopped. New parts begin at the cut after the snapshot.
   void forget_parts();
 
   const Cut* begin() const noexcept { return cuts_.data() + first_; }
   const Cut* end() const noexcept { return cuts_.data() + cuts_.size(); }
 
-  // Whether a cut to which a mailbox has come is taken: then it must `give` its part. Any mailbox, cuts in order.
+  // Whether the cut that a mailbox has reached is taken: then it must `give` its part. Any mailbox, cuts in order.
   bool taken(const Cut& cut) noexcept;
-  // The cut that it comes to behind that one: the next that is taken, or that nobody has decided yet.
+  // The mailbox's next cut after `cut`: the next taken cut, or the first undecided one.
   const Cut* behind(const Cut& cut) const noexcept;
-  // Whether that snapshot stops whoever comes to it. Between `taken` and `give`, or from `wait` to `free`.
+  // Whether that snapshot stops the mailboxes. Between `taken` and `give`, or from `wait` to `free`.
   bool stops() const noexcept {
-    // relaxed: the word keeps it until `free`; who asks has acquired it by `taken` or `wait`.
+    // relaxed: the word keeps it until `free`; the caller has acquired it by `taken` or `wait`.
     return (word_.load(std::memory_order_relaxed) & kStops) != 0;
   }
   void give(std::int32_t part);
 
-  // The writer's. Waits for a snapshot; false: none will come.
+  // For the writer: waits for a snapshot. Returns false if none will come.
   bool wait();
-  // Asks for a snapshot that stops, at the first cut from number `from` on that is not decided yet and at which none is
-  // under way. The writer's.
+  // For the writer: requests a snapshot that stops. It is taken at the first undecided cut from number `from` on at
+  // which no snapshot is under way.
   void stop_from(std::int64_t from) noexcept {
-    // relaxed: a wish; what comes of it is in the word.
+    // relaxed: a request; its effect is in the word.
     stop_from_.store(from, std::memory_order_relaxed);
   }
-  // Of the snapshot that `wait` found.
+  // The functions below concern the snapshot of the last `wait`.
   std::int64_t cut() const noexcept { return current_; }  // its number
-  // Joins the copies of each tree into its state at the root: `bytes` each, in the order of the trees. Throws
-  // std::runtime_error when a join raises.
+  // Joins the copies of each tree into its root state. `roots`: `bytes` a tree, in the order of the trees. Throws
+  // std::runtime_error if a join raises.
   void join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const;
   std::span<const std::byte> own(std::int32_t crossing) const;
-  // Outputs of the events between the last snapshot and this.
+  // Outputs of the events between the previous snapshot and this one.
   std::int64_t rows() const noexcept;
   void collect(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) const;
-  void free();  // another cut may be taken
+  void free();  // then another cut may be taken
 
-  // Ends `wait`, at once if `now`, else behind a snapshot that is complete. Any thread.
+  // Ends `wait`: at once if `now`, otherwise after a complete snapshot. Any thread.
   void close(bool now);
-  // After the run, without a snapshot under way: the outputs since the last one are what `rows` and `collect` know.
+  // After the run, without a snapshot under way: makes `rows` and `collect` return the outputs since the last snapshot.
   void take_rest();
 
   std::int64_t decided() const noexcept;
@@ -115,27 +118,27 @@ class Checkpoints {
     const OutputBuffer* out;
     std::vector<Leaf> leaves;
     std::vector<Own> own;
-    std::vector<std::int64_t> copies;  // of leaves, then own states, each from a unit of states on
+    std::vector<std::int64_t> copies;  // of leaves, then group states; each starts at a state unit
     OutputBuffer::Mark mark;
   };
-  static constexpr std::uint64_t kStops = 0x8000'0000;  // in the word
-  static constexpr std::uint64_t kMostAhead = 32;       // where cuts have become rare, so many checkpoints are missed
+  static constexpr std::uint64_t kStops = 0x8000'0000;  // bit of the word
+  static constexpr std::uint64_t kMostAhead = 32;       // if cuts become rare, a snapshot may come this many cuts late
   std::uint64_t skipped_with(std::uint64_t index, std::uint64_t under_way) const noexcept;
   static std::int64_t units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
 
   const std::vector<Cut> cuts_;
   const bool every_;
   const bool stops_;
-  std::int64_t first_ = 0;  // cut of the parts that there are
+  std::int64_t first_ = 0;  // first cut of the present parts
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<std::vector<OutputPiece>> outputs_;  // by part
-  // Where copies lie, made by `complete_parts`.
+  // The places of the copies, set by `complete_parts`.
   std::vector<std::vector<std::pair<std::int32_t, const std::int64_t*>>> leaf_copies_;  // by tree: (node, its copy)
   std::vector<std::span<const std::byte>> own_copies_;                                  // by crossing
 
   alignas(kCacheLine) std::atomic<std::uint64_t> word_{0};
   alignas(kCacheLine) std::atomic<std::int64_t> left_{0};
-  std::atomic<std::int64_t> stop_from_{kNever};  // written by the writer, read by who decides
+  std::atomic<std::int64_t> stop_from_{kNever};  // written by the writer, read by the mailbox that decides
 
   std::mutex mutex_;  // guards the rest; a worker holds it once a snapshot, for a store
   std::condition_variable changed_;
@@ -143,7 +146,7 @@ class Checkpoints {
   bool closed_ = false;
   bool cut_short_ = false;
   std::int64_t current_ = -1;  // written before `ready_`
-  std::int64_t taken_ = 0;     // the writer's
+  std::int64_t taken_ = 0;     // only the writer uses it
 };
 
 }  // namespace lab

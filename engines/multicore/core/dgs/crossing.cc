@@ -25,9 +25,10 @@ bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp, std::
   Participant& one = participants_[static_cast<std::size_t>(participant)];
   one.latest_stamp = latest_stamp;
   one.brought_bytes = brought_bytes;
-  // acq_rel: each arrival's release publishes the root states that it won and its stamp to the last one's acquire.
+  // acq_rel: the release of each arrival publishes the root states that it won and its stamp to the acquire of the
+  // last.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 != participants_.size()) return false;
-  // relaxed: ordered before the next arrivals by our own program order and the release of `epoch_`.
+  // relaxed: program order and the release of `epoch_` order it before the next arrivals.
   arrived_.store(0, std::memory_order_relaxed);
   return true;
 }
@@ -48,8 +49,8 @@ std::int64_t Crossing::moved_bytes(std::int32_t participant) const noexcept {
 }
 
 void Crossing::release(std::span<Parker> parkers) noexcept {
-  // release: publishes the updated states; seq_cst for those going to sleep. Pairs with `released`.
-  epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: its only writer now
+  // release: publishes the updated states; seq_cst for participants about to sleep. Pairs with `released`.
+  epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: the only writer now
   for (const Participant& one : participants_) parkers[static_cast<std::size_t>(one.worker)].notify();
 }
 

@@ -6,11 +6,11 @@
 namespace lab {
 namespace {
 
-// Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
+// Blocks of a source with other readers that a worker publishes a turn, so that the readers do not wait for it.
 constexpr int kEagerBlocks = 8;
 
-// What the first worker does between two looks at the clock, which takes some 10 ns: a turn counts as `kTurn` events
-// beside those that it does, and one that finds nothing to do, behind which a slice may be lost, as much more.
+// Work of the first worker between two readings of the clock, which take some 10 ns. A turn counts as its events plus
+// `kTurn`. An idle turn may lose a scheduling slice, so it counts as `kIdleTurn`.
 constexpr std::int64_t kEventsALook = 4'096;
 constexpr std::int64_t kTurn = 64;
 constexpr std::int64_t kIdleTurn = 1'024;
@@ -66,7 +66,7 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
   const auto index = static_cast<std::int32_t>(mailboxes_.size());
   const std::int32_t id = mailboxes_before_ + index;
-  // What a snapshot takes of a buffer is one mailbox's, as each comes to a cut at a time of its own.
+  // A snapshot takes the outputs of each mailbox separately, since each reaches a cut at a different time.
   if (options_.checkpoints) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
   auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder,
                                            worker.sync, worker.counters, threads().failure());
@@ -93,7 +93,7 @@ std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing
   Crossing& crossing = *crossings_.at(static_cast<std::size_t>(crossing_index));
   bool has_leaves = false;
   std::int64_t alone_bytes = 0;
-  std::vector<CrossingPart::Leaf> inner;  // in trees of one node there is nothing to join
+  std::vector<CrossingPart::Leaf> inner;  // trees of one node need no join
   for (const std::int32_t tree : crossing.trees()) {
     const std::int32_t leaf = mailbox.leaf_of_tree[static_cast<std::size_t>(tree)];
     if (leaf < 0) continue;
@@ -162,7 +162,7 @@ void DgsRun::prepare() {
   connect();
 }
 
-// Makes lanes readers of their streams, and tells workers whom to publish for.
+// Makes lanes readers of their streams, and sets for each worker the readers of its sources.
 void DgsRun::connect() {
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) lane.reader = lane.source->ring.add_reader();
@@ -197,7 +197,7 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
 void DgsRun::reserve() {
   const std::int64_t room = Mailbox::most_room(options_.max_outputs_per_event, options_.batch, *pool_);
   pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
-  std::int64_t segments = 0;  // no more than rows, and than there are occasions for one
+  std::int64_t segments = 0;  // at most the rows, and at most the kernel calls
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->most_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
@@ -206,7 +206,7 @@ void DgsRun::reserve() {
 }
 
 std::vector<std::int32_t> DgsRun::readers_of(std::size_t stream) const {
-  if (phases_) return Run::readers_of(stream);  // whoever it will be
+  if (phases_) return Run::readers_of(stream);  // any worker may become a reader
   const Source* const source = sources()[stream].get();
   std::vector<std::int32_t> readers;
   for (const Entry& entry : mailboxes_) {
@@ -260,21 +260,21 @@ bool DgsRun::work_for_all() {
   return progress;
 }
 
-// Whether there is nothing left for a thread that found nothing to do.
+// Whether an idle thread has no more work in this run.
 bool DgsRun::ended(std::int32_t index) {
   if (phases_ && !phases_->open(index)) return false;
   if (!places_) return done(workers_[static_cast<std::size_t>(index)]);
   if (index != 0) return places_->mine(index) && done(workers_[static_cast<std::size_t>(index)]);
   if (!places_->gathered()) return done(workers_.front());
   bool all = true;
-  for (std::int32_t i = 0; i < options_.workers; ++i) {  // all of them: one may know that this phase is the last
+  for (std::int32_t i = 0; i < options_.workers; ++i) {  // no early exit: any of them may declare this phase the last
     all &= (i == 0 || places_->free(i)) && done(workers_[static_cast<std::size_t>(i)]);
   }
   if (all) threads().finish();
   return all;
 }
 
-// Gathers or scatters the places where that is quicker. The first worker's, between two turns.
+// Gathers or scatters the places if that is quicker. The first worker calls it between two turns.
 void DgsRun::decide() {
   using Gather = DgsOptions::Gather;
   unlooked_ = 0;
@@ -295,7 +295,7 @@ void DgsRun::decide() {
   }
 }
 
-// One turn at a place; `parkers`: who is woken by it.
+// Takes one turn at a place. `parkers`: the threads that it wakes.
 bool DgsRun::turn(std::int32_t place, std::span<Parker> parkers) {
   Worker& worker = workers_[static_cast<std::size_t>(place)];
   bool progress = false;
@@ -313,7 +313,8 @@ bool DgsRun::turn(std::int32_t place, std::span<Parker> parkers) {
 bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   if (owned.source->exhausted()) return false;
   if (owned.remote.empty()) {
-    // Only we read it: publish when a lane has run dry, so that an event waits in the ring no longer than needed.
+    // Only this worker reads it. It publishes when a lane has no event left, so an event waits in the ring as short as
+    // possible.
     const std::uint64_t published = owned.source->ring.published_by_me();
     const auto dry = [published](const Lane* lane) { return lane->next == lane->end && lane->seen == published; };
     const bool wanted = std::any_of(owned.local.begin(), owned.local.end(), dry);
@@ -327,7 +328,7 @@ bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   return progress;
 }
 
-// Whether nothing is left to do at a place, in this phase and in later ones.
+// Whether a place has no more work, in this phase and in later ones.
 bool DgsRun::done(const Worker& worker) noexcept {
   const bool finished = std::all_of(worker.sources.begin(), worker.sources.end(),
                                     [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&

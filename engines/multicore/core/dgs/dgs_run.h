@@ -1,4 +1,4 @@
-// A run of synchronization plans: streams, trees, mailboxes and workers, put together and driven from start to end.
+// A run of synchronization plans. It assembles streams, trees, mailboxes and workers and drives them to the end.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,26 +20,26 @@
 
 namespace lab {
 
-// By `DgsOptions::direct`, false last.
+// The values of `DgsOptions::direct`; false is last.
 inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
-// By `DgsOptions::by_tag`, false first.
+// The values of `DgsOptions::by_tag`; false is first.
 inline constexpr Names<2> kMailboxes = {"horizon", "tags"};
 
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
-  std::int64_t max_outputs_across = 0;  // of one event across trees
+  std::int64_t max_outputs_across = 0;  // most outputs of one event across trees
   std::vector<std::int32_t> output_itemsizes;
-  // At full speed: the first worker may do the work of all where that is quicker (dgs/gathering.h). `kAlways`,
-  // `kInTurn`: for tests.
+  // At full speed: the first worker may do the work of all workers if that is quicker (dgs/gathering.h). `kAlways` and
+  // `kInTurn` are for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
-  bool direct = true;   // at full speed: lanes without a ring, where nobody else reads the stream (dgs/mailbox.h)
-  bool by_tag = false;  // mailboxes: keys do not wait for each other (dgs/tag_buffers.h)
+  bool direct = true;   // at full speed: lanes without a ring for streams with one reader (dgs/mailbox.h)
+  bool by_tag = false;  // mailboxes whose keys do not wait for each other (dgs/tag_buffers.h)
   static constexpr std::int64_t kMostRuns = std::int64_t{1} << 24;  // 24 bytes each
-  std::int64_t buffer_runs = std::int64_t{1} << 16;                 // by tag: what a mailbox may put aside
-  std::optional<std::vector<Cut>> cuts;  // at which snapshots may be taken; none: nobody asks for them
-  bool adaptive = false;                 // the plan may be changed at cuts
-  bool checkpoints = true;               // somebody writes snapshots; else they are for changes of the plan only
+  std::int64_t buffer_runs = std::int64_t{1} << 16;                 // by tag: most runs in the buffers of a mailbox
+  std::optional<std::vector<Cut>> cuts;  // possible positions of snapshots; without: no snapshots
+  bool adaptive = false;                 // the plan may change at cuts
+  bool checkpoints = true;  // whether a writer stores snapshots; false: they serve only changes of the plan
 };
 
 class DgsRun final : public Run {
@@ -49,60 +49,60 @@ class DgsRun final : public Run {
 
   Forest forest;
 
-  // Adds a stream that `owner` replays; see Run::add_view. With a load the generator replays it, and `owner` says
-  // nothing. Returns its index.
+  // Adds a stream that `owner` replays; see Run::add_view. With a load the generator replays it, and `owner` has no
+  // effect. Returns its index.
   std::int32_t add_stream(StreamView stream, std::int32_t owner);
 
-  // Adds an empty mailbox to a worker; returns its index. All trees must have been added.
+  // Adds an empty mailbox to a worker and returns its index. After the last tree.
   std::int32_t add_mailbox(std::int32_t worker);
   Mailbox& mailbox(std::int32_t index) { return *mailboxes_.at(static_cast<std::size_t>(index)).mailbox; }
 
-  // Adds events across trees, one for each of `keys`, with `own_bytes` of a zeroed state of their own. All leaves must
-  // have been placed. Returns its index.
+  // Adds a crossing, the events across `trees`: one tree for each of `keys`. Its group state has `own_bytes` zero
+  // bytes. After `place` for all leaves. Returns its index.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                             std::int64_t own_bytes, std::int64_t most_outputs);
 
-  // Makes a mailbox with leaves in them take part in events across trees. Returns the number of its part in it; -1: it
-  // has no leaf there.
+  // Makes a mailbox a participant of a crossing, if it has leaves in its trees. Returns the number of the mailbox's
+  // part in it, or -1 without leaves.
   std::int32_t take_part(std::int32_t mailbox, std::int32_t crossing);
 
-  // Adds a lane to a mailbox; `lane.source`, `lane.reader` and `lane.owner_worker` are filled in.
+  // Adds a lane to a mailbox. The run sets `lane.source`, `lane.reader` and `lane.owner_worker`.
   void add_lane(std::int32_t mailbox, std::int32_t stream, Lane lane);
 
-  // Before `start`, instead of zeroes; see add_crossing.
+  // The group state of a crossing, to fill before `start`; see add_crossing.
   std::span<std::byte> own_state(std::int32_t crossing);
 
-  // Of a run with `cuts`; one thread beside `run` takes the snapshots.
+  // Only with `cuts`. One thread besides the caller of `run` takes the snapshots.
   Checkpoints& checkpoints();
 
-  // Of an adaptive run, at a snapshot that stops, by the thread that takes snapshots: takes the old plan away. False: the
-  // run has ended before its time. Else that thread adds trees, mailboxes, crossings and lanes of the new plan, with
-  // `own_stream` in place of `add_stream`, and then lets the run go on with it.
+  // Removes the old plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. False: the run has
+  // ended early. Otherwise that thread adds trees, mailboxes, crossings and lanes of the new plan, with `own_stream` in
+  // place of `add_stream`. Then it calls `go_on`, and the run continues with the new plan.
   bool take_plan_away();
   void own_stream(std::int32_t stream, std::int32_t owner);
   void go_on();
 
   std::span<const std::int32_t> output_itemsizes() const noexcept { return pool_->itemsizes(); }
-  // Has `run` end before its time. Any thread.
+  // Cancels `run`. Any thread.
   void call_off() noexcept {
     threads().fail();
     wake_others();
   }
 
-  std::int64_t events() const noexcept override;  // that every reader has processed
-  std::vector<std::int64_t> sync_counts() const;  // from the last leaf's arrival to its going on
+  std::int64_t events() const noexcept override;  // processed by every reader
+  std::vector<std::int64_t> sync_counts() const;  // from the arrival of the last leaf until it resumes
 
  private:
   struct alignas(kCacheLine) Worker {
     std::vector<Mailbox*> mailboxes;
     struct Owned {
       Source* source = nullptr;
-      std::vector<const Lane*> local;    // this worker's lanes on it
+      std::vector<const Lane*> local;    // lanes of this worker that read it
       std::vector<std::int32_t> remote;  // other workers that read it
     };
     std::vector<Owned> sources;
-    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one; with checkpoints, one for each mailbox of each plan
-    WorkMeter* meter = nullptr;  // `recorder`: of the place, whoever works there; `counters`: of its thread
+    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one a mailbox of each plan
+    WorkMeter* meter = nullptr;  // `recorder`: of the place, for any serving thread; `counters`: of its thread
     Counters counters;           // of the place
     Histogram sync;
   };
@@ -138,23 +138,23 @@ class DgsRun final : public Run {
   DgsOptions options_;
   std::vector<std::int32_t> owners_;  // by stream
   std::vector<Entry> mailboxes_;
-  std::int32_t mailboxes_before_ = 0;  // of plans that have been taken away
+  std::int32_t mailboxes_before_ = 0;  // mailboxes of removed plans
   std::vector<std::int64_t> begins_;   // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
-  struct OwnState {  // of a crossing
+  struct OwnState {  // the group state of a crossing
     std::unique_ptr<std::int64_t[]> memory;
     std::int64_t bytes;
-    std::int32_t copied_by = -1;  // for snapshots: a mailbox that takes part
+    std::int32_t copied_by = -1;  // for snapshots: the participating mailbox that copies it
   };
   std::vector<OwnState> own_states_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
-  std::optional<Phases> phases_;  // none: the plan stays
-  std::optional<Places> places_;  // none: each worker works at its own place, always
-  std::vector<Parker> nobody_;    // at which nobody sleeps: for notifications while places are gathered
+  std::optional<Phases> phases_;  // without: the plan never changes
+  std::optional<Places> places_;  // without: each worker always serves its place
+  std::vector<Parker> nobody_;    // parkers without sleepers, for notifications while places are gathered
 
-  // The first worker's.
+  // Fields of the first worker.
   Gathering gathering_;
   FastClock clock_;
   std::int64_t unlooked_ = 0;

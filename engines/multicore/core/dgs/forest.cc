@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// States of different trees on their own lines: neighbours belong to different workers.
+// States of different trees occupy different lines: neighbours belong to different workers.
 std::int64_t padded_units(std::int64_t nbytes) {
   const auto line = static_cast<std::int64_t>(kCacheLine);
   return (std::max<std::int64_t>(nbytes, 1) + line - 1) / line * line / kStateUnit;
@@ -72,7 +72,7 @@ std::int32_t Forest::add_trees(std::int32_t shape_index, std::int32_t count) {
   for (const auto& node : shape.nodes) {
     if (!node.leaf()) units += padded_units(state_bytes(node.state_type));
   }
-  // One line more than needed, so that the first state can start on a line.
+  // One extra line, so the first state can start on a line.
   const auto line_units = static_cast<std::int64_t>(kCacheLine) / kStateUnit;
   auto states = std::make_unique<std::int64_t[]>(static_cast<std::size_t>(units * count + line_units));
   const auto misalignment = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(states.get()) % kCacheLine);
@@ -118,10 +118,10 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     const std::int32_t side = node.second == at ? 1 : 0;
     cell.worker[side] = worker;
     cell.latest_stamp[side] = latest_stamp;
-    // relaxed: stable since our last synchronization here, which we left with an acquire or made ourselves;
-    // the next increment needs our arrival below.
+    // relaxed: stable since our last synchronization here, which we left with an acquire or completed ourselves. The
+    // next increment needs our arrival below.
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);
-    // acq_rel: the first arrival's release publishes its state and its side's fields to the second's acquire.
+    // acq_rel: the release of the first arrival publishes its state and the fields of its side to the second's acquire.
     if (cell.arrived.fetch_add(1, std::memory_order_acq_rel) == 0) {
       return {.won = false,
               .node = up,
@@ -130,7 +130,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
               .latest_stamp = latest_stamp,
               .moved_bytes = moved_bytes};
     }
-    // relaxed: ordered before the children's next arrivals by our own program order and the release of `epoch`.
+    // relaxed: program order and the release of `epoch` order it before the children's next arrivals.
     cell.arrived.store(0, std::memory_order_relaxed);
     latest_stamp = std::max(latest_stamp, cell.latest_stamp[1 - side]);
     moved_bytes += cell.worker[1 - side] != worker ? node.there_and_back[1 - side] : 0;
@@ -145,13 +145,13 @@ void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std:
   for (std::int32_t at = top; at != leaf;) {
     const auto& node = nodes[static_cast<std::size_t>(at)];
     Cell& cell = tree.cells[node.cell];
-    // The child on the way to `leaf` is the highest ancestor of `leaf` (or itself) below `at`.
+    // The child on the path is the highest ancestor of `leaf` (or `leaf` itself) below `at`.
     std::int32_t below = leaf;
     while (nodes[static_cast<std::size_t>(below)].parent != at) below = nodes[static_cast<std::size_t>(below)].parent;
     const std::int32_t other = below == node.first ? 1 : 0;
     const std::int32_t sleeper = cell.worker[other];
     fork(node, tree, tree.states[at]);
-    // release: publishes the forked state; seq_cst for a child going to sleep. Pairs with `released`.
+    // release: publishes the forked state; seq_cst for a child about to sleep. Pairs with `released`.
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);  // relaxed: the winner is its only writer
     cell.epoch.store(epoch + 1, std::memory_order_seq_cst);
     parkers[static_cast<std::size_t>(sleeper)].notify();

@@ -1,15 +1,15 @@
-// The synchronization plan while it runs: trees of states, joined and forked as in a combining tree.
+// The running synchronization plan: trees of states that mailboxes join and fork as in a combining tree.
 //
-// Source: DGS paper, section 3.4, without its threads at inner nodes: the last child to arrive at a node
-// does the node's work and goes on towards the node that owns the event; the first one stays parked there.
-// After the update the winner walks back down its own path, forks at each node and releases whoever is
-// parked there, who does the same below. A join hands over pointers: states never move.
+// Source: DGS paper, section 3.4, without threads at inner nodes. The last child to arrive at a node does the work of
+// the node and continues towards the node that owns the event. The first child stays parked there. After the update the
+// winner walks back down its path. At each node it forks and releases the parked child, which does the same below. A
+// join passes pointers: states never move.
 //
 // Laws of a cell, for each synchronization that passes through its node:
-//  - both children arrive exactly once; before arriving, a child has written its state and its side's fields;
-//  - `arrived` goes 0 -> 1 -> 2 -> 0; whoever makes it 2 owns both children's states, the node's state and the
-//    cell until it releases; nobody else touches them;
-//  - `epoch` grows by one at each release, after both children's states have been filled.
+//  - both children arrive exactly once; a child writes its state and the fields of its side before it arrives;
+//  - `arrived` goes 0 -> 1 -> 2 -> 0; the child that makes it 2 owns both children's states, the node's state and the
+//    cell until it releases; no other thread touches them;
+//  - `epoch` grows by one at each release, after the fork has filled both children's states.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,18 +23,19 @@
 
 namespace lab {
 
-// The shape that many trees share. Node 0 is the root; children come after their parents.
+// The shape of many trees. Node 0 is the root; children come after their parents.
 struct TreeTemplate {
   struct Node {
     std::int32_t parent = -1;
     std::int32_t first = -1;  // -1: leaf
     std::int32_t second = -1;
     std::int32_t state_type = 0;
-    std::int32_t cell = -1;                   // inner nodes: index among the inner nodes
-    std::int64_t there_and_back[2] = {0, 0};  // inner nodes: bytes of a child's state, joined and forked elsewhere
+    std::int32_t cell = -1;  // inner nodes: index among the inner nodes
+    std::int64_t there_and_back[2] = {
+        0, 0};  // inner nodes: bytes of a child's state, moved by a join and a fork of another worker
     ForkKernel fork = nullptr;
     JoinKernel join = nullptr;
-    std::vector<std::uint8_t> pred1, pred2;  // by kind: what the wires to the children may carry
+    std::vector<std::uint8_t> pred1, pred2;  // by kind: whether the wires to the children may carry it
 
     bool leaf() const noexcept { return first < 0; }
   };
@@ -42,13 +43,13 @@ struct TreeTemplate {
   std::int32_t cells = 0;
 };
 
-// What an inner node needs at run time.
+// The run-time state of an inner node.
 struct alignas(kCacheLine) Cell {
   std::atomic<std::uint32_t> arrived{0};
-  // What each child brings: written by the child before it arrives, read by the winner.
-  std::int32_t worker[2] = {-1, -1};      // whom to wake when the child's side is released
-  std::int64_t latest_stamp[2] = {0, 0};  // latest due time of the events below
-  // Written by the winner's release, read by the parked child.
+  // The fields of each child: the child writes them before it arrives, the winner reads them.
+  std::int32_t worker[2] = {-1, -1};      // worker to wake at the release of the child's side
+  std::int64_t latest_stamp[2] = {0, 0};  // latest due time of the events below the child
+  // Written by the release of the winner, read by the parked child.
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch{0};
 };
 
@@ -59,26 +60,26 @@ struct Tree {
   void** states = nullptr;  // one per node
 };
 
-// Throws std::runtime_error: a compiled function raised. `role`: update, fork or join.
+// Throws std::runtime_error for a compiled function that raised. `role`: update, fork or join.
 [[noreturn]] void kernel_failed(const char* role);
 
-// Where a leaf's climb ended.
+// The end of a leaf's climb.
 struct Arrival {
-  bool won = false;               // reached the owner: the caller holds the joined state there
-  std::int32_t node = -1;         // won: the owner; else the node at which the caller is parked
-  std::int32_t side = 0;          // parked: which child of `node` the caller is (0 or 1)
+  bool won = false;               // the climb reached the owner: the caller holds the joined state there
+  std::int32_t node = -1;         // won: the owner; otherwise the node where the caller is parked
+  std::int32_t side = 0;          // parked: the caller's child of `node` (0 or 1)
   std::uint32_t epoch = 0;        // parked: released once the cell's epoch differs from this
   std::int64_t latest_stamp = 0;  // won: latest due time of all events below the owner
-  std::int64_t moved_bytes = 0;   // of states of other workers that it joined on its way; they come back by forks
+  std::int64_t moved_bytes = 0;   // of other workers' states that it joined on its way; forks move them back
 };
 
 class Forest {
  public:
-  // Adds a shape; returns its index. `nodes` are checked: parents first, two children or none.
-  // Throws std::invalid_argument.
+  // Adds a shape and returns its index. Throws std::invalid_argument unless parents come first and each node has two
+  // children or none.
   std::int32_t add_template(TreeTemplate shape);
 
-  // Sets the size of a state type in bytes.
+  // Adds a state type of `nbytes` bytes.
   void add_state_type(std::int64_t nbytes) { state_bytes_.push_back(nbytes); }
 
   // Adds `count` trees of one shape; returns the index of the first.
@@ -88,29 +89,29 @@ class Forest {
   const Tree& tree(std::int32_t index) const { return trees_[static_cast<std::size_t>(index)]; }
   std::int32_t size() const noexcept { return static_cast<std::int32_t>(trees_.size()); }
 
-  // Makes `memory` the state of a leaf; inner nodes have their own.
+  // Makes `memory` the state of a leaf. The forest allocates the states of inner nodes.
   void place(std::int32_t tree, std::int32_t node, void* memory) {
     trees_[static_cast<std::size_t>(tree)].states[node] = memory;
   }
 
-  // Copies `initial` to the root and forks it down to the leaves. Before the run; all leaves placed.
-  // Throws std::runtime_error when a fork raises, as do `arrive` and `descend` when a join or fork does.
+  // Copies `initial` to the root and forks it down to the leaves. Before the run, after `place` for all leaves. Throws
+  // std::runtime_error if a fork raises. `arrive` and `descend` do the same if a join or fork raises.
   void initialise(std::int32_t tree, std::span<const std::byte> initial);
 
-  // Climbs from `leaf` towards `owner`. On a win the children of every node on the path are joined and the
-  // caller must end the synchronization with `descend`. Never waits.
+  // Climbs from `leaf` towards `owner`. After a win, the children of every node on the path are joined, and the caller
+  // must end the synchronization with `descend`. Never waits.
   Arrival arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, std::int32_t worker,
                  std::int64_t latest_stamp);
 
-  // Whether a parked caller has been released; its side's state is then filled.
+  // Whether the winner has released a parked caller. The state of its side is then filled.
   static bool released(const Tree& tree, const Arrival& parked) noexcept {
     const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(parked.node)];
     // acquire: sees the forked state; seq_cst for a caller about to sleep. Pairs with the store in `descend`.
     return tree.cells[node.cell].epoch.load(std::memory_order_seq_cst) != parked.epoch;
   }
 
-  // Forks from `top` (an inner node whose state the caller holds, or the leaf itself) down to `leaf`, and
-  // releases at each node the child that is not on the path. `parkers` by worker index.
+  // Forks from `top` (an inner node whose state the caller holds, or the leaf itself) down to `leaf`. At each node it
+  // releases the child off the path. `parkers`: by worker index.
   void descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std::span<Parker> parkers);
 
  private:

@@ -1,32 +1,33 @@
-// Whether a run's places are worked at by a worker each, or all by the first: decided by what each has been worth.
+// Decides from measured rates whether each worker serves its place, or the first worker serves all. DgsRun uses it.
 //
-// A synchronization costs two workers what a cache line takes from one core to the other, and a scheduling slice where
-// the other worker is not running. Where they are frequent, one worker that does everything is quicker. Which it is
-// hangs on program, input, machine and minute, so both are tried, shortly, and the better one is kept for a while:
-// longer and longer as long as tries of the other one confirm it, and at least twenty times as long as the last try
-// of the other one took, so that tries take a twentieth of the time at most, however long turns and slices are.
+// A synchronization costs two workers the time of a cache line between their cores. If the other worker does not run,
+// it costs a scheduling slice. If synchronizations are frequent, one worker that does all the work is quicker. The
+// better mode depends on program, input, machine and time. So the run tries both modes for a short time and keeps the
+// better one for a while. It keeps a mode longer each time that a try of the other mode confirms it. It also keeps a
+// mode at least twenty times as long as the last try of the other mode. So tries take a twentieth of the time at most,
+// for any length of turns and slices.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
 namespace lab {
 
-// Of one thread. Pure: times are given.
+// One thread uses it. It reads no clock: the caller passes all times.
 class Gathering {
  public:
-  static constexpr std::int64_t kSettleNs = 50'000;  // of a mode, before it counts: threads wake up
+  static constexpr std::int64_t kSettleNs = 50'000;  // start of a mode that does not count: threads wake up
   static constexpr std::int64_t kTryNs = 200'000;
-  static constexpr std::int64_t kShortestNs = 2'000'000;  // for which a choice is kept
+  static constexpr std::int64_t kShortestNs = 2'000'000;  // the shortest time of a choice
   static constexpr std::int64_t kLongestNs = 200'000'000;
   static constexpr std::int64_t kRestPerTry = 20;
-  static constexpr double kWorthIt = 1.05;  // gathered must be so much quicker
+  static constexpr double kWorthIt = 1.05;  // gathered must be quicker by this factor
 
   bool gathered() const noexcept { return gathered_; }
 
-  // Whether there is something to decide: then `look` is due, with the events that are done. Cheap.
+  // Whether a decision is due: then the caller calls `look` with the number of processed events. Cheap.
   bool due(std::int64_t now_ns) const noexcept { return now_ns >= next_ns_; }
 
-  // Returns whether the mode is another from here on.
+  // Returns whether the mode changes now.
   bool look(std::int64_t now_ns, std::int64_t events) noexcept {
     if (postponed_) {
       postponed_ = false;
@@ -60,7 +61,7 @@ class Gathering {
     }
     const bool better = rate_[1] > kWorthIt * rate_[0];
     const bool stays = tries_ > 2 && better == chosen_;
-    // A mode that was left at once had flattered itself when it was tried: that confirms the other one.
+    // A mode that was left at once had looked too good in its try. That confirms the other mode.
     const bool returns = tries_ > 2 && !stays && !confirmed_;
     if (stays || returns) rest_ns_[better] = std::min(2 * rest_ns_[better], kLongestNs);
     if (stays && !confirmed_) rest_ns_[!better] = kShortestNs;
@@ -71,7 +72,7 @@ class Gathering {
     return gathered_ != was;
   }
 
-  // The mode could not be changed yet: `look` says so again at once.
+  // The caller could not change the mode yet: the next `look` requests it again at once.
   void postpone() noexcept {
     gathered_ = !gathered_;
     postponed_ = true;
@@ -95,16 +96,16 @@ class Gathering {
   bool chosen_ = false;
   bool counting_ = false;
   bool postponed_ = false;
-  bool confirmed_ = true;  // the chosen mode, by a try of the other
+  bool confirmed_ = true;  // whether a try of the other mode confirmed the chosen one
   std::int64_t tries_ = 0;
-  double rate_[2] = {0, 0};           // events a ns, of the latest time that each was kept
-  std::int64_t took_ns_[2] = {0, 0};  // the latest try of each, with what it took to begin
-  std::int64_t from_ns_ = 0;          // when the mode was called for; 0: not looked yet
-  std::int64_t since_ns_ = 0;         // from when its events count
+  double rate_[2] = {0, 0};           // events a ns, in the latest period of each mode
+  std::int64_t took_ns_[2] = {0, 0};  // duration of the latest try of each mode, including its start
+  std::int64_t from_ns_ = 0;          // time of the request for the mode; 0: before the first look
+  std::int64_t since_ns_ = 0;         // start of the count of its events
   std::int64_t since_events_ = 0;
   std::int64_t next_ns_ = 0;
   std::int64_t keep_ns_ = 0;
-  std::int64_t rest_ns_[2] = {kShortestNs, kShortestNs};  // for which each is kept when it is chosen
+  std::int64_t rest_ns_[2] = {kShortestNs, kShortestNs};  // the time of each mode after its choice
 };
 
 }  // namespace lab

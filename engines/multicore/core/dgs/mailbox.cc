@@ -7,28 +7,28 @@
 namespace lab {
 namespace {
 
-// Every how many synchronizations one is timed: two clock reads cost about as much as a join.
+// Every eighth synchronization is timed: two readings of the clock cost about as much as a join.
 constexpr std::int64_t kSyncSampling = 8;
 
-// Under a load blocks are as small as the moments at which they were sent, so a worker that has fallen behind
-// finds many. It processes what waits in one call, up to this many events: a few microseconds of work, by which
-// the outputs of the first of them come later.
+// Under a load each sending time makes a small block, so a worker that has fallen behind finds many blocks. It
+// processes all waiting events in one call, up to this many: a few microseconds of work. This delays the outputs of the
+// first of them by the same time.
 constexpr std::int64_t kTogether = 1024;
 
-// Events that a direct lane takes at once at most, where calls are shorter; so many share a reading of the clock, and
-// by so many is an event of another lane kept waiting: a few microseconds of work.
+// The most events that a direct lane takes at once, if calls are shorter. They share a reading of the clock. An event
+// of another lane waits for them at most: a few microseconds of work.
 constexpr std::int64_t kBurst = 256;
 
-// Room for `events`, or for a good part of a chunk: little room would cut a run into tiny calls.
+// Returns room for `events`, or for a quarter of a chunk: with little room, a run would need many small calls.
 std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, std::int64_t chunk_rows) noexcept {
   const std::int64_t part = chunk_rows / 4;
   const std::int64_t all = events > part / max_outputs_per_event ? part : events * max_outputs_per_event;
   return std::max(max_outputs_per_event, all);
 }
 
-// First position in [from, to) whose timestamp is at or above `ts` (`after`: strictly above). Timestamps are
-// often nearly linear in the position, so it interpolates first and gallops from there: two or three cache
-// misses where a binary search over a long run has a dozen.
+// Returns the first position in [from, to) whose timestamp is at or above `ts` (`after`: strictly above). Timestamps
+// are often nearly linear in the position. So it interpolates first and gallops from there: two or three cache misses
+// instead of a dozen for a binary search over a long run.
 std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std::int64_t to, std::int64_t ts,
                     bool after) noexcept {
   const auto at = [&](std::int64_t i) noexcept { return column[static_cast<std::size_t>(i)]; };
@@ -37,7 +37,7 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
   if (before(to - 1)) return to;
   std::int64_t low = from;     // before(low)
   std::int64_t high = to - 1;  // !before(high)
-  // Unsigned: timestamps may be further apart than an int64 can say.
+  // Unsigned: the difference of two timestamps may exceed int64.
   const auto since_low = [first = static_cast<std::uint64_t>(at(low))](std::int64_t time) noexcept {
     return static_cast<double>(static_cast<std::uint64_t>(time) - first);
   };
@@ -79,7 +79,7 @@ std::int64_t Mailbox::most_room(std::int64_t max_outputs_per_event, std::int64_t
 
 std::int64_t Mailbox::most_segments(std::int64_t batch) const noexcept {
   std::int64_t calls = 0;
-  std::int64_t horizons = 0;  // up to which the runs of all lanes are processed before the next: see `step`
+  std::int64_t horizons = 0;  // each ends a run of every lane: see `step`
   for (const Lane& lane : lanes) {
     const StreamView& stream = lane.source->stream();
     const std::int64_t blocks = stream.size() / batch + 1;
@@ -105,7 +105,7 @@ bool Mailbox::finished() const noexcept {
          std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
-// The earliest ordering event that is seen, and its lane; or up to where all promise that there is none.
+// Returns the earliest seen ordering event, with its lane; or the key below which all lanes promise no ordering event.
 EventKey Mailbox::find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers) {
   EventKey horizon = kEndOfStream;
   for (Lane& lane : lanes) {
@@ -136,7 +136,7 @@ bool Mailbox::step(std::span<Parker> parkers) {
     bool complete = true;
     for (Lane& lane : lanes) {
       progress |= run_lane<false>(lane, horizon, parkers);
-      // Complete: the next event is behind the horizon, or the lane promises that it will be.
+      // Complete: the next event is after the horizon, or the lane promises that it will be.
       if (lane.next == lane.end && lane.bound() < horizon) complete = false;
     }
     if (first != nullptr && complete) {
@@ -148,7 +148,7 @@ bool Mailbox::step(std::span<Parker> parkers) {
   return progress;
 }
 
-// A cut is a horizon like an ordering event: whichever of them comes first. At one key they are events of one stream.
+// A cut is a horizon like an ordering event; the earlier one is next. At equal keys both concern events of one stream.
 bool Mailbox::is_next(const Cut& cut, const EventKey& horizon, const Lane* first) noexcept {
   return cut.key < horizon || (cut.key == horizon && (first == nullptr || first->ordering >= cut.position));
 }
@@ -158,7 +158,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   bool complete = true;
   for (Lane& lane : lanes) {
     progress |= run_lane<true>(lane, cut_->key, parkers);
-    // As in `step`; but of the cut's own stream events may have the cut's time on both sides of it.
+    // As in `step`. But events of the cut's stream with the time of the cut may lie on both sides of it.
     if (lane.index() == cut_->key.stream) {
       if (lane.next < cut_->position) complete = false;
     } else if (lane.next == lane.end && lane.bound() < cut_->key) {
@@ -166,17 +166,17 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
     }
   }
   if (!complete || (buffers_ && !buffers_->empty())) return progress;
-  // All before the cut is processed, nothing behind it, and the leaves' states are at rest.
+  // All events before the cut are processed, none after it, and the states of the leaves are at rest.
   if (checkpoints_->taken(*cut_)) {
     stopped_ = parked_ = checkpoints_->stops();
     checkpoints_->give(part_);
-    fresh_ = true;  // what comes is of another snapshot
+    fresh_ = true;  // the next outputs belong to another snapshot
   }
   cut_ = checkpoints_->behind(*cut_);
   return true;
 }
 
-// Goes on behind the synchronization in which it waits; false: others have not let it yet.
+// Resumes after the synchronization in which it waits. Returns false if it is not released yet.
 bool Mailbox::go_on(std::span<Parker> parkers) {
   if (stopped_) return false;
   if (crossing_ != nullptr) {
@@ -190,7 +190,7 @@ bool Mailbox::go_on(std::span<Parker> parkers) {
   return true;
 }
 
-// Takes what it has been released with at the node where it was parked down to its leaf.
+// Forks the state from the node where it was parked down to its leaf, after its release.
 void Mailbox::leave(const Arrival& arrival, std::int32_t tree_index, std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
@@ -198,7 +198,7 @@ void Mailbox::leave(const Arrival& arrival, std::int32_t tree_index, std::span<P
   forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(tree_index)], parkers);
 }
 
-// A direct lane's horizon is exact: its next event is there to be looked at.
+// The horizon of a direct lane is exact: its next event is already in the columns.
 bool Mailbox::look_ahead(Lane& lane) noexcept {
   if (lane.next < lane.end || lane.bound_ts == kEndOfTime) return false;
   const std::span<const std::int64_t> ts = lane.source->stream().ts;
@@ -207,14 +207,14 @@ bool Mailbox::look_ahead(Lane& lane) noexcept {
   lane.end = n - lane.next <= most ? n : lane.next + most;
   lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
   if (lane.end == n) return true;
-  // What is looked at next: often two lines, and a miss of each costs some 3 % of a block of 4,096.
+  // The next reads: often two lines. A miss of each costs some 3 % of a block of 4,096.
   const std::int64_t ahead = std::min(n - 1, lane.end + most);
   __builtin_prefetch(ts.data() + ahead - 1);
   __builtin_prefetch(ts.data() + ahead);
   return true;
 }
 
-// When direct lanes took `events`: the clock's latest reading, before which they had taken less than a burst.
+// Returns the time at which direct lanes took `events`: the latest reading of the clock, at most a burst old.
 std::int64_t Mailbox::stamp(std::int64_t events) noexcept {
   if (unstamped_ < events) {
     recorder_.tick();
@@ -240,13 +240,13 @@ bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
 void Mailbox::find_ordering(Lane& lane) const noexcept {
   const StreamView& stream = lane.source->stream();
   if (lane.ordering < lane.next) lane.ordering = lane.next;
-  if (stream.tag == nullptr) return;  // its single tag is an ordering one
+  if (stream.tag == nullptr) return;  // its only tag is an ordering one
   while (lane.ordering < lane.end && lane.order_tree[stream.tag[lane.ordering]] < 0) ++lane.ordering;
 }
 
 void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
-  if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // found already
-  if (lane.limit_at == horizon && lane.limit_end == lane.end) return;   // nothing new to look at
+  if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // already found
+  if (lane.limit_at == horizon && lane.limit_end == lane.end) return;   // no new events
   const std::int64_t from = lane.limit_at == horizon ? std::max(lane.limit, lane.next) : lane.next;
   lane.limit_at = horizon;
   lane.limit_end = lane.end;
@@ -257,18 +257,18 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
   lane.limit = first_behind(lane, from, lane.end, horizon);
 }
 
-// At equal timestamps the stream index decides. A lane's own events at its own horizon all come before it: what is not
-// seen yet follows what is, and `ordering` bounds the run where the horizon is an event.
+// At equal timestamps the stream index decides. If the horizon comes from this lane, all its seen events at that time
+// come before the horizon: unseen events follow seen ones. If the horizon is an event, `ordering` bounds the run.
 std::int64_t Mailbox::first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
                                    const EventKey& horizon) noexcept {
   return search(lane.source->stream().ts, from, to, horizon.ts, lane.index() <= horizon.stream);
 }
 
-// `to_cut`: the horizon is that of the next cut.
+// `to_cut`: the horizon is the next cut.
 template <bool to_cut>
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
   if (lane.run == nullptr) {
-    // Only ordering events: those that are not ours pass, ours wait for their turn.
+    // Only ordering events: those of other mailboxes pass, those of this mailbox wait for their turn.
     const std::int64_t passing = lane.order_tree != nullptr ? lane.ordering : lane.end;
     if (lane.next == passing) return false;
     lane.next = passing;
@@ -294,7 +294,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
       ++lane.block;
       continue;
     }
-    // A turn may have a whole ring to process, and be called off with it.
+    // A turn may process a whole ring, so it checks for a cancelled run in between.
     go_on_unless(stop_);
     process(lane, std::min(block.end, limit), block.stamp_ns);
   }
@@ -350,8 +350,8 @@ void Mailbox::process_directly(Lane& lane, std::int64_t end) {
 
 void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                           std::int64_t outputs, std::int64_t taken_ns) noexcept {
-  // An output carries the timestamp of the event that caused it, so a merge by timestamp finds its due time; of
-  // events with one timestamp the first counts, which errs on the slow side. Outputs due at one time go together.
+  // An output has the timestamp of the event that caused it, so a merge by timestamp finds its due time. Of events with
+  // one timestamp the first counts, which errs on the slow side. Outputs with one due time form one record.
   const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - outputs);
   std::int64_t event = begin;
   std::int64_t done = 0;
@@ -391,7 +391,7 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   give_back(lane, parkers);
 }
 
-// An ordering event of the lane, on a state of one tree. Returns false where it waits for others: `arrival_` says where.
+// Processes an ordering event of the lane on a state of one tree. Returns false if it waits for others, at `arrival_`.
 bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, const Taken& taken,
                    std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
@@ -405,7 +405,7 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
   const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, taken.latest_stamp);
   counters_.moved_bytes += arrival.moved_bytes;
   if (!arrival.won) {
-    unstamped_ = 0;  // time passes meanwhile
+    unstamped_ = 0;  // time passes during the wait
     arrival_ = arrival;
     ++counters_.parked;
     return false;
@@ -418,7 +418,7 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
   return true;
 }
 
-// What else calls what is inlined above.
+// Wrappers of the inlined functions above, for dgs/mailbox_by_tag.cc.
 bool Mailbox::meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
                         std::span<Parker> parkers) {
   return meet(lane, tree, owner, taken, parkers);
@@ -432,7 +432,7 @@ bool Mailbox::run_by_tag(Lane& lane, const EventKey& horizon, std::span<Parker> 
   return run_lane<false>(lane, horizon, parkers);
 }
 
-// The lane's ordering event, on the states of many trees.
+// Processes the lane's ordering event on the states of many trees.
 void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
                     std::span<Parker> parkers) {
   const bool timed = counters_.synchronizations % kSyncSampling == 0;
@@ -447,7 +447,7 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
     if (timed) sync_.record(now_ns() - start, 1);
     ++counters_.synchronizations;
   } else {
-    unstamped_ = 0;  // time passes meanwhile
+    unstamped_ = 0;  // time passes during the wait
     ++counters_.parked;
   }
   if (part.go_on(forest_, parkers)) return;
@@ -465,7 +465,7 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Take
   emitted(lane, max_outputs_per_event, taken);
 }
 
-// Books what an ordering event of the lane emitted, which may be `most`.
+// Books the outputs of an ordering event of the lane; `most` of them are allowed.
 void Mailbox::emitted(const Lane& lane, std::int64_t most, const Taken& taken) {
   const StreamView& stream = lane.source->stream();
   const std::int64_t outputs = out_.close(taken.number, stream.index, taken.event, true);

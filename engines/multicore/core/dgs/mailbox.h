@@ -1,21 +1,21 @@
-// A worker's mailbox for trees that share input streams: releases runs of events in an order that respects
-// every dependence, and processes them.
+// A worker's mailbox for trees that share input streams. It releases runs of events in an order that respects every
+// dependence, and processes them.
 //
-// Source: the selective reordering of the DGS paper, section 3.4, at the grain of runs. An *ordering* event is
-// one that events of other streams may depend on: those of the trees' inner nodes, and those that the plan
-// marks within a leaf. The mailbox repeats: find the earliest ordering event among all its lanes, or failing
-// that the earliest time up to which all lanes promise there is none (the horizon); process all other events
-// before it, lane by lane, in runs as long as they come; then process the ordering event itself, alone if the
-// leaf owns it, else on the joined state of the tree. Events behind the horizon wait in their ring: nothing is
-// copied. A mailbox that waits for others in a synchronization processes nothing, so trees that must not delay
-// each other belong in different mailboxes.
+// Source: the selective reordering of the DGS paper, section 3.4, at the grain of runs. Events of other streams may
+// depend on an *ordering* event: these are the events of the trees' inner nodes, and those that the plan marks within a
+// leaf. The mailbox repeats three steps. First it finds the horizon: the earliest ordering event among all its lanes,
+// or else the earliest time up to which all lanes promise no ordering event. Then it processes all other events before
+// the horizon, lane by lane, in the longest possible runs. Then it processes the ordering event: alone if the leaf owns
+// it, otherwise on the joined state of the tree. Events after the horizon wait in their ring without a copy. A mailbox
+// that waits for others in a synchronization processes nothing. So trees that must not delay each other belong in
+// different mailboxes.
 //
-// That is so by *horizon*. By *tag* (dgs/tag_buffers.h), a mailbox goes on with its other trees while one waits, and puts
-// the events of that one aside: dgs/mailbox_by_tag.cc.
+// This is a mailbox by *horizon*. A mailbox by *tag* (dgs/tag_buffers.h) continues with its other trees while one
+// waits, and buffers the events of that tree: dgs/mailbox_by_tag.cc.
 //
-// A lane is *direct* where nobody else reads its stream and its own worker would publish it: it has no ring, and takes
-// events from the columns, a burst at a time, with one reading of the clock a burst. What that promises of single events:
-// docs/decisions/0018-direct-handover.md.
+// A lane is *direct* if it is the only reader of its stream and its own worker would publish the stream. It has no
+// ring. It takes events from the columns, a burst at a time, with one reading of the clock a burst. The promises about
+// single events: docs/decisions/0018-direct-handover.md.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -39,44 +39,44 @@
 
 namespace lab {
 
-// In place of a node: the event is across trees, and in place of the tree is the mailbox's part in the crossing. Lower
-// numbers say which of the lane's kernels `across` processes it: kAcross - 1 the second.
+// A node number that marks an event across trees. The tree number is then the mailbox's part in the crossing. Lower
+// numbers select the kernel of the lane's `across`: kAcross the first, kAcross - 1 the second.
 inline constexpr std::int32_t kAcross = -1;
 
-// One stream as one mailbox reads it.
+// One stream in one mailbox.
 struct Lane {
   Source* source = nullptr;
   std::size_t reader = 0;
-  std::int32_t owner_worker = 0;  // who pumps the source; -1: the generator
-  bool together = false;          // blocks that wait may be processed in one call; see `kTogether`
-  std::int64_t direct = 0;        // events of a call at most, from the columns; 0: blocks from the source's ring
-  double share = 1;               // of an event that this lane accounts for: 1 / readers of the stream
+  std::int32_t owner_worker = 0;  // worker that pumps the source; -1: the generator
+  bool together = false;          // one call may process several waiting blocks; see `kTogether`
+  std::int64_t direct = 0;        // most events of a call, from the columns; 0: blocks from the source's ring
+  double share = 1;               // share of an event that this lane counts: 1 / readers of the stream
 
-  // Kernel for runs; null when the lane has ordering events only.
+  // Kernel for runs; null if the lane has only ordering events.
   RunKernel run = nullptr;
   std::int32_t tags = 0;                // entries of `slots` and `order_tree`; for a mailbox by tag
   const std::int32_t* slots = nullptr;  // by tag; null: all events belong to `state`
   void* state = nullptr;                // the state, or the base of the slots
 
-  // By tag (one entry when the stream has no tag column): the tree whose ordering event it is, or -1; null:
-  // no tag of this lane is an ordering one.
+  // By tag (one entry if the stream has no tag column): the tree whose ordering events have the tag, or -1. Null: no
+  // tag of this lane is an ordering one.
   const std::int32_t* order_tree = nullptr;
-  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns it; kAcross: see there
+  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns the event; see also kAcross
   std::vector<RunKernel> update;             // by state type: processes one ordering event on one state
   std::vector<AcrossKernel> across;          // by kind of events across trees: processes one of them
 
-  // Progress; the worker's own.
+  // Progress; only the worker uses it.
   std::uint64_t block = 0;     // ring index of the block that holds `next`; a direct lane has none
   std::uint64_t seen = 0;      // blocks known to be published
-  std::uint64_t advanced = 0;  // blocks given back to the source
+  std::uint64_t advanced = 0;  // blocks released to the source
   std::int64_t next = 0;       // first event not processed
-  std::int64_t counted = 0;    // first event not told to the recorder
+  std::int64_t counted = 0;    // first event not reported to the recorder
   std::int64_t end = 0;        // first event not seen
   std::int64_t bound_ts = std::numeric_limits<std::int64_t>::min();  // every event not seen has ts >= this
-  std::int64_t ordering = 0;  // first event not known to be no ordering event of ours
-  std::int64_t limit = 0;     // first event at or behind the horizon, among the seen ones; see `limit_at`
-  EventKey limit_at{std::numeric_limits<std::int64_t>::min(), -1};  // the horizon `limit` was computed for
-  std::int64_t limit_end = 0;                                       // and the `end` then
+  std::int64_t ordering = 0;  // no event of [next, ordering) is an ordering event of this mailbox
+  std::int64_t limit = 0;     // first seen event at or after the horizon `limit_at`
+  EventKey limit_at{std::numeric_limits<std::int64_t>::min(), -1};  // the horizon of `limit`
+  std::int64_t limit_end = 0;                                       // the value of `end` at that computation
 
   std::int32_t index() const noexcept { return source->stream().index; }
   std::int64_t ts(std::int64_t i) const noexcept { return source->stream().ts[static_cast<std::size_t>(i)]; }
@@ -87,7 +87,7 @@ struct Lane {
 
 class alignas(kCacheLine) Mailbox {
  public:
-  // `stop`: the run ends, whatever is left to do.
+  // `stop`: set if the run ends early.
   Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Recorder& recorder, Histogram& sync,
           Counters& counters, const std::atomic<bool>& stop)
       : id_(id),
@@ -99,18 +99,18 @@ class alignas(kCacheLine) Mailbox {
         counters_(counters),
         stop_(stop) {}
 
-  // Room that it asks of a chunk at most, in rows, with blocks of `batch` events.
+  // The most rows of room that it requests of a chunk, with blocks of `batch` events.
   static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
                                 const OutputPool& pool) noexcept;
 
-  // Segments (run/sink.h) of what it emits from blocks of `batch` events: at most one for each call of a kernel.
+  // The most segments (run/sink.h) of its outputs from blocks of `batch` events: one a kernel call.
   std::int64_t most_segments(std::int64_t batch) const noexcept;
 
-  // Does what can be done now. Returns whether anything was. Throws Stopped between two calls of a kernel, if it takes
-  // several and the run has ended meanwhile.
+  // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run has ended
+  // early.
   bool step(std::span<Parker> parkers);
 
-  // Before the run: it gives its part, number `part`, of snapshots.
+  // Makes the mailbox give part number `part` of each snapshot. Before the run.
   void take_part(Checkpoints& checkpoints, std::int32_t part) noexcept {
     checkpoints_ = &checkpoints;
     part_ = part;
@@ -119,12 +119,13 @@ class alignas(kCacheLine) Mailbox {
   }
   const OutputBuffer& out() const noexcept { return out_; }
 
-  // Before the run, lanes and leaves complete: it works by tag, with at most `most_runs` runs put aside, unless it has one
-  // tree. `first_number`: of as many as it has trees, that are no mailbox's. Returns how many that is.
+  // Makes it a mailbox by tag, with at most `most_runs` buffered runs, unless it has only one tree. Before the run,
+  // after the last lane and leaf. `first_number`: the first of a sequence of numbers, one a tree, that no mailbox has.
+  // Returns the count of these numbers.
   std::int32_t work_by_tag(std::int64_t most_runs, std::int32_t first_number);
-  const TagBuffers* buffers() const noexcept { return buffers_.get(); }  // null: it works by horizon
+  const TagBuffers* buffers() const noexcept { return buffers_.get(); }  // null: a mailbox by horizon
 
-  // Whether all lanes are finished, all cuts behind it, and no synchronization is pending.
+  // Whether all lanes are finished, all cuts are passed, and no synchronization is pending.
   bool finished() const noexcept;
 
   std::vector<Lane> lanes;
@@ -135,7 +136,7 @@ class alignas(kCacheLine) Mailbox {
  private:
   [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
   bool refresh(Lane& lane, std::span<Parker> parkers);
-  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // not to burden lanes with rings
+  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // keeps its code out of lanes with rings
   std::int64_t stamp(std::int64_t events) noexcept;
   void find_ordering(Lane& lane) const noexcept;
   static bool is_next(const Cut& cut, const EventKey& horizon, const Lane* first) noexcept;
@@ -146,7 +147,7 @@ class alignas(kCacheLine) Mailbox {
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
   void order(Lane& lane, std::span<Parker> parkers);
-  // How an ordering event is processed: whose sequence of outputs it belongs to, what it depends on, when it was taken.
+  // An ordering event in process: `number` of its output sequence, latest stamp of its inputs, time of its taking.
   struct Taken {
     std::int64_t event;
     std::int32_t number;
@@ -159,7 +160,7 @@ class alignas(kCacheLine) Mailbox {
                                std::span<Parker> parkers);
   bool go_on(std::span<Parker> parkers);
   [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
-  // Whether a chunk had room for more than was declared must not decide whether that is an error.
+  // Outputs beyond the declared maximum are an error even if the chunk has room for them.
   void refuse_beyond(std::int64_t most, std::int64_t outputs) {
     if (outputs > most) [[unlikely]]
       out_.refuse(outputs - most);
@@ -171,7 +172,7 @@ class alignas(kCacheLine) Mailbox {
                    std::int64_t outputs, std::int64_t taken_ns) noexcept;
   void give_back(Lane& lane, std::span<Parker> parkers);
 
-  // By tag: dgs/mailbox_by_tag.cc, which calls what is inlined elsewhere by other names.
+  // By tag: dgs/mailbox_by_tag.cc. It calls inlined functions through wrappers with other names.
   bool step_by_tag(std::span<Parker> parkers);
   bool pass(Lane& lane, bool complete, std::span<Parker> parkers);
   [[gnu::noinline]] bool run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers);
@@ -202,23 +203,23 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;   // waits in a synchronization: in `crossing_`, or in a tree; or for good, `stopped_`
-  bool stopped_ = false;  // came to a cut at which the plan is changed
+  bool parked_ = false;   // waits in a synchronization (in `crossing_` or in a tree), or permanently (`stopped_`)
+  bool stopped_ = false;  // reached a cut at which the plan changes
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
   CrossingPart* crossing_ = nullptr;
-  std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
+  std::int64_t latest_stamp_ = 0;  // of all processed events: due time, or at full speed time of publication
   bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
-  // The next cut; equal: there is none.
+  // The next cut; equal to `cuts_end_`: none.
   const Cut* cut_ = nullptr;
   const Cut* cuts_end_ = nullptr;
   Checkpoints* checkpoints_ = nullptr;
   std::int32_t part_ = -1;
-  std::int64_t unstamped_ = 0;  // events that direct lanes may take before the clock is read again
+  std::int64_t unstamped_ = 0;  // events that direct lanes may take before the next reading of the clock
 
-  std::unique_ptr<TagBuffers> buffers_;  // null: it works by horizon
-  std::int32_t first_number_ = 0;        // of what its trees emit late, a sequence each (run/sink.h)
-  bool short_ = false;                   // of this step: a lane could not pass an event, for want of room
+  std::unique_ptr<TagBuffers> buffers_;  // null: a mailbox by horizon
+  std::int32_t first_number_ = 0;        // first number of its trees' late output sequences (run/sink.h)
+  bool short_ = false;                   // in this step a lane could not pass an event, for lack of room
   std::int32_t idle_steps_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// The mailbox by tag: what dgs/mailbox.cc does where its trees do not wait for each other.
+// The mailbox by tag: the counterpart of dgs/mailbox.cc for trees that do not wait for each other.
 //
-// Lanes are passed in the order of the horizon, as ever. An event of a tree that waits is put into the tree's buffer as it
-// is passed, an ordinary one as well as an ordering one; all others are processed where they are. A tree that has been
-// released, or whose lanes have come far enough, takes its events out of the buffers in their total order, as far as they
-// go. What concerns many trees, a cut or an event across them, waits until no tree does.
+// The mailbox passes lanes in the order of the horizon, as in dgs/mailbox.cc. When it passes an event of a waiting
+// tree, ordinary or ordering, it puts the event into the buffer of the tree. It processes all other events in place.
+// After the release of a tree, or once its lanes have advanced far enough, it processes the tree's buffered events in
+// their total order, as far as possible. A cut or an event across trees waits until no tree waits.
 #include <algorithm>
 
 #include "dgs/mailbox.h"
@@ -12,14 +12,14 @@
 namespace lab {
 namespace {
 
-// Trees that wait which are looked at in a step, each a cache miss. One that finds nothing else to do looks at all.
+// Waiting trees that a step checks; each costs a cache miss. A step without other work checks all of them.
 constexpr std::int32_t kLooks = 8;
 
-// Steps without progress after which an event that has to wait for a lane is put aside: others at the same place, and
-// who publishes the lane, get their turns first.
+// Steps without progress before an event that waits for a lane goes into a buffer. Other mailboxes of the place, and
+// the publisher of the lane, get their turns first.
 constexpr std::int32_t kPatience = 64;
 
-// Late events that a kernel takes at once, between two looks at whether the run goes on.
+// Most late events of a kernel call, between two checks for the end of the run.
 constexpr std::int64_t kLate = 1024;
 
 constexpr std::int64_t stamp_of(const StreamView& stream, std::int64_t start, std::int64_t event,
@@ -27,10 +27,10 @@ constexpr std::int64_t stamp_of(const StreamView& stream, std::int64_t start, st
   return stream.due.empty() ? stamp_ns : start + stream.due[static_cast<std::size_t>(event)];
 }
 
-// The earliest event that the lane may still bring.
+// Returns the key of the earliest event that the lane may still deliver.
 EventKey not_passed(const Lane& lane) noexcept { return lane.next < lane.end ? lane.key(lane.next) : lane.bound(); }
 
-// The earliest ordering event that it may still bring.
+// Returns the key of the earliest ordering event that it may still deliver.
 EventKey not_ordered(const Lane& lane) noexcept {
   const std::int64_t from = std::max(lane.next, lane.ordering);
   return from < lane.end ? lane.key(from) : lane.bound();
@@ -41,7 +41,7 @@ EventKey not_ordered(const Lane& lane) noexcept {
 std::int32_t Mailbox::work_by_tag(std::int64_t most_runs, std::int32_t first_number) {
   const auto trees =
       std::count_if(leaf_of_tree.begin(), leaf_of_tree.end(), [](std::int32_t leaf) { return leaf >= 0; });
-  if (trees < 2) return 0;  // nothing could go on while the one waits
+  if (trees < 2) return 0;  // with one tree, no other could continue while it waits
   buffers_ = std::make_unique<TagBuffers>(lanes, leaf_of_tree, forest_, most_runs);
   first_number_ = first_number;
   return buffers_->members();
@@ -69,7 +69,7 @@ bool Mailbox::step_by_tag(std::span<Parker> parkers) {
   return progress;
 }
 
-// Passes the lane's ordering event, if it can. `complete`: all that comes before it is passed.
+// Passes the lane's ordering event if possible. `complete`: all earlier events are passed.
 bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
   const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
   const std::int32_t tree = lane.order_tree[tag];
@@ -94,16 +94,17 @@ bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
   if (!waits) buffers_->close(member, latest_stamp_);
   fresh_ = true;
   lane.next = ++lane.ordering;
-  ++lane.counted;  // when it is processed
+  ++lane.counted;  // `processed_late` counts it
   give_back(lane, parkers);
   return true;
 }
 
-// A run of ordinary events, while trees wait: in front of `limit`, as far as there is room for theirs.
+// Passes ordinary events before `limit` while trees wait, as long as the buffers have room for the events of these
+// trees.
 bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers) {
   const std::int64_t begin = lane.next;
   const auto number = static_cast<std::size_t>(&lane - lanes.data());
-  bool full = false;  // of this lane: the others go as far as they can, each by a run of its own
+  bool full = false;  // for this lane; other lanes continue as far as their reserved runs allow
   while (lane.next < limit && !full) {
     go_on_unless(stop_);
     std::int64_t end = std::min(limit, lane.next + kLate);
@@ -128,14 +129,14 @@ bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parke
     } else {
       process(lane, until, stamp_ns);
     }
-    lane.counted += buffered;  // when they are processed
+    lane.counted += buffered;  // `processed_late` counts them
   }
   short_ |= full;
   give_back(lane, parkers);
   return lane.next != begin;
 }
 
-// Looks at some trees that wait. Returns whether any of them went on.
+// Checks some of the waiting trees. Returns whether any of them made progress.
 bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
   bool progress = false;
   for (looks = std::min(looks, buffers_->waiting()); looks > 0; --looks) {
@@ -147,7 +148,7 @@ bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
     if (done) {
       latest_stamp_ = std::max(latest_stamp_, one.latest_stamp);
       buffers_->open(member);
-      fresh_ = true;  // what it emits from here on comes behind what it emitted late
+      fresh_ = true;  // its next outputs follow its late ones
     } else {
       buffers_->close_again(member);
     }
@@ -155,7 +156,7 @@ bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
   return progress;
 }
 
-// Takes events of a tree out of its buffers, as far as they go.
+// Processes events from the buffers of a tree, as far as possible.
 bool Mailbox::release(std::int32_t member, std::span<Parker> parkers) {
   TagBuffers::Member& one = buffers_->member(member);
   bool progress = false;
@@ -169,7 +170,7 @@ bool Mailbox::release(std::int32_t member, std::span<Parker> parkers) {
   return progress;
 }
 
-// Processes the first run of a tree, if nothing that it depends on can come before it.
+// Processes the first run of a tree, if no event on which it depends can still come before it.
 bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
   std::size_t first = lanes.size();
   EventKey key = kEndOfStream;
@@ -182,8 +183,8 @@ bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
     key = its;
   }
   if (first == lanes.size()) return false;
-  EventKey ordering = kEndOfStream;  // before which no ordering event of another lane comes
-  EventKey any = kEndOfStream;       // before which no event that is not passed comes from another lane
+  EventKey ordering = kEndOfStream;  // no ordering event of another lane comes before it
+  EventKey any = kEndOfStream;       // no unpassed event of another lane comes before it
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     const TagBuffers::Buffer& buffer = buffers_->buffer(member, l);
     if (l == first || (!buffer.ordinary && !buffer.ordering)) continue;
@@ -203,7 +204,7 @@ bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
   return true;
 }
 
-// Ordinary events of a tree that one lane brought, in front of `before`: the first run, and those behind it.
+// Processes ordinary events of a tree from one lane before the key `before`: the first run, and the runs after it.
 void Mailbox::process_late(std::int32_t member, std::size_t number, const EventKey& before) {
   Lane& lane = lanes[number];
   TagBuffers::Buffer& buffer = buffers_->buffer(member, number);
@@ -269,7 +270,7 @@ void Mailbox::processed_late(Lane& lane, std::int64_t events) {
   if (lane.direct != 0) recorder_.emitted(events);
 }
 
-// What `order` does where the others have not arrived.
+// Parks the mailbox, or the tree, until the other children arrive. Called by `order`.
 void Mailbox::park(std::int32_t tree) {
   if (!buffers_) {
     parked_ = true;

@@ -1,17 +1,17 @@
-// The phases of a run whose plan changes: in each it has one plan, and between two nobody works.
+// The phases of an adaptive DGS run. Each phase has one plan, and all workers stop between two phases.
 //
-// At the end of a phase every mailbox has stopped at one cut of the total order (dgs/checkpoints.h), so that its states
-// are those of the sequential program there. The *changer*, a thread beside the workers, then asks all workers to hold,
-// puts another plan in place of the old one, and lets them go.
+// At the end of a phase every mailbox has stopped at one cut of the total order (dgs/checkpoints.h). Its states are
+// then those of the sequential program there. The *changer*, a thread besides the workers, makes all workers hold. Then
+// it replaces the plan and releases them.
 //
-// Law. Epochs are counted by the changer: in even ones workers work, in odd ones they hold. A worker holds, between two
-// turns, by writing down the odd epoch; what workers work on is the changer's from when all have, until it counts on.
-// That a worker's word is of this epoch and not of one before is seen by its number, however long the worker slept. Each
-// of these is a sequentially consistent store with a notify behind it, and is looked at between Parker::prepare and
-// commit: nobody sleeps for ever for a phase (run/parker.h).
+// Law. The changer increments the epoch. In even epochs workers work; in odd ones they hold. A worker holds between two
+// turns: it stores the odd epoch. Once all workers hold, the changer owns the data of the plan until the next epoch.
+// The number shows that a stored epoch is the current one, even if the worker slept for long. Each of these steps is a
+// sequentially consistent store, followed by a notify. Threads load these values between Parker::prepare and commit, so
+// no thread sleeps forever for a phase (run/parker.h).
 //
-// A worker without a mailbox may have one in the next phase, so it ends only in the last one. Which that is, a worker
-// knows that is done with all of its mailboxes: these are behind all cuts, so that nobody will stop any more.
+// A worker without a mailbox may have one in the next phase, so it ends only in the last phase. A worker that has
+// finished all of its mailboxes knows that the phase is the last: they have passed all cuts, so no mailbox stops again.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -27,10 +27,10 @@ namespace lab {
 
 class Phases {
  public:
-  // `parkers`: of the workers, by index.
+  // `parkers`: the parkers of the workers, by index.
   explicit Phases(std::span<Parker> parkers) : parkers_(parkers), workers_(parkers.size()) {}
 
-  // A worker, before it looks at anything of the plan: whether it may. Holds where it may not.
+  // A worker calls it before it reads the plan. Returns whether it may; if not, the worker holds.
   bool open(std::int32_t worker) noexcept {
     // acquires the new plan; pairs with the store in `next_epoch`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
@@ -43,7 +43,7 @@ class Phases {
     return false;
   }
 
-  // A worker that is done with its mailboxes: this is the last phase.
+  // Declares this phase the last. A worker that has finished its mailboxes calls it.
   void set_last() noexcept {
     if (last()) return;
     last_.store(true, std::memory_order_seq_cst);  // pairs with the load in `last`
@@ -51,9 +51,9 @@ class Phases {
   }
   bool last() const noexcept { return last_.load(std::memory_order_seq_cst); }
 
-  // The changer's: ----------------------------------------------------------------------------------------------------
+  // For the changer: --------------------------------------------------------------------------------------------------
 
-  // Returns when all workers hold, false when the run has `failed`.
+  // Waits until all workers hold. Returns false if the run has `failed`.
   bool hold(const std::atomic<bool>& failed) noexcept {
     next_epoch();
     for (;;) {
@@ -72,17 +72,19 @@ class Phases {
     ++changes_;
   }
 
-  std::int64_t changes() const noexcept { return changes_; }  // after the run, or the changer's
+  std::int64_t changes() const noexcept { return changes_; }  // by the changer, or after the run
 
-  // Has `hold` look again. Any thread.
+  // Makes `hold` check again. Any thread.
   void wake() noexcept { changer_.notify(); }
 
  private:
   struct alignas(kCacheLine) Worker {
-    std::atomic<std::uint32_t> held{0};  // in which epoch; written by the worker, read by the changer
+    std::atomic<std::uint32_t> held{0};  // epoch of the latest hold; written by the worker, read by the changer
   };
 
-  std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }  // relaxed: the changer's own
+  std::uint32_t epoch() const noexcept {
+    return epoch_.load(std::memory_order_relaxed);
+  }  // relaxed: own store of the changer
   void next_epoch() noexcept {
     epoch_.store(epoch() + 1, std::memory_order_seq_cst);  // releases the plan; pairs with the load in `open`
     for (Parker& parker : parkers_) parker.notify();

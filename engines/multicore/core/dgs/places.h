@@ -1,13 +1,13 @@
-// Who works where. The streams and mailboxes of a worker are a place; it is worked at by its own worker or, while places
-// are gathered, by the first worker, which then works at all of them. docs/decisions/0014-gathered-places.md.
+// Assigns the places of a DGS run to workers. A place is the streams and mailboxes of one worker. Its worker serves it.
+// While places are gathered, the first worker serves all of them. docs/decisions/0014-gathered-places.md.
 //
-// Law. Of a place only the thread that works there touches anything. Epochs are counted by the first worker: in even ones
-// each worker has its place, in odd ones they are gathered. In an odd epoch a worker gives its place, after its last turn,
-// by writing down the epoch; the first worker works there from then on, until it counts on. So a worker that slept through
-// an even epoch gives its place again. Each of these is a sequentially consistent store with a notify behind it, and is
-// looked at between Parker::prepare and commit: nobody sleeps for ever for a place (run/parker.h). A worker that has ended
-// has given its place for good. What other headers call an owner's or a worker's own is, of a place, whose who works
-// there: it changes hands with the place.
+// Law. Only the thread that serves a place touches its data. The first worker increments the epoch. In even epochs each
+// worker serves its place; in odd ones the places are gathered. In an odd epoch a worker hands over its place after its
+// last turn: it stores the epoch. From then on the first worker serves the place until the next epoch. So a worker that
+// slept through an even epoch hands over its place again. Each of these steps is a sequentially consistent store,
+// followed by a notify. Threads load these values between Parker::prepare and commit, so no thread sleeps forever for a
+// place (run/parker.h). A worker that has ended has handed over its place permanently. If another header says that an
+// owner or a worker owns some data of a place, it means the thread that serves the place at that time.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -22,12 +22,13 @@ namespace lab {
 
 class Places {
  public:
-  // `parkers`: of the workers, by index.
+  // `parkers`: the parkers of the workers, by index.
   Places(std::int32_t count, std::span<Parker> parkers) : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
 
-  // Any worker but the first, before each turn: whether its place is its own. Gives it away where places are gathered.
+  // Any worker except the first, before each turn: whether it serves its place. Hands it over while places are
+  // gathered.
   bool mine(std::int32_t index) noexcept {
-    // acquires the place when it is given back; pairs with the stores in `scatter` and `gather`
+    // acquires the place that comes back; pairs with the stores in `scatter` and `gather`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
     if (epoch % 2 == 0) return true;
     std::atomic<std::uint32_t>& given = at(index).given;
@@ -38,22 +39,23 @@ class Places {
     return false;
   }
 
-  // The worker has ended: its place is done. Any worker but the first.
+  // The worker has ended, so its place needs no more work. Any worker except the first.
   void leave(std::int32_t index) noexcept {
     at(index).left.store(true, std::memory_order_seq_cst);  // releases the place; pairs with the load in `free`
     parkers_.front().notify();
   }
 
-  // Events done at a place until now, for the first worker's information. Who works there.
+  // Stores the number of processed events of a place, which the first worker reads. Called by the thread that serves
+  // it.
   void tell(std::int32_t index, std::int64_t events) noexcept {
     at(index).events.store(events, std::memory_order_relaxed);  // relaxed: statistics
   }
 
-  // The first worker's: ----------------------------------------------------------------------------------------------
+  // For the first worker: --------------------------------------------------------------------------------------------
 
   bool gathered() const noexcept { return epoch() % 2 != 0; }
 
-  // Whether it may work at another's place, while places are gathered.
+  // Whether the first worker may serve another worker's place, while places are gathered.
   bool free(std::int32_t index) const noexcept {
     const Place& place = places_[static_cast<std::size_t>(index)];
     return place.given.load(std::memory_order_seq_cst) == epoch() || place.left.load(std::memory_order_seq_cst);
@@ -61,7 +63,8 @@ class Places {
 
   void gather() noexcept { next_epoch(); }
 
-  // Gives all places back. Returns false where a worker has not given its yet, and changes nothing.
+  // Returns all places to their workers. Returns false and changes nothing if a worker has not handed over its place
+  // yet.
   bool scatter() noexcept {
     const auto count = static_cast<std::int32_t>(places_.size());
     for (std::int32_t i = 1; i < count; ++i) {
@@ -79,9 +82,9 @@ class Places {
 
  private:
   struct alignas(kCacheLine) Place {
-    std::atomic<std::uint32_t> given{0};                      // in which epoch; written by its worker
+    std::atomic<std::uint32_t> given{0};                      // epoch of the latest handover; written by its worker
     std::atomic<bool> left{false};                            // written by its worker, once
-    alignas(kCacheLine) std::atomic<std::int64_t> events{0};  // written by who works there, read by the first worker
+    alignas(kCacheLine) std::atomic<std::int64_t> events{0};  // written by the serving thread, read by the first worker
   };
 
   Place& at(std::int32_t index) noexcept { return places_[static_cast<std::size_t>(index)]; }

@@ -1,4 +1,4 @@
-// How a run gets another plan while it runs (dgs/phases.h).
+// The change of the plan of a running DgsRun (dgs/phases.h). The snapshot thread calls these functions.
 #include <algorithm>
 #include <stdexcept>
 
@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// The events of a stream before a cut.
+// Returns the number of events of a stream before a cut.
 std::int64_t position(const StreamView& stream, const Cut& cut) noexcept {
   if (stream.index == cut.key.stream) return cut.position;
   const auto& ts = stream.ts;
@@ -39,7 +39,7 @@ bool DgsRun::take_plan_away() {
   return true;
 }
 
-// What was published or passed over behind the cut will be counted again.
+// Subtracts the counts of events published or passed after the cut: the new plan counts them again.
 void DgsRun::take_back_counts() {
   for (const Entry& entry : mailboxes_) {
     Worker& worker = workers_[static_cast<std::size_t>(entry.worker)];
@@ -75,8 +75,8 @@ void DgsRun::go_on() {
       source->restart(begins_[static_cast<std::size_t>(source->stream().index)]);
     }
     connect();
-    // The generator may sleep, or have ended: what it had handed over is in the rings when it is let go. There is room:
-    // no reader had done with what is behind the cut, and these blocks are no more than those were.
+    // The generator may sleep, or have ended, so this thread publishes again what the generator had published. The
+    // rings have room: no reader had released the blocks after the cut, and these are not more blocks than before.
     while (options_.load && publish_again()) {
     }
   }
@@ -84,7 +84,7 @@ void DgsRun::go_on() {
   phases_->let_go();
 }
 
-// Publishes a block of each stream of which one is due. Returns whether there was any.
+// Publishes a block of each stream that has a due one. Returns whether it published any.
 bool DgsRun::publish_again() {
   bool any = false;
   for (const auto& source : sources()) any |= source->publish(now_ns());

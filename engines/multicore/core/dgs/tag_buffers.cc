@@ -9,7 +9,7 @@
 namespace lab {
 namespace {
 
-constexpr std::uint32_t kMostCount = (std::uint32_t{1} << 31) - 1;  // of a run
+constexpr std::uint32_t kMostCount = (std::uint32_t{1} << 31) - 1;  // most events of a run
 
 std::size_t place(std::int64_t index) noexcept { return static_cast<std::size_t>(index); }
 
@@ -43,7 +43,7 @@ TagBuffers::TagBuffers(std::span<Lane> lanes, std::span<const std::int32_t> leaf
       throw std::invalid_argument("a lane of a mailbox by tag says how many tags it has");
     }
     for (std::int32_t tag = 0; lane.order_tree != nullptr && tag < lane.tags; ++tag) {
-      if (lane.order_tree[tag] < 0 || lane.order_node[tag] < 0) continue;  // nobody's here, or across trees
+      if (lane.order_tree[tag] < 0 || lane.order_node[tag] < 0) continue;  // no tree of this mailbox, or across trees
       buffer(member_of_tree_[place(lane.order_tree[tag])], l).ordering = true;
     }
     if (lane.run == nullptr) continue;
@@ -110,7 +110,7 @@ std::int64_t TagBuffers::put(Lane& lane, std::size_t number, std::int64_t end, s
     const std::int32_t its_tag = tag != nullptr ? tag[i] : 0;
     if (its.open_slots[place(its_tag)] >= 0) continue;
     const std::int32_t m = its.member[place(its_tag)];
-    if (m < 0) continue;  // nobody's here
+    if (m < 0) continue;  // no tree of this mailbox
     if (!append(m, number, i, 1, stamp_ns)) return i;
     ++buffered;
   }

@@ -1,17 +1,18 @@
-// What a mailbox by tag has passed and not processed: for each of its trees the events that wait, lane by lane.
+// The buffers of a mailbox by tag: the events that it has passed and not processed, for each tree and lane.
 //
-// Source: DGS paper, section 3.4: "an event buffer and a timer for each implementation tag". Here all tags of a tree wait
-// together, as they wait for one state. A lane's events are ordered, so its bound is the timer of all of its tags. What
-// waits is no copy but runs of positions in the columns, which stay where they are: so a block goes back to its source
-// once it is passed, whatever waits of it.
+// Source: DGS paper, section 3.4: "an event buffer and a timer for each implementation tag". Here all tags of a tree
+// wait together, since they wait for one state. The events of a lane are ordered, so its bound is the timer of all of
+// its tags. Buffers hold no copies. They hold runs of positions in the columns, which stay in place. So a block returns
+// to its source once it is passed, even if some of its events wait.
 //
 // Laws:
-//  - A tree is *open*, or it waits: for a synchronization (it is parked), or for a lane that has not come as far as an
-//    ordering event of it. All events of an open tree that lie before the mailbox's lanes are processed.
-//  - While a tree waits, the slots of its tags say "not mine" to the kernels of lanes; its events are put into buffers.
-//  - There is memory for `most_runs` runs, and one for each lane, which it may use when there is no other. So whatever is
-//    buffered, the first event of all that are left can be passed: see docs/decisions/0029-mailboxes-by-tag.md.
-// Of the thread that works at the mailbox's place.
+//  - A tree is *open*, or it waits: for a synchronization (it is parked), or for a lane that has not reached an
+//    ordering event of the tree. All events of an open tree before the mailbox's lanes are processed.
+//  - While a tree waits, the slots of its tags are -1, so the kernels of lanes skip its events. The mailbox puts them
+//    into buffers.
+//  - The memory holds `most_runs` runs, and one more for each lane, for use when no other run is free. So the mailbox
+//    can always pass the first of all remaining events: see docs/decisions/0029-mailboxes-by-tag.md.
+// Only the thread that serves the mailbox's place uses this class.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -30,7 +31,7 @@ class TagBuffers {
   // Consecutive positions of one lane: ordinary events of one tree, or one ordering event.
   struct Run {
     std::int64_t begin;
-    std::int64_t stamp_ns;  // of its block
+    std::int64_t stamp_ns;  // stamp of its block
     std::uint32_t count : 31;
     std::uint32_t ordering : 1;
     std::int32_t next;
@@ -42,23 +43,23 @@ class TagBuffers {
   struct Buffer {
     std::int32_t first = -1;
     std::int32_t last = -1;
-    bool ordinary = false;  // whether the lane has such tags of the tree
-    bool ordering = false;
+    bool ordinary = false;  // whether the lane has ordinary tags of the tree
+    bool ordering = false;  // likewise for ordering tags
     bool empty() const noexcept { return first < 0; }
   };
 
-  // A tree that the mailbox has a leaf of.
+  // A tree in which the mailbox has a leaf.
   struct Member {
     std::int32_t tree;
     bool waits = false;
     bool parked = false;
-    bool fresh = false;             // its next ordinary outputs come behind an ordering event
-    Arrival arrival{};              // parked: where
-    std::int64_t latest_stamp = 0;  // waits: of its events that are processed
+    bool fresh = false;             // its next ordinary outputs follow an ordering event
+    Arrival arrival{};              // where it is parked
+    std::int64_t latest_stamp = 0;  // of its processed events, while it waits
   };
 
-  // Before the run, all leaves placed. The lanes' slots are replaced by copies. Throws std::invalid_argument where a lane
-  // does not say how many tags it has.
+  // Before the run, after `place` for all leaves. Replaces the slots of the lanes by copies. Throws
+  // std::invalid_argument if a lane does not state its number of tags.
   TagBuffers(std::span<Lane> lanes, std::span<const std::int32_t> leaf_of_tree, const Forest& forest,
              std::int64_t most_runs);
 
@@ -71,37 +72,39 @@ class TagBuffers {
     return buffers_[static_cast<std::size_t>(m) * lanes_ + lane];
   }
   Run& run(std::int32_t index) noexcept { return runs_[static_cast<std::size_t>(index)]; }
-  const std::int32_t* slots(std::size_t lane) const noexcept { return tags_[lane].slots; }  // of all trees, open or not
+  const std::int32_t* slots(std::size_t lane) const noexcept {
+    return tags_[lane].slots;
+  }  // slots of all trees, open or not
 
   bool empty() const noexcept { return waiting_ == 0; }  // all trees are open
   std::int32_t waiting() const noexcept { return waiting_; }
 
-  // From here on the tree waits.
+  // Makes the tree wait.
   void close(std::int32_t m, std::int64_t latest_stamp) noexcept;
-  // It has nothing left to wait for.
+  // Ends the wait of the tree.
   void open(std::int32_t m) noexcept;
-  // Trees that wait, in turn: each `take` is followed by `close_again` or `open`.
+  // Takes the waiting trees in turn. `close_again` or `open` follows each `take`.
   std::int32_t take() noexcept;
   void close_again(std::int32_t m) noexcept;
 
-  // Puts those of a lane's ordinary events that belong to trees that wait into their buffers. Returns the first position
-  // for which there was no room, else `end`. `buffered`: how many it was.
+  // Puts the lane's ordinary events of waiting trees, up to `end`, into their buffers. Returns the first position
+  // without room, or `end`. `buffered`: the number of buffered events.
   std::int64_t put(Lane& lane, std::size_t number, std::int64_t end, std::int64_t stamp_ns,
                    std::int64_t& buffered) noexcept;
-  // One ordering event. Returns whether there was room.
+  // Puts one ordering event into a buffer. Returns whether there was room.
   bool put_ordering(std::int32_t m, std::size_t lane, std::int64_t event, std::int64_t stamp_ns) noexcept;
-  // The first run of a buffer has been processed up to `begin`.
+  // Removes the first run of a buffer up to `begin`, which is processed.
   void pop(Buffer& buffer, std::int64_t begin) noexcept;
 
-  std::int64_t events() const noexcept { return events_; }   // ever buffered
-  std::int64_t peak_runs() const noexcept { return peak_; }  // at a time
+  std::int64_t events() const noexcept { return events_; }   // buffered in total
+  std::int64_t peak_runs() const noexcept { return peak_; }  // most runs at a time
 
  private:
   struct LaneTags {
-    const std::int32_t* slots = nullptr;   // the lane's own
-    std::vector<std::int32_t> open_slots;  // what kernels get: -1 for trees that wait, too
-    std::vector<std::int32_t> member;      // by tag: whose ordinary event it is, or -1
-    std::int32_t only = -1;                // no slots: whose all ordinary events are
+    const std::int32_t* slots = nullptr;   // the original slots of the lane
+    std::vector<std::int32_t> open_slots;  // slots for kernels: -1 also for waiting trees
+    std::vector<std::int32_t> member;      // by tag: the member that owns its ordinary events, or -1
+    std::int32_t only = -1;                // without slots: the member that owns all ordinary events
   };
   struct Tag {
     std::int32_t lane;
@@ -118,15 +121,15 @@ class TagBuffers {
   std::vector<std::int32_t> member_of_tree_;
   std::vector<Buffer> buffers_;            // by member, then lane
   std::vector<LaneTags> tags_;             // by lane
-  std::vector<std::vector<Tag>> tags_of_;  // by member: ordinary ones with a slot
-  std::vector<std::int32_t> in_turn_;      // a ring of the members that wait
-  std::size_t turn_ = 0;                   // its first
-  std::size_t turn_end_ = 0;               // modulo its size: behind its last
+  std::vector<std::vector<Tag>> tags_of_;  // by member: ordinary tags with a slot
+  std::vector<std::int32_t> in_turn_;      // a ring of the waiting members
+  std::size_t turn_ = 0;                   // position of its first member
+  std::size_t turn_end_ = 0;               // position after its last member, modulo its size
   std::int32_t waiting_ = 0;
 
-  std::unique_ptr<Run[]> runs_;  // `most_` for all, then one for each lane
+  std::unique_ptr<Run[]> runs_;  // `most_` shared runs, then one a lane
   std::int32_t most_;
-  std::int32_t fresh_ = 0;  // runs of those for all that were never used; memory that nobody touched costs nothing
+  std::int32_t fresh_ = 0;  // first shared run that was never used; untouched memory costs nothing
   std::int32_t free_ = -1;
   std::vector<bool> own_used_;  // by lane
   std::int64_t used_ = 0;

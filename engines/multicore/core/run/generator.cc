@@ -134,7 +134,7 @@ void Generator::wait(std::int64_t until_ns) noexcept {
 #else
     std::this_thread::sleep_for(std::chrono::nanoseconds(target - now));
 #endif
-    // A sleep that a signal ends early is not late. The clamp also limits the effect of a sleep whose core was busy.
+    // A sleep that a signal ends early is not late. The clamp limits the effect of a sleep on a busy core.
     late_ns_ += (std::clamp<std::int64_t>(now_ns() - target, 0, kShortestSleepNs) - late_ns_) / kSleepsToLearn;
   }
   if (!spin_ || target < wanted) return;

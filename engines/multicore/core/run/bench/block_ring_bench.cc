@@ -5,7 +5,7 @@
 namespace lab::bench {
 namespace {
 
-constexpr std::int64_t kEvents = 64;  // of a block
+constexpr std::int64_t kEvents = 64;  // events of a block
 
 std::int64_t run(std::int64_t n) {
   BlockRing ring(64);

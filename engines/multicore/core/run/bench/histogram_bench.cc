@@ -1,4 +1,4 @@
-// Latencies of all sizes, and some that are out of range, into one histogram.
+// Records latencies of all sizes, and some out of range, in one histogram.
 #include <cstddef>
 #include <vector>
 

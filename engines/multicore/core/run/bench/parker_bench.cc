@@ -1,4 +1,4 @@
-// Wakers find nobody asleep, as they nearly always do.
+// Wakers find no sleeper, as in nearly all calls.
 #include <vector>
 
 #include "registry.h"
@@ -15,7 +15,7 @@ std::int64_t run(std::int64_t n) {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       Parker& parker = parkers[static_cast<std::size_t>(i % 2)];
-      if (i % kPrepareEvery == 0) {  // announced and taken back: the owner found work after all
+      if (i % kPrepareEvery == 0) {  // announced and withdrawn: the owner found work
         sum += 1 + parker.prepare();
         parker.cancel();
       }
@@ -25,7 +25,7 @@ std::int64_t run(std::int64_t n) {
   });
 }
 
-// A parker that nobody woke still has ticket 0.
+// A parker without a wake-up still has ticket 0.
 std::int64_t expected(std::int64_t n) { return (n + kPrepareEvery - 1) / kPrepareEvery; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A worker notes one output after the other, on a clock that the benchmark sets.
+// A worker records one output after the other, with times set by the benchmark.
 #include <cstddef>
 
 #include "registry.h"

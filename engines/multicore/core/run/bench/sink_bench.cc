@@ -1,4 +1,4 @@
-// Records into an output buffer one by one, and the merge of two buffers.
+// Appends records to an output buffer one by one, and merges two buffers.
 #include <vector>
 
 #include "registry.h"

@@ -52,7 +52,7 @@ std::int64_t expected(std::int64_t n) {
   return sum;
 }
 
-// On a schedule, as the generator drives it (run/generator.cc), but with a clock that moves in equal steps.
+// On a schedule, as the generator does it (run/generator.cc), but with a clock of equal steps.
 constexpr std::int64_t kGapNs = 1'000;    // between events
 constexpr std::int64_t kLookNs = 50'000;  // between two looks at the clock
 constexpr std::int64_t kLargest = 64;     // events of a block

@@ -1,4 +1,4 @@
-// Core-to-core latency is measured between two cores that there are, and is refused between others.
+// `core_to_core_ns` measures two existing cores and refuses others.
 #include "run/core_to_core.h"
 
 #include <algorithm>
@@ -30,14 +30,14 @@ int main() {
   CHECK_THROWS(lab::core_to_core_ns(-1, 0, kSecond), std::invalid_argument);
   CHECK_THROWS(lab::core_to_core_ns(0, 1 << 20, kSecond / 100), std::runtime_error);
   const std::vector<int> cores = usable_cores();
-  int absent = CPU_SETSIZE - 1;  // a core that this process may not use, if there is one
+  int absent = CPU_SETSIZE - 1;  // a core that this process may not use, if one exists
   while (absent >= 0 && std::find(cores.begin(), cores.end(), absent) != cores.end()) --absent;
   if (absent >= 0) CHECK_THROWS(lab::core_to_core_ns(cores.front(), absent, kSecond / 100), std::runtime_error);
   if (cores.size() < 2) {
     std::puts("one core: nothing to measure");
     return 0;
   }
-  // Whatever else the machine does, five short tries are over some time.
+  // Even on a busy machine, five short tries end at some time.
   const double ns = lab::core_to_core_ns(cores[0], cores[1], 60 * kSecond);
   std::printf("cores %d and %d are %.0f ns apart\n", cores[0], cores[1], ns);
   CHECK(ns > 1 && ns < 1e9);

@@ -1,4 +1,4 @@
-// The unfenced clock stays close to the library's and never runs backwards.
+// The unfenced clock stays close to the library's clock and never decreases.
 #include "run/fast_clock.h"
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Whether a reading lies between the library clock's readings before and after it, within 2 us. It does not if the
+// Whether a reading is within 2 us of the library clock's readings before and after it. It is not if the
 // owner lost its core while the clock made an anchor: the anchor's rate is then wrong until the next one.
 bool agrees(std::int64_t before, std::int64_t between) {
   return between >= before - 2'000 && between <= lab::now_ns() + 2'000;

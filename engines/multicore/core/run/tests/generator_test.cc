@@ -1,4 +1,4 @@
-// Events are handed over when they are due and not before, whatever the readers do; promises hold.
+// The generator publishes events at their due times, never earlier, for any behaviour of the readers; promises hold.
 #include "run/generator.h"
 
 #if defined(__linux__)
@@ -33,7 +33,7 @@ Scheduled random_stream(std::mt19937& random, int events) {
   for (int i = 0; i < events; ++i) {
     const bool jump = random() % 2 == 0;
     if (jump && random() % 3 == 0 && i > 0) {
-      // All that comes later is at or after ts + 2.
+      // All later events are at or after ts + 2.
       result.heartbeats.push_back(ts + 1);
       result.heartbeat_due.push_back(due + static_cast<std::int64_t>(random() % 3));
       ts += 2;
@@ -44,7 +44,7 @@ Scheduled random_stream(std::mt19937& random, int events) {
     result.ts.push_back(ts);
     result.due.push_back(due);
   }
-  while (random() % 2 == 0) {  // other streams go on
+  while (random() % 2 == 0) {  // other streams continue
     result.heartbeats.push_back(ts += 3);
     result.heartbeat_due.push_back(due += 2);
   }
@@ -59,7 +59,7 @@ std::int64_t promised(const Scheduled& stream, std::int64_t elapsed) {
   return result;
 }
 
-// Time goes by in random steps, the reader gives back at random; every law of the hand-over is checked.
+// Time passes in random steps, and the reader releases blocks at random. Checks every law of the hand-over.
 void a_scheduled_source_keeps_its_laws() {
   std::mt19937 random(3);
   for (int round = 0; round < 400; ++round) {
@@ -81,7 +81,7 @@ void a_scheduled_source_keeps_its_laws() {
       std::int64_t due = 0;
       while (due < view.size() && stream.due[static_cast<std::size_t>(due)] <= elapsed) ++due;
       if (whole && due < view.size()) due -= due % batch;
-      CHECK_EQ(counted, due);  // noticed, room or no room
+      CHECK_EQ(counted, due);  // noticed with or without room
       while (source.publish(elapsed)) {
         const lab::Block& block = source.ring.at(seen++);
         CHECK_EQ(block.begin, next);
@@ -89,14 +89,14 @@ void a_scheduled_source_keeps_its_laws() {
         if (whole) CHECK(block.end == view.size() || (block.end - block.begin) % batch == 0);
         next = block.end;
         CHECK(block.bound_ts >= bound);
-        CHECK(block.begin != block.end || block.bound_ts > bound);  // no empty block without news
+        CHECK(block.begin != block.end || block.bound_ts > bound);  // an empty block has a new promise
         bound = block.bound_ts;
         for (std::int64_t i = next; i < view.size(); ++i) CHECK(stream.ts[static_cast<std::size_t>(i)] >= bound);
         ended = bound == lab::kEndOfTime;
         CHECK_EQ(ended, next == view.size() && (stream.heartbeats.empty() || stream.heartbeat_due.back() <= elapsed));
       }
       if (source.ring.has_room() && next == due && !ended && !whole) CHECK(bound >= promised(stream, elapsed));
-      CHECK(!source.waits() || !source.ring.has_room());  // all is published, or waits for room
+      CHECK(!source.waits() || !source.ring.has_room());  // all events are published, or wait for room
       CHECK(next == counted || source.waits());
       if (random() % 3 == 0) source.ring.advance(reader, seen);
     }
@@ -138,7 +138,7 @@ void a_reader_that_never_reads_delays_nothing() {
   generator.add(&source, {0});
   std::vector<lab::Parker> parkers(1);
   std::atomic<bool> stop{false};
-  const std::int64_t began_ns = lab::now_ns() - stream.due.back();  // so that all is due at the first look
+  const std::int64_t began_ns = lab::now_ns() - stream.due.back();  // all events are due at the first look
   std::thread thread([&] { generator.run(began_ns, parkers, stop); });
   while (source.ring.published() == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // some steps of the grid
@@ -172,8 +172,8 @@ std::int64_t cpu_ns(const rusage& used) {
 }
 
 // An event every 10 us for 200 ms, without a spare core: the workers use it between hand-overs. Returns whether the
-// thread slept often, 50 us or on a busy machine some milliseconds each time, and used a core less than half of the
-// time. The kernel counts this time in ticks.
+// thread slept often and used a core less than half of the time. A sleep takes 50 us, or some milliseconds on a busy
+// machine. The kernel counts this time in ticks.
 bool sleeps_without_a_core_of_its_own() {
   Scheduled stream;
   for (int i = 0; i < 20'000; ++i) {
@@ -181,7 +181,7 @@ bool sleeps_without_a_core_of_its_own() {
     stream.due.push_back(i * 10'000);
   }
   const lab::StreamView view = stream.view();
-  lab::Source source(view, 64, 1);  // nobody reads it: never full
+  lab::Source source(view, 64, 1);  // without readers: never full
   lab::LoadOptions options;
   options.end_ns = stream.due.back();
   lab::Generator generator(options, false);
@@ -204,13 +204,13 @@ void a_generator_without_a_core_of_its_own_sleeps() {
 }
 #endif
 
-// More is due than a generator can hand over, and the ring has room for all: the delay is its own.
+// More events are due than a generator can publish, and the ring has room for all: the delay is the generator's.
 void a_generator_that_is_too_slow_says_so() {
   Scheduled stream;
   stream.ts.resize(2'000'000);
   stream.due.resize(stream.ts.size());
   const lab::StreamView view = stream.view();
-  lab::Source source(view, 1, 1);  // nobody reads it: never full
+  lab::Source source(view, 1, 1);  // without readers: never full
   lab::Generator generator({}, true);
   generator.add(&source, {});
   std::vector<lab::Parker> parkers;
@@ -227,8 +227,8 @@ void a_generator_that_is_too_slow_says_so() {
   CHECK(generator.emitted() < all);  // the load ended at once
 }
 
-// A reader fills the ring and comes back: what waited meanwhile is no lag, and what became due while that drained
-// is none either.
+// A reader leaves the ring full and returns. Events that waited meanwhile count no lag; neither do events that became
+// due while these drained.
 void a_full_ring_is_not_the_generators_lag() {
   Scheduled stream;
   for (int i = 0; i < 20; ++i) {
@@ -246,7 +246,7 @@ void a_full_ring_is_not_the_generators_lag() {
   source.notice(70);  // 8 events are due
   CHECK_EQ(publish(2), 2);
   lab::Source::Noticed handed = source.handed();
-  CHECK(handed.events == 2 && handed.first_due_ns == 0);  // the others have not had their turn
+  CHECK(handed.events == 2 && handed.first_due_ns == 0);  // the other events have not had their turn
   CHECK_EQ(publish(16), 2);                               // full
   handed = source.handed();
   CHECK(handed.events == 6 && handed.first_due_ns == 20);
@@ -254,7 +254,7 @@ void a_full_ring_is_not_the_generators_lag() {
   source.ring.advance(reader, 4);
   CHECK_EQ(publish(2), 2);
   handed = source.handed();
-  CHECK(handed.events == 2 && handed.first_due_ns == 80);  // due behind events that wait for the reader
+  CHECK(handed.events == 2 && handed.first_due_ns == 80);  // due after events that wait for the reader
   source.ring.advance(reader, 6);
   CHECK_EQ(publish(2), 2);
   CHECK_EQ(source.handed().events, 0);  // counted before
@@ -265,7 +265,7 @@ void a_full_ring_is_not_the_generators_lag() {
   CHECK(handed.events == 1 && handed.first_due_ns == 100);  // events 8 and 9 were counted before; drained
 }
 
-// No event waits, but a promise does, and the next event is far away.
+// A promise waits, no event waits, and the next event is far away.
 void a_promise_that_finds_the_ring_full_is_not_forgotten() {
   Scheduled stream;
   stream.ts = {1, 100};
@@ -285,7 +285,7 @@ void a_promise_that_finds_the_ring_full_is_not_forgotten() {
   CHECK_EQ(source.ring.at(1).bound_ts, 51);
 }
 
-// To say earlier that nothing follows would be to know the future.
+// An earlier end of the stream would need knowledge of the future.
 void a_stream_ends_with_its_last_heartbeat() {
   for (const bool empty : {false, true}) {
     Scheduled stream;
@@ -340,7 +340,7 @@ void a_batch_of_any_size_is_cut_to_the_stream() {
 void a_generator_stops_when_told() {
   Scheduled stream;
   stream.ts = {1};
-  stream.due = {50'000'000};  // 50 ms: nothing may make it wait for an hour
+  stream.due = {50'000'000};  // 50 ms: it must not wait for an hour
   const lab::StreamView view = stream.view();
   lab::Source source(view, 1, 1);
   lab::Generator generator({}, true);
@@ -352,7 +352,7 @@ void a_generator_stops_when_told() {
   stop.store(false, std::memory_order_seq_cst);
   const std::int64_t start = lab::now_ns();
   generator.run(start, parkers, stop);
-  CHECK(lab::now_ns() - start >= 50'000'000);  // never before it is due
+  CHECK(lab::now_ns() - start >= 50'000'000);  // never before its due time
 }
 
 void the_null_engine_takes_everything() {

@@ -1,4 +1,4 @@
-// Every value lands in a bucket that stands for it to within 0.1 %.
+// Every value is in a bucket that represents it to within 0.1 %.
 #include "run/histogram.h"
 
 #include <numeric>

@@ -52,7 +52,7 @@ void a_table_holds_what_a_map_holds(unsigned seed) {
     set_word(sum_of(found.entry, 0), word(sum_of(found.entry, 0)) + i);
   }
   CHECK_EQ(table.count(), sums.size());
-  for (std::size_t i = 0; i < table.count(); ++i) {  // densely, as created
+  for (std::size_t i = 0; i < table.count(); ++i) {  // dense, in order of creation
     std::byte* entry = table.entries() + i * kStride;
     CHECK_EQ(WindowTable::key_of(entry), order[i]);
     CHECK_EQ(word(sum_of(entry, 0)), sums[order[i]]);
@@ -63,7 +63,7 @@ void what_is_cleared_is_gone_and_comes_back_zeroed() {
   for (const int keys : {1, 3, 4, 5, 1000, 3000}) {
     WindowTable table;
     for (int round = 0; round < 3; ++round) {
-      // After the first round few keys in a large table: it is given back, and grows anew.
+      // After the first round a large table has few keys: it frees its memory and grows again.
       const int n = round == 1 ? 1 : keys;
       for (int key = 0; key < n; ++key) {
         const WindowTable::Found found = table.find(key, kStride);
@@ -84,22 +84,22 @@ void memory_is_given_back_when_little_of_it_was_used() {
   for (int key = 0; key < 10'000; ++key) table.find(key, kStride);
   table.clear();
   const std::byte* kept = table.entries();
-  CHECK(kept != nullptr);  // well used: kept
+  CHECK(kept != nullptr);  // well used: keeps its memory
   CHECK(table.find(1, kStride).entry == kept);
   table.clear();
-  CHECK(table.entries() == nullptr);  // one of 10,000: not
+  CHECK(table.entries() == nullptr);  // one of 10,000: frees it
   CHECK(table.find(1, kStride).created);
 }
 
 void entries_of_zeroes_are_removed_and_the_others_keep_their_order(unsigned seed) {
   std::mt19937 random(seed);
   WindowTable table;
-  table.remove_zero(kStride, kInputs);  // nothing there
+  table.remove_zero(kStride, kInputs);  // an empty table
   std::vector<std::int64_t> kept;
   for (std::int64_t key = -200; key < 200; ++key) {
     std::byte* entry = table.find(key, kStride).entry;
     set_word(entry, 9);
-    set_word(entry + 16, 77);  // left: is no state
+    set_word(entry + 16, 77);  // left: not part of the state
     const auto input = random() % 3;
     if (input < kInputs) {
       // A single bit anywhere in a state is enough.
@@ -121,7 +121,7 @@ void what_is_gone_leaves_the_others_and_in_time_its_memory() {
     WindowTable table;
     for (int key = 0; key < 10'000; ++key) set_word(sum_of(table.find(key, kStride).entry, 0), key);
     const std::size_t most = table.allocated(kStride);
-    // Of those that stay the last are seen again and again, as of a key with many tuples.
+    // The test looks up the last remaining keys repeatedly, like a key with many tuples.
     for (int round = 0; round < 20; ++round) {
       const int first = 10'000 - stay;
       table.remove(kStride, [&](const std::byte* entry) { return WindowTable::key_of(entry) < first; });
@@ -131,7 +131,7 @@ void what_is_gone_leaves_the_others_and_in_time_its_memory() {
         CHECK(!found.created && found.entry == table.entries() + static_cast<std::size_t>(key - first) * kStride);
         CHECK_EQ(word(sum_of(found.entry, 0)), key);
       }
-      CHECK(table.find(-1, kStride).created);  // one that goes again
+      CHECK(table.find(-1, kStride).created);  // an entry that is removed again
     }
     CHECK(stay > 100 ? table.allocated(kStride) == most : table.allocated(kStride) < most / 16);
   }

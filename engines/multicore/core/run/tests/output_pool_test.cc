@@ -1,4 +1,4 @@
-// Memory for outputs is there before a run, whichever worker needs it; what comes in addition is counted.
+// The memory for outputs exists before a run, for any worker; the pool counts additional chunks.
 #include "run/output_pool.h"
 
 #include <memory>
@@ -19,7 +19,7 @@ std::shared_ptr<lab::OutputPool> pool_of(std::int64_t rows, std::int64_t unused 
   return pool;
 }
 
-// Emits rows one by one, asking for `room` each time, which a chunk's end may not have.
+// Emits rows one by one and requests `room` each time; the end of a chunk may lack it.
 void emit(lab::OutputBuffer& buffer, std::int64_t rows, std::int64_t room = 1) {
   for (std::int64_t i = 0; i < rows; ++i) {
     lab::Emit* out = buffer.open(room);
@@ -61,7 +61,7 @@ void rows_left_free_at_the_end_of_chunks_are_reserved_too() {
   CHECK_EQ(pool->grown(), 0);
 }
 
-// Where one event may fill a chunk, what a chunk has at least says nothing: every output could be alone in one.
+// If one event may fill a chunk, the minimum rows of a chunk are no bound: each output could have its own chunk.
 void no_more_is_reserved_than_twice_what_the_rows_fill() {
   for (const std::int64_t largest : {100, 300, 1'000, 1'024}) {
     for (const std::int64_t rows : {100, 10'000}) {
@@ -125,7 +125,7 @@ void chunks_that_were_given_back_are_taken_again() {
   CHECK_EQ(pool->grown(), 0);
 }
 
-// Whatever the threads do, each row is somebody's own.
+// In any order of the threads, each row belongs to one thread.
 void threads_take_at_once() {
   constexpr int threads = 4;
   constexpr std::int64_t rows = 20'000;

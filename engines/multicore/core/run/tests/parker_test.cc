@@ -1,4 +1,4 @@
-// No wake-up is lost: two threads hand a token to and fro, sleeping whenever it is not theirs.
+// No wake-up is lost: two threads pass a token back and forth, and each sleeps until it has the token.
 #include "run/parker.h"
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// Waits until `turn` is `mine`, with no spinning at all, so that every wait goes through the futex path.
+// Waits until `turn` is `mine`, without spins, so every wait uses the futex path.
 void wait_for(std::atomic<int>& turn, int mine, lab::Parker& parker) {
   while (turn.load(std::memory_order_seq_cst) != mine) {
     const std::uint32_t ticket = parker.prepare();
@@ -39,7 +39,7 @@ void token_is_never_lost(int threads, int rounds) {
   CHECK_EQ(turn.load(), 0);
 }
 
-// Several wakers, one sleeper: the sleeper sees every increment however notifications coincide.
+// Several wakers, one sleeper: the sleeper sees every increment, even if notifications coincide.
 void sleeper_sees_every_waker(int wakers, int rounds) {
   lab::Parker parker;
   std::atomic<int> sum{0};
@@ -88,7 +88,7 @@ void backoff_is_patient_for_a_while() {
     CHECK(lab::now_ns() - began >= kPatienceNs - 1'000);  // its clock may be early by some 100 ns
     backoff.reset();
   }
-  lab::Backoff at_least(0, 3, 1);  // patience that is over at once
+  lab::Backoff at_least(0, 3, 1);  // patience ends at once
   for (int i = 0; i < 3; ++i) CHECK(at_least.next() == Step::kYield);
 }
 

@@ -1,4 +1,4 @@
-// What every family's run has in common, shown with the smallest family: each thread pumps, and counts, what there is.
+// The common laws of all runs, with the smallest family: each thread pumps sources and counts their events.
 #include "run/run.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// One output a block, of the block's last timestamp, by one thread; the others end at once.
+// One thread emits one output a block, with the block's last timestamp; the others end at once.
 class Relay final : public lab::Run {
  public:
   explicit Relay(lab::RunSettings settings, const std::atomic<bool>* borrowed = nullptr)
@@ -26,11 +26,11 @@ class Relay final : public lab::Run {
   std::int64_t events() const noexcept override { return events_; }
 
   bool fails = false;
-  std::atomic<int> worked{0};  // threads that have
+  std::atomic<int> worked{0};  // threads that have worked
   std::atomic<int> woken{0};
 
  private:
-  // Looks at what it borrows when it goes, as a runtime might.
+  // The destructor reads borrowed data, as a runtime might.
   struct Borrower {
     const std::atomic<bool>* of;
     ~Borrower() { CHECK(of == nullptr || of->load()); }
@@ -74,7 +74,7 @@ lab::RunSettings settings_of(std::int32_t workers, std::int64_t batch) {
   lab::RunSettings settings;
   settings.workers = workers;
   settings.batch = batch;
-  settings.grid_steps = 50;  // sanitizers pay for all of it
+  settings.grid_steps = 50;  // sanitizers pay for all steps
   return settings;
 }
 
@@ -112,7 +112,7 @@ void a_load_is_handed_over_by_the_generator() {
   lab::RunSettings settings = settings_of(1, 2);
   settings.load = lab::LoadOptions{};
   Relay run(settings);
-  CHECK_THROWS(run.add_stream(stream()), std::invalid_argument);  // nothing says when it is due
+  CHECK_THROWS(run.add_stream(stream()), std::invalid_argument);  // it has no due times
   const std::vector<std::int64_t> due(kTimes.size(), 0);
   lab::StreamView view = stream();
   view.due = due;

@@ -1,4 +1,4 @@
-// Outputs of several workers merge by event time; a row that was emitted late stays late.
+// Outputs of several workers merge by event time; a late row stays late.
 #include "run/sink.h"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ void chunks_are_seamless() {
   for (std::size_t i = 0; i < values.size(); ++i) CHECK_EQ(values[i], static_cast<std::int32_t>(i));
 }
 
-// Every row is a segment of its own, in more of them than the first few and than a chunk holds.
+// Each row is a separate segment. The segments exceed the first ones and a chunk.
 void many_segments_keep_their_rows() {
   constexpr std::int32_t rows = 3'000;
   const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4}, 1, 4096);
@@ -127,7 +127,7 @@ void empty_buffers_merge_to_nothing() {
   CHECK(merged({&a}).empty());
 }
 
-// What another takes while more comes, over several chunks: every row once, in order, whatever is left in between.
+// A consumer takes rows during the run, over several chunks: each row once, in order, for any remainder in between.
 void rows_may_be_taken_while_more_come(std::size_t chunk_bytes) {
   lab::OutputBuffer a({8, 4}, 1, chunk_bytes);
   CHECK_EQ(a.chunk_rows(), static_cast<std::int64_t>(chunk_bytes / 12 / 64 * 64));
