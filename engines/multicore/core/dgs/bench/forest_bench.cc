@@ -1,4 +1,4 @@
-// Two leaves of a tree synchronize; who comes last alternates. One thread plays both.
+// Two leaves of a tree synchronize; the last to arrive alternates. One thread plays both.
 #include <vector>
 
 #include "dgs/forest.h"

@@ -1,7 +1,7 @@
 // Mailboxes on columns, at full speed: a sum of values that readings emit and reset.
 //
-// One thread pumps the sources and steps the mailboxes in turn. The recorder is on, but its grid lies in the
-// far future, so that the pace at which the clock advances decides nothing.
+// One thread pumps the sources and steps the mailboxes in turn. The recorder is on, but its grid lies in the far
+// future, so the progress of the clock has no effect.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -91,7 +91,7 @@ StreamView view(const Events& events, std::int32_t index) {
   return stream;
 }
 
-// A worker with one mailbox: a lane of values of its own, and a lane of the readings, which all workers share.
+// A worker with one mailbox: a private lane of values, and a lane of the readings, which all workers share.
 struct Worker {
   OutputBuffer out{{8, 8}};
   Recorder recorder;
@@ -143,7 +143,8 @@ TreeTemplate shape(std::int32_t leaves) {
   return result;
 }
 
-// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings; one leaf only.
+// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings; one leaf
+// only.
 std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool direct = false) {
   std::vector<Events> events;
   for (std::int32_t s = 0; s < leaves; ++s) events.push_back(values(n, s, leaves));

@@ -1,4 +1,4 @@
-// Snapshots are what the sequential program has at their cuts, and a run goes on from each of them.
+// Snapshots equal the states of the sequential program at their cuts, and a run can resume from each of them.
 #include "dgs/checkpoints.h"
 
 #include <array>
@@ -19,7 +19,7 @@ using lab::test::Output;
 struct Snapshot {
   std::int64_t cut;
   std::vector<std::int64_t> sums;
-  std::vector<Output> outputs;  // since the one before
+  std::vector<Output> outputs;  // since the previous snapshot
 };
 
 Snapshot snapshot(lab::DgsRun& run, int keys) {
@@ -31,7 +31,7 @@ Snapshot snapshot(lab::DgsRun& run, int keys) {
   return found;
 }
 
-// How many events of a stream are before a cut.
+// Returns the number of events of a stream before a cut.
 std::size_t position(const std::vector<Events>& streams, std::size_t s, const Cut& cut) {
   const auto own = static_cast<std::size_t>(cut.key.stream);
   if (s == own) return static_cast<std::size_t>(cut.position);
@@ -78,7 +78,7 @@ std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round)
     const Cut& cut = cuts[static_cast<std::size_t>(one.cut)];
     lab::test::add(outputs, one.outputs);
     CHECK(outputs == lab::test::oracle(part(streams, cut, true), keys, groups));
-    // Whether states are right is seen by what comes out behind them; here, that a run goes on from them.
+    // Later outputs show whether the states are right, so a new run resumes from them.
     if (drawn.random() % 8 != 0) continue;
     const auto rest = part(streams, cut, false);
     lab::test::KeyedSumRun next(rest, keys, plain, nullptr, groups);
@@ -106,7 +106,7 @@ void cuts_out_of_order_are_refused() {
   CHECK(refused);
 }
 
-// Adds so many parts without states; returns the first cut.
+// Adds `parts` parts without states and returns the first cut.
 const Cut* with_parts(lab::Checkpoints& checkpoints, const lab::OutputBuffer& out, int parts) {
   for (int i = 0; i < parts; ++i) checkpoints.add_part(&out, {}, {});
   checkpoints.complete_parts();
@@ -120,14 +120,14 @@ std::vector<Cut> many_cuts(std::int64_t count) {
   return all;
 }
 
-// A writer that is slow has cuts skipped, by all mailboxes alike.
+// With a slow writer, all mailboxes skip the same cuts.
 void who_comes_while_a_snapshot_is_written_goes_on() {
   lab::Checkpoints checkpoints({{{1, 0}, 0}, {{2, 0}, 1}, {{3, 0}, 2}});
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 2);
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
-  CHECK(!checkpoints.taken(cuts[1]));  // the other has not come to the first
+  CHECK(!checkpoints.taken(cuts[1]));  // the other mailbox has not reached the first cut
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(1);
   CHECK(!checkpoints.taken(cuts[1]));
@@ -139,7 +139,7 @@ void who_comes_while_a_snapshot_is_written_goes_on() {
   CHECK(!checkpoints.wait());
 }
 
-// While a snapshot is written, mailboxes hear of many cuts at once that they are skipped; the same of each.
+// During the writing of a snapshot, mailboxes skip many cuts at once, and all skip the same ones.
 void few_cuts_are_come_to_while_a_snapshot_is_written() {
   constexpr std::int64_t kCuts = 1'000;
   lab::Checkpoints checkpoints(many_cuts(kCuts), true, false);
@@ -147,7 +147,7 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
   const Cut* const cuts = with_parts(checkpoints, out, 2);
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
-  // The first mailbox goes on alone.
+  // The first mailbox continues alone.
   int come_to = 0;
   const Cut* at = checkpoints.behind(cuts[0]);
   CHECK(at == &cuts[1]);
@@ -156,12 +156,12 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
     const Cut* const next = checkpoints.behind(*at);
     CHECK(next > at);
     CHECK(next - at <= 33);
-    CHECK(next - at <= 1 + (at - cuts) / 4);  // soon after the snapshot another may be taken
+    CHECK(next - at <= 1 + (at - cuts) / 4);  // soon after the snapshot the next may be taken
     at = next;
     ++come_to;
   }
   CHECK(come_to < 60);
-  // The other one hears of all at once.
+  // The other mailbox learns of all skipped cuts at once.
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(1);
   CHECK(checkpoints.wait());
@@ -170,14 +170,14 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
   CHECK(checkpoints.behind(cuts[0]) == at);
   CHECK(checkpoints.taken(*at));
   CHECK(checkpoints.behind(*at) == at + 1);
-  // Who is far behind comes to what was taken.
+  // A mailbox far behind goes to the taken cut.
   CHECK(checkpoints.behind(cuts[7]) == at);
-  // At the end none is decided that is not there.
+  // At the end only existing cuts are decided.
   for (; at != checkpoints.end(); at = checkpoints.behind(*at)) checkpoints.taken(*at);
   CHECK_EQ(checkpoints.decided(), kCuts);
 }
 
-// Where a snapshot may be asked to stop, that is at the next cut to which nobody has come.
+// If snapshots may stop, the stop is at the next cut that no mailbox has reached.
 void none_is_decided_ahead_where_the_plan_may_change() {
   lab::Checkpoints checkpoints(many_cuts(1'000));
   const lab::OutputBuffer out({8});

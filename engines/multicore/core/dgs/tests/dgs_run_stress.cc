@@ -1,4 +1,4 @@
-// Random plans with more threads than cores: the sequential answer, always, and an end, always.
+// Random plans with more threads than cores: each run ends with the sequential answer.
 #include <array>
 #include <cstdio>
 

@@ -82,8 +82,8 @@ void ties_within_mixed_streams_keep_their_order() {
   }
 }
 
-// A direct lane is called for at most a batch of events at once, and takes no more than a burst before the others get
-// their turn: outputs of two independent streams appear at most so far apart.
+// A kernel call of a direct lane takes at most a batch of events, and a turn at most a burst. This bounds the distance
+// between the outputs of two independent streams.
 void direct_lanes_take_turns_in_bursts() {
   constexpr std::int64_t kEvents = 2000;
   constexpr std::int64_t kMost = 256;
@@ -120,7 +120,7 @@ void direct_lanes_take_turns_in_bursts() {
   }
 }
 
-// "Any int64 but the largest": differences of timestamps do not fit into one.
+// "Any int64 but the largest": differences of timestamps may exceed int64.
 void timestamps_may_be_far_apart() {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kMost = lab::kEndOfTime - 1;

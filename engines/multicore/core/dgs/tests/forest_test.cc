@@ -1,4 +1,4 @@
-// Trees join on the way up and fork on the way down, whoever arrives last.
+// Trees join on the way up and fork on the way down, for any order of arrival.
 #include "dgs/forest.h"
 
 #include <stdexcept>
@@ -82,7 +82,7 @@ void last_arrival_wins_and_releases_all(std::vector<std::int32_t> order) {
     f.forest.descend(tree, 0, leaf, f.parkers);
   }
   CHECK_EQ(parked.size(), 2U);
-  // Whoever was parked highest releases those below it.
+  // The leaf parked highest releases those below it.
   for (int pass = 0; pass < 2; ++pass) {
     for (auto& [leaf, arrival] : parked) {
       if (leaf < 0 || !lab::Forest::released(tree, arrival)) continue;
@@ -107,7 +107,7 @@ void inner_owner_leaves_the_other_branch_alone() {
   CHECK_EQ(f.leaf[4], 50);
 }
 
-// Of the children's states those that another worker brings go up, and come back.
+// Only the states of children on other workers count as moved, up and down.
 void states_of_other_workers_move_both_ways() {
   Fixture f(100);
   const lab::Tree& tree = f.forest.tree(0);
@@ -149,7 +149,7 @@ void a_kernel_that_raises_is_an_error() {
   CHECK_THROWS(f.forest.arrive(tree, 3, 0, 1, 0), std::runtime_error);
 }
 
-// Threads that only synchronize: the joined sum grows by one per leaf and round.
+// Threads that only synchronize: the joined sum grows by one a leaf and round.
 void threads_meet_at_every_round(int rounds) {
   Fixture f(0);
   const lab::Tree& tree = f.forest.tree(0);

@@ -1,4 +1,4 @@
-// Which mode a run is in over time, with rates that are given and a clock that is not the machine's.
+// The mode of a run over time, with given rates and a simulated clock.
 #include "dgs/gathering.h"
 
 #include <functional>
@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-// Runs for some time, with so many events a ns in each mode at each time; returns the share of the time gathered.
+// Runs from `from_ns` to `to_ns`. `rate`: events a ns by time and mode. Returns the share of the time gathered.
 double share_gathered(lab::Gathering& gathering, std::int64_t from_ns, std::int64_t to_ns,
                       const std::function<double(std::int64_t, bool)>& rate, double& events,
                       std::int64_t look_ns = 10'000, std::int64_t workers = 2) {
   std::int64_t gathered_ns = 0;
   for (std::int64_t now = from_ns; now < to_ns;) {
     if (gathering.due(now)) gathering.look(now, static_cast<std::int64_t>(events));
-    // Who works for all comes by as much later.
+    // A turn for all workers takes that many times as long.
     const std::int64_t turn_ns = gathering.gathered() ? workers * look_ns : look_ns;
     events += rate(now, gathering.gathered()) * static_cast<double>(turn_ns);
     if (gathering.gathered()) gathered_ns += turn_ns;
@@ -35,18 +35,18 @@ double run(const std::function<double(std::int64_t, bool)>& rate, std::int64_t t
 void the_better_mode_has_most_of_the_time() {
   CHECK(run([](std::int64_t, bool gathered) { return gathered ? 0.2 : 0.4; }, 1000 * kMs) < 0.03);
   CHECK(run([](std::int64_t, bool gathered) { return gathered ? 0.4 : 0.04; }, 1000 * kMs) > 0.97);
-  // Where both are worth the same nobody is sent to sleep for it.
+  // At equal rates no worker is sent to sleep.
   CHECK(run([](std::int64_t, bool) { return 0.3; }, 1000 * kMs) < 0.03);
   CHECK(run([](std::int64_t, bool) { return 0.0; }, 1000 * kMs) < 0.03);
 }
 
 void short_runs_find_out_early() {
-  // 5 ms, as a demo takes: half of a millisecond is for finding out.
+  // 5 ms, the length of a demo: the decision takes half a millisecond.
   CHECK(run([](std::int64_t, bool gathered) { return gathered ? 2.0 : 0.5; }, 5 * kMs) > 0.8);
   CHECK(run([](std::int64_t, bool gathered) { return gathered ? 0.5 : 2.0; }, 5 * kMs) < 0.2);
 }
 
-// Turns of milliseconds: whoever looks seldom tries seldom.
+// Turns of milliseconds: rare looks mean rare tries.
 void tries_take_a_bounded_share_of_the_time_however_long_turns_are() {
   for (const std::int64_t look_ns : {10'000LL, 300'000LL, 16'000'000LL}) {
     for (const std::int64_t workers : {2, 8}) {
@@ -59,7 +59,7 @@ void tries_take_a_bounded_share_of_the_time_however_long_turns_are() {
   }
 }
 
-// The first moments of a mode flatter it: the choice goes wrong, but not for half of the time.
+// A mode looks too good in its first moments: the choice is wrong, but for less than half of the time.
 void a_flattering_try_does_not_win_for_long() {
   std::int64_t since = 0;
   bool last = false;
@@ -77,7 +77,7 @@ void a_change_of_the_machine_is_followed() {
   double events = 0;
   const auto rate = [](std::int64_t now, bool gathered) { return gathered == (now < 500 * kMs) ? 1.0 : 0.1; };
   CHECK(share_gathered(gathering, kMs, 500 * kMs, rate, events) > 0.9);
-  share_gathered(gathering, 500 * kMs, 800 * kMs, rate, events);  // at most as long as a choice is kept
+  share_gathered(gathering, 500 * kMs, 800 * kMs, rate, events);  // at most the time of a choice
   CHECK(share_gathered(gathering, 800 * kMs, 1500 * kMs, rate, events) < 0.1);
 }
 

@@ -1,4 +1,4 @@
-// A native program for the tests: per key, value events add up and read events emit the sum and reset it.
+// A native program for the tests: for each key, value events add up, and a read event emits the sum and resets it.
 // Kind 0 adds, kind 1 reads; tag = kind + 2 * key. It has the dependence relation of the general case. With groups of
 // keys, tag 2 * keys + g reads all keys of group g and changes them: an event across keys.
 #pragma once
@@ -37,7 +37,7 @@ struct KeyedSum {
     return begin + n;
   }
 
-  // Emits each sum, and takes half of it.
+  // Emits each sum and halves it.
   static std::int64_t across(void*, void* const* states, const std::int32_t* keys, std::int64_t count,
                              const void* const* columns, std::int64_t event, Emit* out) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -142,7 +142,7 @@ inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, 
   return out;
 }
 
-// When the events of some streams are due, and heartbeats that hold.
+// The due times of the events of some streams, and valid heartbeats.
 struct Schedule {
   std::vector<std::vector<std::int64_t>> due, heartbeats, heartbeat_due;  // by stream
 };
@@ -162,7 +162,7 @@ inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns
     const auto& [ts, s, i] = order[k];
     const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
     result.due[s][i] = due;
-    // What is not due yet is at or after the next event's timestamp.
+    // Events not due yet are at or after the next event's timestamp.
     if (k % every != 0 || k + 1 == order.size() || std::get<0>(order[k + 1]) <= ts) continue;
     for (std::size_t other = 0; other < streams.size(); ++other) {
       result.heartbeats[other].push_back(std::get<0>(order[k + 1]) - 1);
@@ -172,12 +172,12 @@ inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns
   return result;
 }
 
-// A run with one tree per key: stream s is read by worker s mod workers, reads belong to the roots, and what is across
-// keys to no tree. Group g has the keys g, g + groups, ... Its plan can be changed: to so many leaves, and so many workers
-// and streams further.
+// A run with one tree a key. Worker s mod workers reads stream s. Reads belong to the roots, and events across keys to
+// no tree. Group g has the keys g, g + groups, ... `replan` changes the number of leaves and shifts the workers of
+// streams.
 class KeyedSumRun {
  public:
-  // `when`: goes with `options.load`; must outlive the run, as `streams`.
+  // `when`: only with `options.load`. `when` and `streams` must outlive the run.
   KeyedSumRun(const std::vector<Events>& streams, int keys, DgsOptions options, const Schedule* when = nullptr,
               int groups = 0)
       : streams_(streams), when_(when), keys_(keys), groups_(groups), runtime_(with_outputs(std::move(options))) {
@@ -187,7 +187,7 @@ class KeyedSumRun {
     add_plan(std::vector<std::int64_t>(static_cast<std::size_t>(keys)));
   }
 
-  // At a snapshot that stops, whose root states are `sums`.
+  // Changes the plan at a snapshot that stops. `sums`: its root states.
   void replan(std::int32_t leaves, std::int32_t shift, const std::vector<std::int64_t>& sums) {
     leaves_ = leaves;
     shift_ = shift;
@@ -220,7 +220,7 @@ class KeyedSumRun {
     workers_ = options.workers;
     options.output_itemsizes = {8, 4, 8};
     options.max_outputs_across = keys_;
-    options.grid_steps = 50;  // sanitizers pay for all of it
+    options.grid_steps = 50;  // sanitizers pay for all steps
     return options;
   }
 
@@ -296,7 +296,7 @@ class KeyedSumRun {
   }
 
   void add_crossing(std::int32_t group) {
-    std::vector<std::int32_t> keys;  // which are the trees' numbers, too
+    std::vector<std::int32_t> keys;  // also the numbers of the trees
     for (std::int32_t key = group; key < keys_; key += groups_) keys.push_back(key);
     const std::int32_t crossing = runtime_.add_crossing(keys, keys, 8, keys_);
     for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) runtime_.take_part(leaf, crossing);
@@ -309,7 +309,7 @@ class KeyedSumRun {
       const std::vector<std::int32_t>& tags = streams_[static_cast<std::size_t>(s)].tag;
       const bool reads =
           std::any_of(tags.begin(), tags.end(), [this](std::int32_t tag) { return tag % 2 == 1 || tag >= 2 * keys_; });
-      if (!mine && !reads) continue;  // nothing for this leaf, nor for a node above it
+      if (!mine && !reads) continue;  // neither for this leaf nor for a node above it
       slots_.emplace_back();
       order_tree_.emplace_back();
       order_node_.emplace_back();

@@ -1,4 +1,4 @@
-// Whole runs under an offered load: the sequential answer, an honest clock, and no allocation per event.
+// Whole runs under an offered load: the sequential answer, correct latencies, and no allocation an event.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -10,11 +10,11 @@
 
 namespace {
 
-std::atomic<std::int64_t> allocations{0};  // relaxed throughout: a mere count, read when the threads have ended
+std::atomic<std::int64_t> allocations{0};  // relaxed throughout: a count, read after the end of the threads
 
 }  // namespace
 
-// Not inlined: the compiler would see malloc'd memory go to delete and warn of the pair that it makes itself.
+// Not inlined: otherwise the compiler would warn that `delete` receives memory of `malloc`.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size)) return memory;
@@ -45,7 +45,7 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
   return total;
 }
 
-// How many samples are above `ns`.
+// Returns the number of samples above `ns`.
 std::int64_t above(const std::vector<std::int64_t>& counts, std::int64_t ns) {
   return sum({counts.begin() + lab::Histogram::index_of(ns) + 1, counts.end()});
 }
@@ -90,13 +90,13 @@ void every_shape_gives_the_sequential_answer() {
   }
 }
 
-// An output counts with the due time of its own event, however it came about: the split at the warm-up shows it.
+// Each output counts with the due time of its event, on every path: the split at the warm-up shows it.
 void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
   std::mt19937 random(6);
   for (const bool mixed : {false, true}) {
     const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
     const Schedule when = lab::test::schedule(streams, 1000, 10);
-    std::vector<std::int64_t> due;  // of the events that emit
+    std::vector<std::int64_t> due;  // due times of the emitting events
     for (std::size_t s = 0; s < streams.size(); ++s) {
       for (std::size_t i = 0; i < streams[s].ts.size(); ++i) {
         if (streams[s].tag[i] % 2 == 1) due.push_back(when.due[s][i]);
@@ -119,8 +119,8 @@ void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
   }
 }
 
-// One stream, each event answered at once; the engine stands still for 200 ms in the middle of a second.
-std::atomic<bool> stalled{false};  // seq_cst by default operations: one store, far from any hot path
+// One stream, one output an event; the engine stalls for 200 ms in the middle of a second.
+std::atomic<bool> stalled{false};  // seq_cst by the default operations: one store, outside any hot path
 
 std::int64_t stalling(void* states, const std::int32_t* slots, const void* const* columns, std::int64_t begin,
                       std::int64_t end, lab::Emit* out) {
@@ -144,7 +144,7 @@ void a_stall_shows_in_the_latency_and_hides_from_the_naive_clock() {
   CHECK(run.run() == lab::test::oracle(streams, 1));
   CHECK(stalled.load(std::memory_order_seq_cst));
   // 500 events were due in the first 50 ms of the stall. A clock that starts when the engine takes an event sees one
-  // block of 64. Other work on the machine slows both, and the first at least as much.
+  // block of 64. Other work on the machine delays both, and the first at least as much.
   constexpr std::int64_t kSlowNs = 150'000'000;
   const std::int64_t slow = above(run.runtime().latency_counts(), kSlowNs);
   CHECK(slow >= 490);
@@ -193,8 +193,8 @@ void loads_that_do_not_fit_are_refused() {
   const std::vector<std::int64_t> ts{1, 2};
   lab::StreamView view;
   view.ts = ts;
-  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);  // none
-  // Decreasing, before the start, beyond what can be added to a clock.
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);  // no due times
+  // Decreasing, before the start, too large for a sum with a clock reading.
   const std::vector<std::vector<std::int64_t>> wrong{{5, 4}, {-1, 4}, {5, lab::kEndOfTime - 1}};
   for (const std::vector<std::int64_t>& due : wrong) {
     view.due = due;
@@ -234,7 +234,7 @@ void a_stream_that_nobody_reads_delays_nobody() {
     if (load) view.due = due;
     runtime.add_stream(view, 1);
     runtime.run();
-    CHECK_EQ(runtime.events(), 0);  // nobody processed them
+    CHECK_EQ(runtime.events(), 0);  // no worker processed them
     std::int64_t emitted = 0;
     for (const lab::Progress& step : runtime.progress()) emitted += step.emitted;
     CHECK_EQ(emitted, 1'000);
@@ -248,7 +248,7 @@ void a_loaded_runtime_that_never_runs_is_torn_down() {
   run.runtime().start();
 }
 
-// If it does not, this takes an hour.
+// If the run does not end early, this takes an hour.
 void a_failing_update_ends_a_long_load_early() {
   std::vector<Events> streams(1);
   for (int i = 0; i < 100; ++i) {

@@ -1,4 +1,4 @@
-// A mailbox by tag: while one of its trees waits for another worker, the others go on.
+// A mailbox by tag: while one of its trees waits for another worker, the other trees continue.
 #include "check.h"
 #include "counter.h"
 #include "dgs/tests/keyed_sum.h"
@@ -8,7 +8,7 @@ namespace {
 using lab::test::Events;
 using lab::test::KeyedSum;
 
-// Two trees of two leaves each. The test works at both mailboxes itself, in the order that it likes.
+// Two trees of two leaves each. The test steps both mailboxes itself, in its chosen order.
 class TwoTrees {
  public:
   TwoTrees(const Events& left, const Events& right, const Events& reads, std::int64_t most_runs)
@@ -52,7 +52,7 @@ class TwoTrees {
     }
   }
 
-  // Until it finds nothing to do.
+  // Steps the mailbox until it has no more work.
   void work(std::size_t m) {
     while (boxes_[m]->mailbox.step(parkers_)) {
     }
@@ -114,12 +114,12 @@ const Events reads{{1, 5}, {1, 3}, {0, 0}};  // of key 0, then of key 1
 void a_tree_that_waits_holds_up_no_other() {
   TwoTrees run(left, right, reads, 100);
   run.work(0);
-  // It waits for the other worker at both reads, and has passed all there is: its values behind them are put aside.
+  // It waits for the other worker at both reads and has passed all events: its values after the reads are in buffers.
   CHECK(run.passed(0, 0) == 6 && run.passed(0, 1) == 2);
   CHECK(!run.finished(0) && run.buffers(0).waiting() == 2);
-  CHECK(run.sum(0, 0) == 1);            // the joined state: nobody may touch it
-  CHECK(run.sum(0, 1) == 30);           // key 1 went on behind the read of key 0: 10, then 20
-  CHECK(run.buffers(0).events() == 3);  // those at 3, 6 and 7
+  CHECK(run.sum(0, 0) == 1);            // the joined state, which no thread may touch
+  CHECK(run.sum(0, 1) == 30);           // key 1 continued after the read of key 0: 10, then 20
+  CHECK(run.buffers(0).events() == 3);  // the events at 3, 6 and 7
   run.work(1);
   CHECK(run.finished(1) && run.rows(1) == 2);  // 101 and 30
   run.work(0);
@@ -128,10 +128,10 @@ void a_tree_that_waits_holds_up_no_other() {
 }
 
 void without_room_it_waits_and_still_ends() {
-  TwoTrees run(left, right, reads, 0);  // one run for each lane, which it always has
+  TwoTrees run(left, right, reads, 0);  // only the reserved run of each lane
   run.work(0);
   CHECK(!run.finished(0));
-  CHECK(run.passed(0, 0) == 4);  // the one at 3 is put aside; for the one at 6 there is no room
+  CHECK(run.passed(0, 0) == 4);  // the event at 3 is in a buffer; the event at 6 has no room
   CHECK(run.buffers(0).peak_runs() <= 2);
   run.work(1);
   run.work(0);
@@ -140,7 +140,7 @@ void without_room_it_waits_and_still_ends() {
   CHECK(run.sum(0, 0) + run.sum(1, 0) == 6 && run.sum(0, 1) + run.sum(1, 1) == 1030);
 }
 
-// Keys that read often, leaves far apart: the buffers fill, and the answer is that of one thread.
+// Keys with many reads, and distant leaves: the buffers fill, and the answer equals that of one thread.
 void whatever_is_put_aside_the_answer_is_the_sequential_one() {
   std::int64_t buffered = 0;
   const auto round_of = [&](unsigned seed) {

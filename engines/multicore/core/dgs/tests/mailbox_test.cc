@@ -1,4 +1,4 @@
-// A mailbox by itself, on a ring that a test fills.
+// A single mailbox, on a ring that the test fills.
 #include "dgs/mailbox.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ constexpr std::int64_t kBatch = 1000;
 std::atomic<bool> stop{false};
 std::int64_t taken = 0;
 
-// Calls the run off while it is in the middle of a turn.
+// Cancels the run in the middle of a turn.
 std::int64_t call_off(void*, const std::int32_t*, const void* const*, std::int64_t begin, std::int64_t end,
                       lab::Emit*) {
   taken += end - begin;

@@ -1,5 +1,5 @@
-// A run whose plan changes while it runs has the sequential answer, each output once, with threads that are more than
-// cores, at full speed and under a load, and with snapshots for a writer beside.
+// A run with changes of its plan has the sequential answer, with each output once. It has more threads than cores, runs
+// at full speed and under a load, and also takes snapshots for a writer.
 #include <cstdio>
 #include <thread>
 
@@ -31,7 +31,7 @@ std::int64_t plans_change_and_nothing_else(unsigned round) {
   const int apart = drawn.pick(1, std::max(1, cuts / 3));
   std::mt19937 changes(round + 1);
   checkpoints.stop_from(drawn.pick(0, apart));
-  std::vector<Output> outputs;  // as a writer has them
+  std::vector<Output> outputs;  // as the writer receives them
   std::int64_t changed = 0;
   std::thread changer([&] {
     while (checkpoints.wait()) {

@@ -1,5 +1,5 @@
-// A random run of the keyed sum (keyed_sum.h), as the tests that compare whole runs draw it: keys, groups, streams,
-// options, and perhaps a load; and what such a run gives its writer.
+// A random run of the keyed sum (keyed_sum.h) for tests that compare whole runs: keys, groups, streams, options, and
+// perhaps a load; and the outputs that its writer receives.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lab::test {
 
-// Drawn from a seed, as is what a test draws from it further.
+// Drawn from a seed. Later draws of the test come from the same generator.
 struct RandomKeyedSum {
   RandomKeyedSum(unsigned seed, int events)
       : random(seed),
@@ -33,7 +33,7 @@ struct RandomKeyedSum {
 
   void draw_cuts() { options.cuts = random_cuts(random, streams, static_cast<unsigned>(pick(1, 20))); }
 
-  // One run in `every` gets its events when they are due.
+  // One run in `every` has a load.
   void draw_load(int every) {
     scheduled = pick(1, every) == 1;
     if (!scheduled) return;
@@ -52,7 +52,7 @@ struct RandomKeyedSum {
   Schedule when;
 };
 
-// The outputs that a snapshot hands to its writer.
+// Returns the outputs that a snapshot passes to its writer.
 inline std::vector<Output> collected(const DgsRun& run, const Checkpoints& from) {
   const auto rows = static_cast<std::size_t>(from.rows());
   Events all{std::vector<std::int64_t>(rows), std::vector<std::int32_t>(rows), std::vector<std::int64_t>(rows)};
